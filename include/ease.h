@@ -1,0 +1,470 @@
+/* ease: recommendations in closed form.
+ *
+ * EASE^R (Steck, WWW 2019) learns an item-item matrix of weights B from who
+ * interacted with what, in one step:
+ *
+ *     P = (X'X + lambda I)^-1,   B = I - P diagMat(1 / diag P)
+ *
+ * and scores item j for a history x (a row of X) as the sum of B[h][j] over the
+ * items h of x. From a file of ratings to a list:
+ *
+ *     ease_interactions_read  ->  ease_train  ->  ease_model_save
+ *     ease_model_open  ->  ease_scorer_new  ->  ease_recommend
+ *
+ * The rules of the house:
+ *
+ *  - Every call that can fail returns ease_status; EASE_OK is 0.
+ *  - `err` may be NULL. It is written only on failure; its text needs no free.
+ *  - Out-parameters are written only on success.
+ *  - X_free(NULL) is a no-op. What a call returns by `const *` is borrowed and
+ *    lives as long as the object it came from.
+ *  - Objects reached through `const *` are safe to share between threads; an
+ *    ease_scorer belongs to one thread at a time.
+ *  - An options structure is filled by its _init function, then changed; NULL
+ *    stands for the defaults where there are any.
+ *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in
+ *    which their ids first appear. Ids are strings of any bytes except NUL.
+ *  - The library never prints, exits, aborts or changes process state.
+ */
+#ifndef EASE_H
+#define EASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define EASE_API      __attribute__((visibility("default")))
+#define EASE_MUST_USE __attribute__((warn_unused_result))
+#else
+#define EASE_API
+#define EASE_MUST_USE
+#endif
+
+/* ---- status and errors ---------------------------------------------------- */
+
+/* One list feeds the enum, ease_status_name() and ease_status_text(). */
+#define EASE_STATUS_LIST(X)                                       \
+    X(EASE_OK, 0, "ok")                                           \
+    X(EASE_E_ARG, -1, "invalid argument")                         \
+    X(EASE_E_NOMEM, -2, "out of memory")                          \
+    X(EASE_E_TOO_LARGE, -3, "size overflows")                     \
+    X(EASE_E_IO, -4, "input/output error")                        \
+    X(EASE_E_PARSE, -5, "malformed input")                        \
+    X(EASE_E_FORMAT, -6, "not a file of this kind, or damaged")   \
+    X(EASE_E_VERSION, -7, "unsupported file version")             \
+    X(EASE_E_NOT_POSDEF, -8, "matrix not positive definite")      \
+    X(EASE_E_BACKEND, -9, "solver backend unavailable or failed") \
+    X(EASE_E_CANCELLED, -10, "cancelled by callback")             \
+    X(EASE_E_MEMORY_LIMIT, -11, "would exceed the memory limit")  \
+    X(EASE_E_ACCURACY, -12, "solution failed its residual check") \
+    X(EASE_E_DATA, -13, "data that cannot be used")
+
+typedef enum ease_status {
+#define X(name, value, text) name = value,
+    EASE_STATUS_LIST(X)
+#undef X
+} ease_status;
+
+typedef struct ease_error {
+    ease_status status;
+    int sys_errno;  /* errno, or 0 */
+    int64_t where;  /* line, item or byte offset; -1 if none */
+    char text[480]; /* always terminated */
+} ease_error;
+
+/* Both are called only from the calling thread. level: 0 error, 1 warning,
+ * 2 note, 3 debug. A stage is named by the same pointer for as long as it lasts;
+ * fraction is 0 .. 1, or below 0 where the end is unknown. Return nonzero from
+ * progress to cancel: the call then ends soon with EASE_E_CANCELLED. */
+typedef struct ease_hooks {
+    void (*log)(void *user, int level, const char *text);
+    int (*progress)(void *user, const char *stage, double fraction);
+    void *user;
+} ease_hooks;
+
+EASE_API const char *ease_version(void);
+EASE_API const char *ease_status_name(ease_status s); /* "EASE_E_PARSE" */
+EASE_API const char *ease_status_text(ease_status s); /* "malformed input" */
+
+/* What this process may still allocate without swapping or being killed: the
+ * machine's available memory, or less where a control group or resource limit
+ * says so. 0 if unknown. */
+EASE_API size_t ease_memory_available(void);
+
+/* What a file seems to be, from its first bytes. */
+typedef enum ease_file_kind {
+    EASE_FILE_OTHER,
+    EASE_FILE_GRAM,
+    EASE_FILE_MODEL
+} ease_file_kind;
+EASE_API EASE_MUST_USE ease_status ease_file_recognize(const char *path,
+                                                       ease_file_kind *kind,
+                                                       ease_error *err);
+
+/* ---- interactions: who interacted with what (X) ---------------------------- */
+
+typedef struct ease_interactions ease_interactions;
+
+typedef struct ease_row { /* borrowed view of one user's history */
+    const int32_t *items; /* strictly increasing */
+    const float *weights; /* NULL means all ones */
+    int32_t count;
+} ease_row;
+
+/* What becomes of a pair (user, item) that occurs again. Without `weights` every
+ * row counts 1, so that SUM gives the number of rows. */
+typedef enum ease_repeat {
+    EASE_REPEAT_FIRST,
+    EASE_REPEAT_LAST,
+    EASE_REPEAT_MAX,
+    EASE_REPEAT_SUM
+} ease_repeat;
+
+typedef struct ease_read_options {
+    size_t size;           /* sizeof(ease_read_options), set by _init */
+    const char *format;    /* NULL: recognize. "table" (CSV, TSV, `::`, .inter),
+                              "adjacency", "npz", "mtx" */
+    const char *columns;   /* NULL: recognize. "USER,ITEM[,VALUE]", each the name
+                              of a header field or a number from 1 */
+    const char *separator; /* NULL: recognize. "," "\t" "::" " " ... */
+    int header;            /* -1: recognize, 0: none, 1: the first line */
+    double min_rating;     /* keep rows with a value of at least this; NaN: all */
+    int weights;           /* nonzero: X holds the values, not 1s */
+    ease_repeat repeat;
+    int64_t min_user, min_item; /* drop users/items with fewer interactions, ... */
+    int one_pass;               /* ... items once, then users once, not until stable */
+    int threads;                /* 0: all */
+    size_t memory_limit;        /* bytes; 0: none */
+    ease_hooks hooks;
+} ease_read_options;
+
+typedef struct ease_interactions_info {
+    int64_t users, interactions;
+    int32_t items;
+    int weighted;
+    const char *recognized; /* what the file was taken for, in words; borrowed */
+    int64_t rows;           /* rows with a pair, before any was dropped */
+    int64_t below_rating, zero_weight, repeated, filtered; /* rows not kept */
+} ease_interactions_info;
+
+EASE_API void ease_read_options_init(ease_read_options *o);
+
+/* Reads a file, plain or compressed by gzip or zstd; "-" is standard input. The
+ * formats: delimited tables with or without a header, MovieLens `::`, RecBole
+ * .inter, adjacency lines (`user item item ...`), SciPy CSR .npz and MatrixMarket
+ * coordinates. Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA
+ * (nothing left), EASE_E_MEMORY_LIMIT, EASE_E_ARG. */
+EASE_API EASE_MUST_USE ease_status ease_interactions_read(const char *path,
+                                                          const ease_read_options *o,
+                                                          ease_interactions **out,
+                                                          ease_error *err);
+
+/* Copies a CSR matrix: row_ptr has users + 1 entries; columns may come in any
+ * order but not twice in a row; vals may be NULL (ones) and must be finite. Ids
+ * are the numbers 0, 1, ... */
+EASE_API EASE_MUST_USE ease_status ease_interactions_from_csr(
+    int64_t users, int32_t items, const int64_t *row_ptr, const int32_t *cols,
+    const float *vals, ease_interactions **out, ease_error *err);
+
+/* Synthetic data: exactly `interactions` distinct pairs, each user and each item
+ * at least once, long-tailed in both, with tastes that a model can learn. The
+ * same seed gives the same pairs, at any number of threads. */
+typedef struct ease_synth_options {
+    size_t size;
+    int64_t users, interactions;
+    int32_t items;
+    uint64_t seed;
+    int threads;
+    ease_hooks hooks;
+} ease_synth_options;
+
+EASE_API void ease_synth_options_init(ease_synth_options *o);
+EASE_API EASE_MUST_USE ease_status ease_interactions_synth(const ease_synth_options *o,
+                                                           ease_interactions **out,
+                                                           ease_error *err);
+
+/* Writes a CSV with a header, user by user: user,item or user,item,value. "-" is
+ * standard output; a file appears whole or not at all. */
+EASE_API EASE_MUST_USE ease_status ease_interactions_write(const ease_interactions *x,
+                                                           const char *path,
+                                                           const ease_hooks *hooks,
+                                                           ease_error *err);
+
+EASE_API ease_interactions_info ease_interactions_describe(const ease_interactions *x);
+EASE_API ease_row ease_interactions_row(const ease_interactions *x, int64_t user);
+EASE_API const char *ease_interactions_user_id(const ease_interactions *x,
+                                               int64_t user);
+EASE_API const char *ease_interactions_item_id(const ease_interactions *x,
+                                               int32_t item);
+EASE_API void ease_interactions_free(ease_interactions *x);
+
+/* ---- training -------------------------------------------------------------- */
+
+typedef struct ease_gram ease_gram;
+typedef struct ease_model ease_model;
+
+typedef enum ease_precision { EASE_F32, EASE_F64 } ease_precision;
+
+/* Which Gram matrix EASE is given. With U users, mu = column sums / U and
+ * C = X'X - U mu mu', s_i = sqrt(C_ii):
+ *
+ *     counts       X'X
+ *     covariance   C
+ *     correlation  C_ij / (s_i s_j)
+ *
+ * For the latter two the weights are transformed back to the space of X, and a
+ * score has a base c = mu - mu W beside the sum over the history. */
+typedef enum ease_gram_kind {
+    EASE_GRAM_COUNTS,
+    EASE_GRAM_COVARIANCE,
+    EASE_GRAM_CORRELATION
+} ease_gram_kind;
+
+/* How a model file holds the weights: rows of float32, rows of float16 with one
+ * common power of two, or the packed triangle of the symmetric inverse in
+ * float32, from which rows are made on the fly. 4, 2 and about 2 bytes a weight. */
+typedef enum ease_storage {
+    EASE_STORE_F32,
+    EASE_STORE_F16,
+    EASE_STORE_PACKED
+} ease_storage;
+
+typedef struct ease_train_options {
+    size_t size;
+    double lambda; /* above 0; there is no default */
+    ease_gram_kind kind;
+    ease_precision precision; /* of the solve */
+    int nonnegative;          /* EASE >= 0: weights below 0 become 0 */
+    int threads;              /* 0: all; results do not depend on it */
+    const char *backend;      /* NULL or "cpu" */
+    size_t memory_limit;      /* bytes; 0: what is available */
+    ease_hooks hooks;
+} ease_train_options;
+
+EASE_API void ease_train_options_init(ease_train_options *o);
+
+/* What training will take, known before anything large is allocated. */
+typedef struct ease_plan {
+    int64_t users, interactions;
+    int32_t items;
+    size_t matrix_bytes;    /* the tiled triangle */
+    size_t data_bytes;      /* interactions, their transpose, ids */
+    size_t peak_bytes;      /* resident, all in all */
+    size_t available_bytes; /* the limit it is held against; 0: unknown */
+    size_t model_bytes;     /* of the file, by storage */
+    double gram_seconds, solve_seconds, write_seconds;
+    double flops;          /* of the solve: items^3 */
+    double flops_a_second; /* measured here, now, by a small product */
+    int threads;
+    int fits;
+} ease_plan;
+
+/* By sizes alone (users and interactions may be 0: a Gram file, or unknown), or
+ * for data at hand. Takes some 50 ms. */
+EASE_API EASE_MUST_USE ease_status ease_plan_sizes(int64_t users, int32_t items,
+                                                   int64_t interactions,
+                                                   const ease_train_options *o,
+                                                   ease_storage storage, ease_plan *out,
+                                                   ease_error *err);
+EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
+                                                  const ease_train_options *o,
+                                                  ease_storage storage, ease_plan *out,
+                                                  ease_error *err);
+
+/* From interactions to a model. Every solve is checked by a residual. Where float32
+ * fails its check or a pivot, the Gram matrix is built again and solved in float64
+ * if memory allows, and the log says so. Fails with EASE_E_MEMORY_LIMIT before
+ * allocating, EASE_E_NOT_POSDEF, EASE_E_ACCURACY, EASE_E_NOMEM, EASE_E_CANCELLED. */
+EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
+                                              const ease_train_options *o,
+                                              ease_model **out, ease_error *err);
+
+/* The same from a Gram file. */
+EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
+                                                        const ease_train_options *o,
+                                                        ease_model **out,
+                                                        ease_error *err);
+
+/* ---- Gram matrices: all that training needs -------------------------------- */
+
+typedef struct ease_gram_info {
+    int64_t users, interactions; /* -1: unknown */
+    int32_t items;
+    int weighted; /* 0: counts, exact integers */
+    int has_sums; /* column sums are known, so that any kind can be trained */
+    int wide;     /* float64 entries */
+} ease_gram_info;
+
+/* X'X, the column sums and the number of users. Only threads, memory_limit,
+ * precision (F64: weighted entries in float64) and hooks of `o` are used. */
+EASE_API EASE_MUST_USE ease_status ease_gram_build(const ease_interactions *x,
+                                                   const ease_train_options *o,
+                                                   ease_gram **out, ease_error *err);
+
+/* Solves in place: *g is consumed, and is NULL afterwards, even on failure. */
+EASE_API EASE_MUST_USE ease_status ease_gram_solve(ease_gram **g,
+                                                   const ease_train_options *o,
+                                                   ease_model **out, ease_error *err);
+
+EASE_API EASE_MUST_USE ease_status ease_gram_save(const ease_gram *g, const char *path,
+                                                  const ease_hooks *hooks,
+                                                  ease_error *err);
+/* Reads and checks a whole Gram file. */
+EASE_API EASE_MUST_USE ease_status ease_gram_open(const char *path,
+                                                  const ease_train_options *o,
+                                                  ease_gram **out, ease_error *err);
+/* Its description alone, from the header. */
+EASE_API EASE_MUST_USE ease_status ease_gram_peek(const char *path,
+                                                  ease_gram_info *info,
+                                                  ease_error *err);
+
+/* The sum of Gram files of disjoint sets of users, exact for counts. Items are the
+ * union by id: those of the first file, then what each further one adds. */
+EASE_API EASE_MUST_USE ease_status ease_gram_merge(const char *const *paths, int count,
+                                                   const ease_train_options *o,
+                                                   ease_gram **out, ease_error *err);
+
+/* Reads a Gram matrix made elsewhere: a table of item,item,value (upper triangle,
+ * lower, or both) or a dense square .npy. `items` is a file of ids, one a line, in
+ * the order of the matrix; required for .npy, and for a table it fixes the order
+ * and the set. Checked: finite, symmetric, non-negative diagonal, and for counts
+ * (all integers) G_ij <= min(G_ii, G_jj). users may be -1: unknown. */
+EASE_API EASE_MUST_USE ease_status ease_gram_import(const char *path, const char *items,
+                                                    int64_t users,
+                                                    const ease_train_options *o,
+                                                    ease_gram **out, ease_error *err);
+
+EASE_API ease_gram_info ease_gram_describe(const ease_gram *g);
+EASE_API double ease_gram_at(const ease_gram *g, int32_t i, int32_t j);
+EASE_API const char *ease_gram_item_id(const ease_gram *g, int32_t item);
+EASE_API void ease_gram_free(ease_gram *g);
+
+/* ---- models ---------------------------------------------------------------- */
+
+typedef struct ease_model_info {
+    int32_t items;
+    int64_t users, interactions; /* of the training data; -1: unknown */
+    double lambda;
+    double residual; /* of the solve's check */
+    ease_gram_kind kind;
+    ease_precision precision;
+    ease_storage storage;
+    int nonnegative;
+    int has_titles, has_base;
+    size_t bytes; /* of the file; 0 if not from one */
+} ease_model_info;
+
+#define EASE_NO_ITEM (-1)
+
+/* Writes the model under another name, syncs and renames: a file at `path` is
+ * replaced whole or left as it was. */
+EASE_API EASE_MUST_USE ease_status ease_model_save(const ease_model *m,
+                                                   const char *path,
+                                                   ease_storage storage,
+                                                   const ease_hooks *hooks,
+                                                   ease_error *err);
+
+/* Maps the model file at `path`; weights are read on first use. The file may be
+ * replaced meanwhile, never edited in place. Header and ids are checked here, the
+ * weights by ease_model_verify. Fails with EASE_E_IO, EASE_E_FORMAT or
+ * EASE_E_VERSION. */
+EASE_API EASE_MUST_USE ease_status ease_model_open(const char *path, ease_model **out,
+                                                   ease_error *err);
+
+/* Reads every byte of a model or Gram file against its checksums. */
+EASE_API EASE_MUST_USE ease_status ease_file_verify(const char *path,
+                                                    const ease_hooks *hooks,
+                                                    ease_error *err);
+
+/* Titles for display, from a table with an id and a title column, in UTF-8 or
+ * Latin-1; the id column is the one whose values match most items. `matched` may
+ * be NULL. They are saved with the model. */
+EASE_API EASE_MUST_USE ease_status ease_model_read_titles(ease_model *m,
+                                                          const char *path,
+                                                          int32_t *matched,
+                                                          ease_error *err);
+
+EASE_API ease_model_info ease_model_describe(const ease_model *m);
+EASE_API int32_t ease_model_find(const ease_model *m,
+                                 const char *item_id); /* or EASE_NO_ITEM */
+EASE_API const char *ease_model_item_id(const ease_model *m, int32_t item);
+EASE_API const char *ease_model_title(const ease_model *m,
+                                      int32_t item); /* NULL if none */
+EASE_API double ease_model_popularity(const ease_model *m,
+                                      int32_t item); /* its column sum */
+EASE_API float ease_model_base(const ease_model *m, int32_t item);
+/* Row `item` of B: what it adds to the score of each item. out has `items` floats. */
+EASE_API void ease_model_row(const ease_model *m, int32_t item, float *out);
+EASE_API void ease_model_free(ease_model *m);
+
+/* B in the forms that others read, by the ending of `path`: .npy (float32, rows are
+ * inputs), else rows item,item,weight as CSV or (.tsv) tab-separated; "-" is
+ * standard output. top > 0 keeps the `top` largest weights by magnitude of each
+ * row, and only zeros are left out otherwise; .npy is always whole. */
+EASE_API EASE_MUST_USE ease_status ease_model_export(const ease_model *m,
+                                                     const char *path, int32_t top,
+                                                     const ease_hooks *hooks,
+                                                     ease_error *err);
+
+/* ---- recommending ---------------------------------------------------------- */
+
+typedef struct ease_scorer ease_scorer; /* a model and scratch for one thread */
+
+typedef struct ease_rec {
+    int32_t item;
+    float score;
+} ease_rec;
+
+typedef struct ease_recommend_options {
+    size_t size;
+    int32_t k;              /* 10 */
+    int keep_seen;          /* nonzero: items of the history may be recommended */
+    const uint8_t *allowed; /* a byte an item, nonzero: may be recommended; NULL: all */
+    int threads;            /* ease_recommend_many: 0: all */
+    ease_hooks hooks;       /* ease_recommend_many */
+} ease_recommend_options;
+
+EASE_API void ease_recommend_options_init(ease_recommend_options *o);
+
+EASE_API EASE_MUST_USE ease_status ease_scorer_new(const ease_model *m,
+                                                   ease_scorer **out, ease_error *err);
+
+/* The k best items for a history, best first; ties go to the smaller item number.
+ * recs has room for k; *count is how many there are. An empty history gets the
+ * popular items, scored by their share of users. */
+EASE_API EASE_MUST_USE ease_status ease_recommend(ease_scorer *s, ease_row history,
+                                                  const ease_recommend_options *o,
+                                                  ease_rec *recs, int32_t *count,
+                                                  ease_error *err);
+
+/* The same for many histories, in parallel: recs is count x k, counts has a number
+ * for each history. */
+EASE_API EASE_MUST_USE ease_status ease_recommend_many(
+    const ease_model *m, const ease_row *histories, int64_t count,
+    const ease_recommend_options *o, ease_rec *recs, int32_t *counts, ease_error *err);
+
+/* The items most like `item`: by the partial correlation -P_ij / sqrt(P_ii P_jj),
+ * which is symmetric and within -1 .. 1. */
+EASE_API EASE_MUST_USE ease_status ease_similar(ease_scorer *s, int32_t item,
+                                                const ease_recommend_options *o,
+                                                ease_rec *recs, int32_t *count,
+                                                ease_error *err);
+
+/* Why `item` has its score: reasons[i] is history item i with its contribution, in
+ * the order of the history, as many as it has. *base is what the score has without
+ * any history (0 for counts). base + contributions, added in this order in float,
+ * are the score that ease_recommend shows. */
+EASE_API EASE_MUST_USE ease_status ease_explain(ease_scorer *s, ease_row history,
+                                                int32_t item, ease_rec *reasons,
+                                                float *base, float *score,
+                                                ease_error *err);
+EASE_API void ease_scorer_free(ease_scorer *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* EASE_H */

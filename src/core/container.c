@@ -1,0 +1,505 @@
+#include "core/container.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+_Static_assert(sizeof(ease__disk_header) <= EASE__PAGE, "the header is one page");
+
+/* Its bytes betray a transfer that changed line ends or cleared the top bit. */
+static const char magic[8] = {'\x89', 'E', 'A', 'S', 'E', '\r', '\n', '\x1a'};
+static const uint32_t byte_order = 0x01020304;
+
+static uint64_t header_hash(ease__disk_header h)
+{
+    unsigned char page[EASE__PAGE] = {0};
+
+    h.hash = 0;
+    memcpy(page, &h, sizeof(h));
+    return XXH3_64bits(page, sizeof(page));
+}
+
+static size_t blocks_of(size_t bytes)
+{
+    return bytes / EASE__BLOCK + (bytes % EASE__BLOCK != 0);
+}
+
+/* ---- writing ------------------------------------------------------------------ */
+
+struct ease__container_writer {
+    ease__output out;
+    ease__disk_header header;
+    size_t position;
+    bool in_large;
+    XXH3_state_t *state; /* of the block begun */
+    uint64_t *hashes;    /* of the blocks done */
+    size_t hash_count, hash_room;
+};
+
+ease_status ease__writer_open(const char *path, const char *kind, uint32_t version,
+                              size_t expect, ease__container_writer **out,
+                              ease_error *err)
+{
+    ease__container_writer *w = ease__alloc_zero(1, sizeof(*w));
+    ease_status status;
+
+    if (!w)
+        return ease__fail(err, EASE_E_NOMEM, "writing %s", path);
+    w->out = EASE__OUTPUT_NONE;
+    memcpy(w->header.magic, magic, sizeof(magic));
+    snprintf(w->header.kind, sizeof(w->header.kind), "%s", kind);
+    w->header.version = version;
+    w->header.byte_order = byte_order;
+    w->header.block_bytes = EASE__BLOCK;
+    w->position = EASE__PAGE;
+    w->state = XXH3_createState();
+    status = w->state ? ease__output_open(path, expect, &w->out, err)
+                      : ease__fail(err, EASE_E_NOMEM, "writing %s", path);
+    if (status) {
+        ease__writer_discard(w);
+        return status;
+    }
+    *out = w;
+    return EASE_OK;
+}
+
+static ease_status new_section(ease__container_writer *w, const char *name,
+                               ease__disk_section **out, ease_error *err)
+{
+    ease__disk_section *s = NULL;
+
+    if (w->header.sections == EASE__SECTIONS)
+        return ease__fail(err, EASE_E_ARG, "too many sections");
+    w->position = (w->position + EASE__PAGE - 1) / EASE__PAGE * EASE__PAGE;
+    s = &w->header.section[w->header.sections++];
+    snprintf(s->name, sizeof(s->name), "%s", name);
+    s->offset = w->position;
+    *out = s;
+    return EASE_OK;
+}
+
+static ease_status append(ease__container_writer *w, const void *data, size_t bytes,
+                          ease_error *err)
+{
+    ease_status status = ease__output_write_at(&w->out, data, bytes, w->position, err);
+
+    w->position += bytes;
+    return status;
+}
+
+static ease_status keep_block_hash(ease__container_writer *w, ease_error *err)
+{
+    if (w->hash_count == w->hash_room) {
+        size_t room = w->hash_room ? 2 * w->hash_room : 64;
+        uint64_t *grown = ease__realloc_array(w->hashes, room, sizeof(*grown));
+
+        if (!grown)
+            return ease__fail(err, EASE_E_NOMEM, "checksums");
+        w->hashes = grown;
+        w->hash_room = room;
+    }
+    w->hashes[w->hash_count++] = XXH3_64bits_digest(w->state);
+    XXH3_64bits_reset(w->state);
+    return EASE_OK;
+}
+
+/* Writes the block hashes of the large section that is open, if one is. */
+static ease_status end_large(ease__container_writer *w, ease_error *err)
+{
+    ease__disk_section *large = &w->header.section[w->header.sections - 1];
+    char name[sizeof(large->name)];
+    ease_status status = EASE_OK;
+
+    if (!w->in_large)
+        return EASE_OK;
+    w->in_large = false;
+    if (large->bytes % EASE__BLOCK)
+        status = keep_block_hash(w, err);
+    if (status)
+        return status;
+    snprintf(name, sizeof(name), "%.14s#", large->name);
+    return ease__writer_add(w, name, w->hashes, w->hash_count * sizeof(*w->hashes),
+                            err);
+}
+
+ease_status ease__writer_add(ease__container_writer *w, const char *name,
+                             const void *data, size_t bytes, ease_error *err)
+{
+    ease__disk_section *s = NULL;
+    ease_status status = end_large(w, err);
+
+    if (!status)
+        status = new_section(w, name, &s, err);
+    if (status)
+        return status;
+    s->bytes = bytes;
+    s->hash = XXH3_64bits(data, bytes);
+    return append(w, data, bytes, err);
+}
+
+ease_status ease__writer_begin(ease__container_writer *w, const char *name,
+                               ease_error *err)
+{
+    ease__disk_section *s = NULL;
+    ease_status status = end_large(w, err);
+
+    if (!status)
+        status = new_section(w, name, &s, err);
+    if (status)
+        return status;
+    s->large = 1;
+    w->in_large = true;
+    w->hash_count = 0;
+    XXH3_64bits_reset(w->state);
+    return EASE_OK;
+}
+
+ease_status ease__writer_put(ease__container_writer *w, const void *data, size_t bytes,
+                             ease_error *err)
+{
+    ease__disk_section *s = &w->header.section[w->header.sections - 1];
+    const char *at = data;
+
+    while (bytes) {
+        size_t part = EASE__BLOCK - (size_t)(s->bytes % EASE__BLOCK);
+        ease_status status;
+
+        if (part > bytes)
+            part = bytes;
+        XXH3_64bits_update(w->state, at, part);
+        status = append(w, at, part, err);
+        s->bytes += part;
+        if (!status && s->bytes % EASE__BLOCK == 0)
+            status = keep_block_hash(w, err);
+        if (status)
+            return status;
+        at += part;
+        bytes -= part;
+    }
+    return EASE_OK;
+}
+
+ease_status ease__writer_commit(ease__container_writer *w, ease_error *err)
+{
+    unsigned char page[EASE__PAGE] = {0};
+    ease_status status = end_large(w, err);
+
+    if (!status) {
+        w->header.file_bytes = w->position;
+        w->header.hash = header_hash(w->header);
+        memcpy(page, &w->header, sizeof(w->header));
+        status = ease__output_write_at(&w->out, page, sizeof(page), 0, err);
+    }
+    if (!status)
+        status = ease__output_commit(&w->out, err);
+    ease__writer_discard(w);
+    return status;
+}
+
+void ease__writer_discard(ease__container_writer *w)
+{
+    if (!w)
+        return;
+    ease__output_discard(&w->out);
+    XXH3_freeState(w->state);
+    ease__free(w->hashes);
+    ease__free(w);
+}
+
+/* ---- reading ------------------------------------------------------------------ */
+
+static const ease__disk_section *find_section(const ease__disk_header *h,
+                                              const char *name)
+{
+    for (uint32_t i = 0; i < h->sections; i++)
+        if (strncmp(h->section[i].name, name, sizeof(h->section[i].name)) == 0)
+            return &h->section[i];
+    return NULL;
+}
+
+static ease_status damaged(const char *path, const char *what, ease_error *err)
+{
+    return ease__fail(err, EASE_E_FORMAT, "%s: damaged: %s", path, what);
+}
+
+/* A large section's hashes are a section of their own, of the right size. */
+static const ease__disk_section *hashes_of(const ease__disk_header *h,
+                                           const ease__disk_section *large)
+{
+    char name[sizeof(large->name) + 1];
+    const ease__disk_section *found;
+
+    snprintf(name, sizeof(name), "%.14s#", large->name);
+    found = find_section(h, name);
+    if (!found || found->large || found->offset % EASE__PAGE ||
+        found->bytes != blocks_of(large->bytes) * sizeof(uint64_t))
+        return NULL;
+    return found;
+}
+
+static ease_status check_sections(const ease__container *c, ease_error *err)
+{
+    const ease__disk_header *h = &c->header;
+
+    if (h->sections > EASE__SECTIONS || h->block_bytes != EASE__BLOCK)
+        return damaged(c->path, "its table of sections", err);
+    for (uint32_t i = 0; i < h->sections; i++) {
+        const ease__disk_section *s = &h->section[i];
+
+        if (!memchr(s->name, '\0', sizeof(s->name)) || s->offset % EASE__PAGE ||
+            s->offset > c->bytes || s->bytes > c->bytes - s->offset)
+            return damaged(c->path, "a section lies outside of the file", err);
+        if (s->large && !hashes_of(h, s))
+            return damaged(c->path, "checksums are missing", err);
+        if (!s->large && XXH3_64bits(c->map + s->offset, s->bytes) != s->hash)
+            return ease__fail(err, EASE_E_FORMAT,
+                              "%s: damaged: wrong checksum of section '%s'", c->path,
+                              s->name);
+    }
+    return EASE_OK;
+}
+
+static ease_status check_header(const ease__container *c, const char *kind,
+                                uint32_t newest, ease_error *err)
+{
+    const ease__disk_header *h = &c->header;
+    const char *wanted = kind ? kind : "model or gram";
+
+    if (c->bytes < EASE__PAGE || memcmp(h->magic, magic, sizeof(magic)) != 0)
+        return ease__fail(err, EASE_E_FORMAT, "%s: not an ease %s file", c->path,
+                          wanted);
+    if (h->byte_order != byte_order)
+        return ease__fail(err, EASE_E_FORMAT,
+                          "%s: written on a machine of the other byte order", c->path);
+    if (kind && strncmp(h->kind, kind, sizeof(h->kind)) != 0)
+        return ease__fail(err, EASE_E_FORMAT,
+                          "%s: a %.8s file where a %s file is needed", c->path, h->kind,
+                          kind);
+    if (h->version == 0 || h->version > newest)
+        return ease__fail(err, EASE_E_VERSION,
+                          "%s: version %u, written by a newer ease; this one reads up "
+                          "to version %u",
+                          c->path, (unsigned)h->version, (unsigned)newest);
+    if (h->file_bytes != c->bytes)
+        return ease__fail(err, EASE_E_FORMAT, "%s: damaged: %zu bytes instead of %llu",
+                          c->path, c->bytes, (unsigned long long)h->file_bytes);
+    if (h->hash != header_hash(*h))
+        return damaged(c->path, "wrong checksum of the header", err);
+    return EASE_OK;
+}
+
+static ease_status map_file(const char *path, ease__container *c, ease_error *err)
+{
+    struct stat st;
+    void *map;
+
+    c->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (c->fd < 0 || fstat(c->fd, &st) != 0)
+        return ease__fail_errno(err, "%s: cannot open", path);
+    if (!S_ISREG(st.st_mode))
+        return ease__fail(err, EASE_E_IO, "%s: not a regular file", path);
+    c->bytes = (size_t)st.st_size;
+    if (c->bytes < EASE__PAGE)
+        return EASE_OK; /* check_header has the words */
+    map = mmap(NULL, c->bytes, PROT_READ, MAP_SHARED, c->fd, 0);
+    if (map == MAP_FAILED)
+        return ease__fail_errno(err, "%s: cannot map", path);
+    c->map = map;
+    memcpy(&c->header, c->map, sizeof(c->header));
+    return EASE_OK;
+}
+
+ease_status ease__container_open(const char *path, const char *kind, uint32_t newest,
+                                 ease__container *out, ease_error *err)
+{
+    ease__container c = EASE__CONTAINER_NONE;
+    ease_status status;
+
+    if (!path)
+        return ease__fail(err, EASE_E_ARG, "a path is required");
+    c.path = ease__copy_string(path);
+    if (!c.path)
+        return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
+    status = map_file(path, &c, err);
+    if (!status)
+        status = check_header(&c, kind, newest, err);
+    if (!status)
+        status = check_sections(&c, err);
+    if (status) {
+        ease__container_close(&c);
+        return status;
+    }
+    *out = c;
+    return EASE_OK;
+}
+
+void ease__container_close(ease__container *c)
+{
+    if (c->map)
+        munmap((void *)(uintptr_t)c->map, c->bytes);
+    if (c->fd >= 0)
+        close(c->fd);
+    ease__free(c->path);
+    *c = EASE__CONTAINER_NONE;
+}
+
+const void *ease__container_section(const ease__container *c, const char *name,
+                                    size_t *bytes)
+{
+    const ease__disk_section *s = find_section(&c->header, name);
+
+    if (!s)
+        return NULL;
+    *bytes = (size_t)s->bytes;
+    return c->map + s->offset;
+}
+
+ease_status ease__stream_open(const ease__container *c, const char *name,
+                              ease__section_stream *out, ease_error *err)
+{
+    const ease__disk_section *s = find_section(&c->header, name);
+    XXH3_state_t *state;
+
+    if (!s || !s->large)
+        return damaged(c->path, "a section is missing", err);
+    state = XXH3_createState();
+    if (!state)
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", c->path);
+    XXH3_64bits_reset(state);
+    *out = (ease__section_stream){
+        .container = c,
+        .section = s,
+        .hashes = (const uint64_t *)(const void *)(c->map +
+                                                   hashes_of(&c->header, s)->offset),
+        .state = state,
+    };
+    return EASE_OK;
+}
+
+static ease_status read_at(const ease__container *c, void *to, size_t bytes,
+                           size_t offset, ease_error *err)
+{
+    char *at = to;
+
+    while (bytes) {
+        ssize_t got = pread(c->fd, at, bytes, (off_t)offset);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return ease__fail_errno(err, "%s: cannot read", c->path);
+        if (got == 0)
+            return damaged(c->path, "it became shorter", err);
+        at += got;
+        offset += (size_t)got;
+        bytes -= (size_t)got;
+    }
+    return EASE_OK;
+}
+
+ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
+                              ease_error *err)
+{
+    size_t total = (size_t)s->section->bytes;
+    char *at = to;
+
+    if (bytes > total - s->position)
+        return damaged(s->container->path, "a section is too short", err);
+    while (bytes) {
+        size_t part = EASE__BLOCK - s->position % EASE__BLOCK;
+        ease_status status;
+
+        if (part > bytes)
+            part = bytes;
+        status = read_at(s->container, at, part, s->section->offset + s->position, err);
+        if (status)
+            return status;
+        XXH3_64bits_update(s->state, at, part);
+        s->position += part;
+        if (s->position % EASE__BLOCK == 0 || s->position == total) {
+            if (XXH3_64bits_digest(s->state) !=
+                s->hashes[(s->position - 1) / EASE__BLOCK])
+                return ease__fail_at(
+                    err, EASE_E_FORMAT, (int64_t)(s->section->offset + s->position),
+                    "%s: damaged: wrong checksum in section '%s', block %zu of %zu",
+                    s->container->path, s->section->name,
+                    (s->position - 1) / EASE__BLOCK + 1, blocks_of(total));
+            XXH3_64bits_reset(s->state);
+        }
+        at += part;
+        bytes -= part;
+    }
+    return EASE_OK;
+}
+
+void ease__stream_close(ease__section_stream *s)
+{
+    XXH3_freeState(s->state);
+    s->state = NULL;
+}
+
+/* ---- any of our files ---------------------------------------------------------- */
+
+ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_error *err)
+{
+    ease__disk_header h;
+    ssize_t got;
+    int fd;
+
+    if (!path || !kind)
+        return ease__fail(err, EASE_E_ARG, "a path is required");
+    if (strcmp(path, "-") == 0) { /* not to be consumed for a look */
+        *kind = EASE_FILE_OTHER;
+        return EASE_OK;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return ease__fail_errno(err, "%s: cannot open", path);
+    got = pread(fd, &h, 16, 0); /* fails on a pipe: then it is none of ours */
+    close(fd);
+    *kind = EASE_FILE_OTHER;
+    if (got == 16 && memcmp(h.magic, magic, sizeof(magic)) == 0)
+        *kind = strncmp(h.kind, "gram", 8) == 0 ? EASE_FILE_GRAM : EASE_FILE_MODEL;
+    return EASE_OK;
+}
+
+ease_status ease_file_verify(const char *path, const ease_hooks *hooks, ease_error *err)
+{
+    ease__container c = EASE__CONTAINER_NONE;
+    ease_status status = ease__container_open(path, NULL, UINT32_MAX, &c, err);
+    char *scratch = NULL;
+    size_t done = 0;
+
+    if (status)
+        return status;
+    scratch = ease__alloc_array(EASE__BLOCK, 1);
+    if (!scratch)
+        status = ease__fail(err, EASE_E_NOMEM, "verifying %s", path);
+    for (uint32_t i = 0; !status && i < c.header.sections; i++) {
+        ease__section_stream s = {0};
+        size_t left = (size_t)c.header.section[i].bytes;
+
+        if (!c.header.section[i].large)
+            continue;
+        status = ease__stream_open(&c, c.header.section[i].name, &s, err);
+        while (!status && left) {
+            size_t part = left < EASE__BLOCK ? left : EASE__BLOCK;
+
+            if (ease__progress(hooks, "verifying", (double)done / (double)c.bytes))
+                status = ease__cancelled(err);
+            else
+                status = ease__stream_read(&s, scratch, part, err);
+            left -= part;
+            done += part;
+        }
+        ease__stream_close(&s);
+    }
+    ease__free(scratch);
+    ease__container_close(&c);
+    return status;
+}

@@ -1,0 +1,209 @@
+#include "core/core.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#ifndef EASE_VERSION
+#error "EASE_VERSION comes from the build"
+#endif
+
+const char *ease_version(void)
+{
+    return EASE_VERSION;
+}
+
+const char *ease_status_name(ease_status s)
+{
+    switch (s) {
+#define X(name, value, text) \
+    case name:               \
+        return #name;
+        EASE_STATUS_LIST(X)
+#undef X
+    }
+    return "unknown";
+}
+
+const char *ease_status_text(ease_status s)
+{
+    switch (s) {
+#define X(name, value, text) \
+    case name:               \
+        return text;
+        EASE_STATUS_LIST(X)
+#undef X
+    }
+    return "unknown status";
+}
+
+/* ---- failing ---------------------------------------------------------------- */
+
+static void fill(ease_error *err, ease_status status, int sys, int64_t where,
+                 const char *fmt, va_list args)
+{
+    err->status = status;
+    err->sys_errno = sys;
+    err->where = where;
+    vsnprintf(err->text, sizeof(err->text), fmt, args);
+}
+
+ease_status ease__fail(ease_error *err, ease_status status, const char *fmt, ...)
+{
+    va_list args;
+
+    if (err) {
+        va_start(args, fmt);
+        fill(err, status, 0, -1, fmt, args);
+        va_end(args);
+    }
+    return status;
+}
+
+ease_status ease__fail_at(ease_error *err, ease_status status, int64_t where,
+                          const char *fmt, ...)
+{
+    va_list args;
+
+    if (err) {
+        va_start(args, fmt);
+        fill(err, status, 0, where, fmt, args);
+        va_end(args);
+    }
+    return status;
+}
+
+ease_status ease__fail_errno(ease_error *err, const char *fmt, ...)
+{
+    int sys = errno;
+    va_list args;
+
+    if (err) {
+        char room[96];
+        size_t used;
+
+        va_start(args, fmt);
+        fill(err, EASE_E_IO, sys, -1, fmt, args);
+        va_end(args);
+        used = strlen(err->text);
+        snprintf(err->text + used, sizeof(err->text) - used, ": %s",
+                 strerror_r(sys, room, sizeof(room)));
+    }
+    return EASE_E_IO;
+}
+
+/* ---- allocating ------------------------------------------------------------- */
+
+size_t ease__size_mul(size_t a, size_t b)
+{
+    size_t r;
+
+    return __builtin_mul_overflow(a, b, &r) ? SIZE_MAX : r;
+}
+
+size_t ease__size_add(size_t a, size_t b)
+{
+    size_t r;
+
+    return __builtin_add_overflow(a, b, &r) ? SIZE_MAX : r;
+}
+
+void *ease__alloc_array(size_t count, size_t size)
+{
+    size_t bytes = ease__size_mul(count, size);
+
+    if (bytes == SIZE_MAX)
+        return NULL;
+    return malloc(bytes ? bytes : 1);
+}
+
+void *ease__alloc_zero(size_t count, size_t size)
+{
+    return calloc(count ? count : 1, size ? size : 1);
+}
+
+void *ease__realloc_array(void *p, size_t count, size_t size)
+{
+    size_t bytes = ease__size_mul(count, size);
+
+    if (bytes == SIZE_MAX)
+        return NULL;
+    return realloc(p, bytes ? bytes : 1);
+}
+
+void ease__free(void *p)
+{
+    free(p);
+}
+
+char *ease__copy_string(const char *s)
+{
+    size_t bytes = strlen(s) + 1;
+    char *copy = ease__alloc_array(bytes, 1);
+
+    if (copy)
+        memcpy(copy, s, bytes);
+    return copy;
+}
+
+void *ease__alloc_pages(size_t bytes)
+{
+    void *p;
+
+    if (bytes == SIZE_MAX)
+        return NULL;
+    p = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    (void)madvise(p, bytes, MADV_HUGEPAGE); /* a wish: fine without */
+    return p;
+}
+
+void ease__free_pages(void *p, size_t bytes)
+{
+    if (p)
+        munmap(p, bytes ? bytes : 1);
+}
+
+/* ---- threads and hooks ------------------------------------------------------- */
+
+int ease__threads(int requested)
+{
+    return requested > 0 ? requested : omp_get_num_procs();
+}
+
+bool ease__progress(const ease_hooks *hooks, const char *stage, double fraction)
+{
+    return hooks && hooks->progress && hooks->progress(hooks->user, stage, fraction);
+}
+
+void ease__log(const ease_hooks *hooks, int level, const char *fmt, ...)
+{
+    char text[480];
+    va_list args;
+
+    if (!hooks || !hooks->log)
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    hooks->log(hooks->user, level, text);
+}
+
+ease_status ease__cancelled(ease_error *err)
+{
+    return ease__fail(err, EASE_E_CANCELLED, "cancelled");
+}
+
+double ease__seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,64 @@
+/* What every room uses: failing, allocating, threads, hooks. */
+#ifndef EASE_CORE_H
+#define EASE_CORE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ease.h"
+
+#define EASE__PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* ---- failing: write the message where the facts are, return the status ----- */
+
+ease_status ease__fail(ease_error *err, ease_status status, const char *fmt, ...)
+    EASE__PRINTF(3, 4);
+/* The same with a line, item or byte offset for ease_error.where. */
+ease_status ease__fail_at(ease_error *err, ease_status status, int64_t where,
+                          const char *fmt, ...) EASE__PRINTF(4, 5);
+/* EASE_E_IO from the current errno; its words are added: "path: cannot open: No such
+ * file or directory". */
+ease_status ease__fail_errno(ease_error *err, const char *fmt, ...) EASE__PRINTF(2, 3);
+
+/* ---- allocating: sizes are checked for overflow; NULL means no memory ------- */
+
+void *ease__alloc_array(size_t count, size_t size); /* not cleared */
+void *ease__alloc_zero(size_t count, size_t size);
+void *ease__realloc_array(void *p, size_t count, size_t size);
+void ease__free(void *p);
+char *ease__copy_string(const char *s);
+
+/* Zeroed whole pages for what is large, with huge pages asked for: first touch of
+ * ordinary ones costs more than the arithmetic on them. */
+void *ease__alloc_pages(size_t bytes);
+void ease__free_pages(void *p, size_t bytes);
+
+/* a * b and a + b, or SIZE_MAX where that overflows. */
+size_t ease__size_mul(size_t a, size_t b);
+size_t ease__size_add(size_t a, size_t b);
+
+/* ---- threads and hooks ------------------------------------------------------ */
+
+/* 0 or less: one for each processor that this process may use. */
+int ease__threads(int requested);
+
+/* True: the caller must end with EASE_E_CANCELLED. hooks may be NULL. Only from the
+ * thread that called the library. */
+bool ease__progress(const ease_hooks *hooks, const char *stage, double fraction);
+void ease__log(const ease_hooks *hooks, int level, const char *fmt, ...)
+    EASE__PRINTF(3, 4);
+ease_status ease__cancelled(ease_error *err);
+
+/* Guards against options that were never initialised, and against a caller built for
+ * another version of the header. */
+#define EASE__CHECK_OPTIONS(o, err) \
+    ((o)->size == sizeof(*(o))      \
+         ? EASE_OK                  \
+         : ease__fail((err), EASE_E_ARG, "options not initialised by their _init"))
+
+/* Seconds of a clock that only goes forward. */
+double ease__seconds(void);
+
+#endif

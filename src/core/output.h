@@ -1,0 +1,29 @@
+/* Output files that appear whole or not at all. */
+#ifndef EASE_OUTPUT_H
+#define EASE_OUTPUT_H
+
+#include "core/core.h"
+
+typedef struct ease__output {
+    int fd;
+    char *path;      /* where it shall be; NULL: nothing to rename */
+    char *temporary; /* where it is meanwhile; NULL: nameless until commit */
+    bool owned;      /* fd is ours to close */
+} ease__output;
+
+#define EASE__OUTPUT_NONE ((ease__output){.fd = -1})
+
+/* Opens for writing beside `path`. "-" is standard output; a device or pipe is written
+ * directly. `expect` bytes (0: unknown) are checked against the free space. */
+ease_status ease__output_open(const char *path, size_t expect, ease__output *out,
+                              ease_error *err);
+ease_status ease__output_write(ease__output *out, const void *data, size_t bytes,
+                               ease_error *err);
+ease_status ease__output_write_at(ease__output *out, const void *data, size_t bytes,
+                                  size_t offset, ease_error *err);
+/* Syncs and takes the name, replacing what had it. The output is closed either way. */
+ease_status ease__output_commit(ease__output *out, ease_error *err);
+/* Closes and leaves nothing behind. Fine after commit, and on EASE__OUTPUT_NONE. */
+void ease__output_discard(ease__output *out);
+
+#endif
