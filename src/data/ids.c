@@ -1,0 +1,221 @@
+#include "data/ids.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+void ease__ids_free(ease__ids *t)
+{
+    if (t->room) {
+        ease__free(t->offsets);
+        ease__free(t->bytes);
+    }
+    ease__free(t->slots);
+    *t = (ease__ids){0};
+}
+
+const char *ease__ids_at(const ease__ids *t, int64_t number)
+{
+    return t->bytes + t->offsets[number];
+}
+
+size_t ease__ids_length(const ease__ids *t, int64_t number)
+{
+    return (size_t)(t->offsets[number + 1] - t->offsets[number]) - 1;
+}
+
+/* The slot that holds the id, or the free one where it would go. */
+static size_t probe(const ease__ids *t, const char *id, size_t length)
+{
+    size_t at = (size_t)XXH3_64bits(id, length) & t->mask;
+
+    while (t->slots[at]) {
+        int64_t number = (int64_t)t->slots[at] - 1;
+
+        if (ease__ids_length(t, number) == length &&
+            memcmp(ease__ids_at(t, number), id, length) == 0)
+            break;
+        at = (at + 1) & t->mask;
+    }
+    return at;
+}
+
+/* Slots for `count` ids at a load of at most one half. False: no memory. */
+static bool make_slots(ease__ids *t, int64_t count)
+{
+    size_t size = 64;
+    uint32_t *slots;
+
+    while (size < 2 * (size_t)count)
+        size *= 2;
+    slots = ease__alloc_zero(size, sizeof(*slots));
+    if (!slots)
+        return false;
+    ease__free(t->slots);
+    t->slots = slots;
+    t->mask = size - 1;
+    for (int64_t i = 0; i < t->count; i++)
+        slots[probe(t, ease__ids_at(t, i), ease__ids_length(t, i))] = (uint32_t)i + 1;
+    return true;
+}
+
+static bool make_room(ease__ids *t, size_t length)
+{
+    size_t used = t->count ? (size_t)t->offsets[t->count] : 0;
+
+    if (t->count + 1 >= t->room) {
+        int64_t room = t->room ? 2 * t->room : 64;
+        uint64_t *grown = ease__realloc_array(t->offsets, (size_t)room, sizeof(*grown));
+
+        if (!grown)
+            return false;
+        t->offsets = grown;
+        t->room = room;
+        if (t->count == 0)
+            t->offsets[0] = 0;
+    }
+    if (t->byte_room - used < length + 1) {
+        size_t room = ease__size_add(ease__size_mul(t->byte_room, 2), length + 512);
+        char *grown = ease__realloc_array(t->bytes, room, 1);
+
+        if (!grown)
+            return false;
+        t->bytes = grown;
+        t->byte_room = room;
+    }
+    return true;
+}
+
+int64_t ease__ids_find(const ease__ids *t, const char *id, size_t length)
+{
+    if (!t->slots)
+        return EASE__NO_ID;
+    return (int64_t)t->slots[probe(t, id, length)] - 1;
+}
+
+int64_t ease__ids_add(ease__ids *t, const char *id, size_t length)
+{
+    size_t slot, used;
+
+    if ((!t->slots || 2 * (size_t)t->count > t->mask) &&
+        !make_slots(t, t->count ? 2 * t->count : 32))
+        return EASE__NO_ID;
+    slot = probe(t, id, length);
+    if (t->slots[slot])
+        return (int64_t)t->slots[slot] - 1;
+    if (t->count >= EASE__MAX_IDS || !make_room(t, length))
+        return EASE__NO_ID;
+    used = (size_t)t->offsets[t->count];
+    memcpy(t->bytes + used, id, length);
+    t->bytes[used + length] = '\0';
+    t->offsets[t->count + 1] = used + length + 1;
+    t->slots[slot] = (uint32_t)t->count + 1;
+    return t->count++;
+}
+
+ease_status ease__ids_number(ease__ids *t, int64_t count, ease_error *err)
+{
+    ease__ids made = {0};
+
+    for (int64_t i = 0; i < count; i++) {
+        char text[24];
+        int length = snprintf(text, sizeof(text), "%lld", (long long)i);
+
+        if (ease__ids_add(&made, text, (size_t)length) != i) {
+            ease__ids_free(&made);
+            return ease__fail(err, EASE_E_NOMEM, "ids of %lld items", (long long)count);
+        }
+    }
+    *t = made;
+    return EASE_OK;
+}
+
+ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err)
+{
+    ease__ids made = {0};
+
+    for (int64_t i = 0; i < from->count; i++) {
+        if (ease__ids_add(&made, ease__ids_at(from, i), ease__ids_length(from, i)) <
+            0) {
+            ease__ids_free(&made);
+            return ease__fail(err, EASE_E_NOMEM, "ids of %lld items",
+                              (long long)from->count);
+        }
+    }
+    *t = made;
+    return EASE_OK;
+}
+
+size_t ease__ids_bytes(const ease__ids *t)
+{
+    size_t text = t->count ? (size_t)t->offsets[t->count] : 0;
+
+    return ((size_t)t->count + 1) * sizeof(uint64_t) + text;
+}
+
+void ease__ids_pack(const ease__ids *t, void *to)
+{
+    size_t head = ((size_t)t->count + 1) * sizeof(uint64_t);
+
+    if (t->count == 0) {
+        memset(to, 0, head);
+        return;
+    }
+    memcpy(to, t->offsets, head);
+    memcpy((char *)to + head, t->bytes, (size_t)t->offsets[t->count]);
+}
+
+static ease_status bad_table(const char *what, ease_error *err)
+{
+    return ease__fail(err, EASE_E_FORMAT, "%s: damaged: its table of ids", what);
+}
+
+static ease_status check_offsets(const ease__ids *t, size_t text, const char *what,
+                                 ease_error *err)
+{
+    if (t->offsets[0] != 0 || t->offsets[t->count] != text)
+        return bad_table(what, err);
+    for (int64_t i = 0; i < t->count; i++) {
+        uint64_t from = t->offsets[i], to = t->offsets[i + 1];
+
+        if (to <= from || to > text || t->bytes[to - 1] != '\0' ||
+            memchr(t->bytes + from, '\0', (size_t)(to - from)) != t->bytes + to - 1)
+            return bad_table(what, err);
+    }
+    return EASE_OK;
+}
+
+ease_status ease__ids_borrow(ease__ids *t, const void *packed, size_t bytes,
+                             int64_t count, bool indexed, const char *what,
+                             ease_error *err)
+{
+    ease__ids made = {.count = count};
+    size_t head;
+    ease_status status;
+
+    if (count < 0 || count > EASE__MAX_IDS)
+        return bad_table(what, err);
+    head = ((size_t)count + 1) * sizeof(uint64_t);
+    if (!packed || bytes < head)
+        return bad_table(what, err);
+    made.offsets = (uint64_t *)(uintptr_t)packed;
+    made.bytes = (char *)(uintptr_t)packed + head;
+    status = check_offsets(&made, bytes - head, what, err);
+    if (status || !indexed) {
+        if (!status)
+            *t = made;
+        return status;
+    }
+    if (!make_slots(&made, count))
+        return ease__fail(err, EASE_E_NOMEM, "ids of %s", what);
+    for (int64_t i = 0; i < count; i++) {
+        if (ease__ids_find(&made, ease__ids_at(&made, i), ease__ids_length(&made, i)) !=
+            i) {
+            ease__ids_free(&made);
+            return ease__fail(err, EASE_E_FORMAT, "%s: damaged: an id stands twice",
+                              what);
+        }
+    }
+    *t = made;
+    return EASE_OK;
+}

@@ -1,0 +1,42 @@
+/* Ids <-> numbers: strings of any bytes but NUL, numbered as they come. */
+#ifndef EASE_IDS_H
+#define EASE_IDS_H
+
+#include "core/core.h"
+
+typedef struct ease__ids {
+    int64_t count;
+    uint64_t *offsets; /* count + 1; id i is bytes[offsets[i]] .. a NUL */
+    char *bytes;
+    uint32_t *slots; /* open addressing: number + 1, 0 is free */
+    size_t mask;     /* slots - 1 */
+    int64_t room;    /* of offsets; 0: offsets and bytes are borrowed */
+    size_t byte_room;
+} ease__ids;
+
+enum { EASE__NO_ID = -1 };
+#define EASE__MAX_IDS ((int64_t)UINT32_MAX - 2)
+
+/* {0} is an empty table. */
+void ease__ids_free(ease__ids *t);
+/* Its number, new or old; EASE__NO_ID: no memory, or 2^32 of them. */
+int64_t ease__ids_add(ease__ids *t, const char *id, size_t length);
+int64_t ease__ids_find(const ease__ids *t, const char *id, size_t length);
+const char *ease__ids_at(const ease__ids *t, int64_t number);
+size_t ease__ids_length(const ease__ids *t, int64_t number);
+
+/* "0", "1", ... */
+ease_status ease__ids_number(ease__ids *t, int64_t count, ease_error *err);
+ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err);
+
+/* As it lies in a file: count + 1 offsets, then the bytes. */
+size_t ease__ids_bytes(const ease__ids *t);
+void ease__ids_pack(const ease__ids *t, void *to);
+/* Looks into a packed table that outlives this one, after checking every offset.
+ * `indexed`: with slots, for find; ids must then be distinct. `what` names the place
+ * in messages. */
+ease_status ease__ids_borrow(ease__ids *t, const void *packed, size_t bytes,
+                             int64_t count, bool indexed, const char *what,
+                             ease_error *err);
+
+#endif

@@ -1,0 +1,95 @@
+#include "matrix/tiled.h"
+
+/* Edges are multiples of this: whole vectors and cache lines in each row. */
+enum { GRAIN = 16, SMALL_EDGE = 512, LARGE_EDGE = 896, LARGE_FROM = 12288 };
+
+int32_t ease__tile_edge(int32_t n)
+{
+    int64_t most = n < LARGE_FROM ? SMALL_EDGE : LARGE_EDGE;
+    int64_t tiles = (n + most - 1) / most, edge;
+
+    /* Of equal size, so that the last tile is not mostly padding. */
+    edge = tiles ? (n + tiles - 1) / tiles : 1;
+    return (int32_t)((edge + GRAIN - 1) / GRAIN * GRAIN);
+}
+
+size_t ease__element_bytes(ease__element e)
+{
+    return e == EASE__F64 ? 8 : 4;
+}
+
+static int32_t tiles_a_side(int32_t n, int32_t edge)
+{
+    return (int32_t)(((int64_t)n + edge - 1) / edge);
+}
+
+size_t ease__tiled_bytes(int32_t n, ease__element e)
+{
+    int32_t edge = ease__tile_edge(n);
+    size_t tile = (size_t)edge * (size_t)edge * ease__element_bytes(e);
+
+    return ease__size_mul(ease__tile_count(tiles_a_side(n, edge)), tile);
+}
+
+ease_status ease__tiled_new(int32_t n, ease__element e, ease__tiled *out,
+                            ease_error *err)
+{
+    ease__tiled t = {.n = n, .edge = ease__tile_edge(n), .element = e};
+
+    t.tiles = tiles_a_side(n, t.edge);
+    t.bytes = ease__tiled_bytes(n, e);
+    t.data = ease__alloc_pages(t.bytes);
+    if (!t.data)
+        return ease__fail(err, EASE_E_NOMEM, "%zu MB for the matrix of %d items",
+                          t.bytes / 1000000, (int)n);
+    *out = t;
+    return EASE_OK;
+}
+
+void ease__tiled_free(ease__tiled *t)
+{
+    ease__free_pages(t->data, t->bytes);
+    *t = (ease__tiled){0};
+}
+
+static size_t place(const ease__tiled *t, int32_t i, int32_t j)
+{
+    size_t row = (size_t)(i % t->edge), column = (size_t)(j % t->edge);
+
+    return ease__tile_offset(t, i / t->edge, j / t->edge) + row * (size_t)t->edge +
+           column;
+}
+
+double ease__tiled_at(const ease__tiled *t, int32_t i, int32_t j)
+{
+    size_t at = i >= j ? place(t, i, j) : place(t, j, i);
+
+    switch (t->element) {
+    case EASE__U32:
+        return (double)((const uint32_t *)t->data)[at];
+    case EASE__F32:
+        return (double)((const float *)t->data)[at];
+    case EASE__F64:
+        break;
+    }
+    return ((const double *)t->data)[at];
+}
+
+void ease__tiled_mirror_diagonal(ease__tiled *t)
+{
+    size_t e = (size_t)t->edge;
+
+#pragma omp parallel for schedule(dynamic)
+    for (int32_t k = 0; k < t->tiles; k++) {
+        double *wide = ease__tile(t, k, k);
+        uint32_t *narrow = ease__tile(t, k, k); /* bits, whatever they mean */
+
+        for (size_t i = 0; i < e; i++)
+            for (size_t j = i + 1; j < e; j++) {
+                if (t->element == EASE__F64)
+                    wide[i * e + j] = wide[j * e + i];
+                else
+                    narrow[i * e + j] = narrow[j * e + i];
+            }
+    }
+}

@@ -1,0 +1,54 @@
+/* The one big object: a symmetric matrix as the lower triangle of square tiles.
+ *
+ * Tile (i, j), i >= j, is edge x edge, row-major and contiguous; tiles lie in the
+ * order (0,0) (1,0) (1,1) (2,0) ... Diagonal tiles are kept whole, both halves
+ * valid unless a kernel says otherwise. Rows and columns from n on are padding:
+ * zero, and one on the diagonal of what is to be factored. The edge depends on n
+ * alone, so that a file made on one machine is the same on another. */
+#ifndef EASE_TILED_H
+#define EASE_TILED_H
+
+#include "core/core.h"
+
+typedef enum ease__element { EASE__U32, EASE__F32, EASE__F64 } ease__element;
+
+typedef struct ease__tiled {
+    int32_t n, edge, tiles; /* tiles a side */
+    ease__element element;
+    void *data; /* whole pages; NULL: none */
+    size_t bytes;
+} ease__tiled;
+
+int32_t ease__tile_edge(int32_t n);
+size_t ease__element_bytes(ease__element e);
+/* SIZE_MAX where it overflows. */
+size_t ease__tiled_bytes(int32_t n, ease__element e);
+/* All zero. */
+ease_status ease__tiled_new(int32_t n, ease__element e, ease__tiled *out,
+                            ease_error *err);
+void ease__tiled_free(ease__tiled *t);
+
+static inline size_t ease__tile_count(int32_t tiles)
+{
+    return (size_t)tiles * ((size_t)tiles + 1) / 2;
+}
+
+/* Where tile (i, j), i >= j, begins, in elements. */
+static inline size_t ease__tile_offset(const ease__tiled *t, int32_t i, int32_t j)
+{
+    return (ease__tile_count(i) + (size_t)j) * (size_t)t->edge * (size_t)t->edge;
+}
+
+static inline void *ease__tile(const ease__tiled *t, int32_t i, int32_t j)
+{
+    return (char *)t->data +
+           ease__tile_offset(t, i, j) * (t->element == EASE__F64 ? 8 : 4);
+}
+
+/* Entry (i, j) in either order. */
+double ease__tiled_at(const ease__tiled *t, int32_t i, int32_t j);
+
+/* Copies the lower half of every diagonal tile to its upper half. */
+void ease__tiled_mirror_diagonal(ease__tiled *t);
+
+#endif

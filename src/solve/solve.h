@@ -1,0 +1,57 @@
+/* From a symmetric positive definite matrix to its inverse, in place. */
+#ifndef EASE_SOLVE_H
+#define EASE_SOLVE_H
+
+#include "matrix/tiled.h"
+
+/* The arithmetic on tiles (edge e, row-major) that the task graph is made of. One
+ * table for float32, one for float64, and plain C twins of both in the tests. W is
+ * lower triangular; only its lower half is read. */
+typedef struct ease__tile_kernels {
+    /* A -> W = L^-1 where A = L L' (lower half read). Returns 0, or the 1-based row
+     * of the pivot that failed. */
+    int32_t (*factor)(void *a, int32_t e);
+    void (*panel)(void *a, const void *w, int32_t e);                 /* A <- A W' */
+    void (*trail)(void *c, const void *a, const void *b, int32_t e);  /* C -= A B' */
+    void (*trail_diagonal)(void *c, const void *a, int32_t e);        /* C -= A A' */
+    void (*negate)(void *a, const void *w, int32_t e);                /* A <- -A W */
+    void (*update)(void *c, const void *a, const void *b, int32_t e); /* C += A B */
+    void (*finish_row)(void *a, const void *w, int32_t e);            /* A <- W A */
+    void (*gather)(void *c, const void *a, const void *b, int32_t e); /* C += A' B */
+    void (*gather_diagonal)(void *c, const void *a, int32_t e);       /* C += A' A */
+    void (*close_row)(void *a, const void *w, int32_t e);             /* A <- W' A */
+    void (*close_diagonal)(void *w, int32_t e);                       /* W <- W' W */
+} ease__tile_kernels;
+
+extern const ease__tile_kernels ease__blas_f32, ease__blas_f64;
+
+/* A backend: a table in a file of its own. */
+typedef struct ease__solver {
+    const char *name;
+    ease_status (*probe)(ease_error *why); /* cheap */
+    /* In place: positive definite in (padding: identity), its inverse out, lower
+     * half of diagonal tiles valid. On EASE_E_NOT_POSDEF err->where is the item. */
+    ease_status (*invert)(ease__tiled *a, int threads, const ease_hooks *hooks,
+                          ease_error *err);
+} ease__solver;
+
+/* NULL or "cpu". EASE_E_BACKEND for an unknown name or a failed probe. */
+ease_status ease__solver_find(const char *name, const ease__solver **out,
+                              ease_error *err);
+
+/* The task graph itself, on any kernels. */
+ease_status ease__invert_tiles(ease__tiled *a, const ease__tile_kernels *kernels,
+                               int threads, const ease_hooks *hooks, ease_error *err);
+
+/* y = A x in float64, from the lower triangle of tiles; the same bits at any number
+ * of threads. */
+void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads);
+
+/* Adds lambda to the diagonal and 1 to the padding's, inverts, and checks: with
+ * w = A v before and a random v, *residual = ||P w - v|| / ||v||. EASE_E_ACCURACY
+ * unless it is at most 2e-4 (NaN is not). */
+ease_status ease__solve(ease__tiled *a, double lambda, const ease__solver *solver,
+                        int threads, const ease_hooks *hooks, double *residual,
+                        ease_error *err);
+
+#endif
