@@ -1,0 +1,52 @@
+#include "oracle.h"
+
+#include <stdlib.h>
+
+void oracle_gram(const double *x, int64_t users, int32_t items, double *gram)
+{
+    for (int32_t i = 0; i < items; i++)
+        for (int32_t j = 0; j < items; j++) {
+            double sum = 0;
+
+            for (int64_t u = 0; u < users; u++)
+                sum += x[u * items + i] * x[u * items + j];
+            gram[(size_t)i * (size_t)items + (size_t)j] = sum;
+        }
+}
+
+/* a (n x n) becomes its inverse; positive definite, so that no pivoting is needed. */
+static void invert(double *a, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        double pivot = a[k * n + k];
+
+        a[k * n + k] = 1;
+        for (size_t j = 0; j < n; j++)
+            a[k * n + j] /= pivot;
+        for (size_t i = 0; i < n; i++) {
+            double factor = a[i * n + k];
+
+            if (i == k)
+                continue;
+            a[i * n + k] = 0;
+            for (size_t j = 0; j < n; j++)
+                a[i * n + j] -= factor * a[k * n + j];
+        }
+    }
+}
+
+void oracle_ease(const double *gram, int32_t items, double lambda, double *b)
+{
+    size_t n = (size_t)items;
+    double *p = calloc(n * n, sizeof(*p));
+
+    for (size_t i = 0; i < n * n; i++)
+        p[i] = gram[i];
+    for (size_t i = 0; i < n; i++)
+        p[i * n + i] += lambda;
+    invert(p, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            b[i * n + j] = i == j ? 0 : -p[i * n + j] / p[j * n + j];
+    free(p);
+}

@@ -1,0 +1,14 @@
+/* Slow twins: the plainest code for what the library does fast. */
+#ifndef EASE_ORACLE_H
+#define EASE_ORACLE_H
+
+#include "ease.h"
+
+/* The weights of the paper's Eq. 8 in float64: b is items x items, row-major. Gauss-
+ * Jordan elimination; a handful of items only. */
+void oracle_ease(const double *gram, int32_t items, double lambda, double *b);
+
+/* X'X of dense X (users x items, row-major). */
+void oracle_gram(const double *x, int64_t users, int32_t items, double *gram);
+
+#endif

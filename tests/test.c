@@ -1,0 +1,212 @@
+#include "test.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct test {
+    int failures;
+    const char *skipped;
+};
+
+static char scratch[64];
+
+static int remove_entry(const char *path, const struct stat *st, int kind,
+                        struct FTW *where)
+{
+    (void)st;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+const char *test_path(const char *name)
+{
+    static char paths[4][512];
+    static int next;
+    char *path = paths[next++ % 4];
+
+    snprintf(path, sizeof(paths[0]), "%s/%s", scratch, name);
+    return path;
+}
+
+void test_write(const char *path, const void *data, size_t bytes)
+{
+    FILE *f = fopen(path, "wb");
+
+    if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
+void test_write_text(const char *path, const char *text)
+{
+    test_write(path, text, strlen(text));
+}
+
+/* ---- checks --------------------------------------------------------------------- */
+
+static void failed(test *t, const char *file, int line)
+{
+    t->failures++;
+    printf("  %s:%d: ", file, line);
+}
+
+bool check_at(test *t, bool held, const char *what, const char *file, int line)
+{
+    if (held)
+        return true;
+    failed(t, file, line);
+    printf("%s does not hold\n", what);
+    return false;
+}
+
+bool check_int_at(test *t, int64_t got, int64_t want, const char *what,
+                  const char *file, int line)
+{
+    if (got == want)
+        return true;
+    failed(t, file, line);
+    printf("%s is %lld, not %lld\n", what, (long long)got, (long long)want);
+    return false;
+}
+
+bool check_near_at(test *t, double got, double want, double tolerance, const char *what,
+                   const char *file, int line)
+{
+    if (fabs(got - want) <= tolerance)
+        return true;
+    failed(t, file, line);
+    printf("%s is %.17g, not %.17g within %g\n", what, got, want, tolerance);
+    return false;
+}
+
+bool check_text_at(test *t, const char *got, const char *want, const char *what,
+                   const char *file, int line)
+{
+    if (got && strcmp(got, want) == 0)
+        return true;
+    failed(t, file, line);
+    printf("%s is \"%s\", not \"%s\"\n", what, got ? got : "(null)", want);
+    return false;
+}
+
+bool check_contains_at(test *t, const char *text, const char *part, const char *what,
+                       const char *file, int line)
+{
+    if (text && strstr(text, part))
+        return true;
+    failed(t, file, line);
+    printf("%s is \"%s\", without \"%s\"\n", what, text ? text : "(null)", part);
+    return false;
+}
+
+void test_skip(test *t, const char *why)
+{
+    t->skipped = why;
+}
+
+/* ---- failing allocations: the linker sends the library's calls here ---------------
+ */
+
+static atomic_int allocations_left = -1;
+
+void alloc_fail_after(int n)
+{
+    atomic_store(&allocations_left, n);
+}
+
+static bool allocation_fails(void)
+{
+    int left = atomic_load(&allocations_left);
+
+    while (left > 0 &&
+           !atomic_compare_exchange_weak(&allocations_left, &left, left - 1))
+        ;
+    return left == 0;
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *p, size_t bytes);
+void *__real_mmap(void *at, size_t bytes, int rights, int flags, int fd, off_t offset);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *p, size_t bytes);
+void *__wrap_mmap(void *at, size_t bytes, int rights, int flags, int fd, off_t offset);
+
+void *__wrap_malloc(size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *p, size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_realloc(p, bytes);
+}
+
+void *__wrap_mmap(void *at, size_t bytes, int rights, int flags, int fd, off_t offset)
+{
+    if ((flags & MAP_ANONYMOUS) && allocation_fails())
+        return MAP_FAILED;
+    return __real_mmap(at, bytes, rights, flags, fd, offset);
+}
+
+/* ---- running ------------------------------------------------------------------------
+ */
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+    if (argc < 2)
+        return true;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    return false;
+}
+
+int test_main(const test_case *cases, size_t count, int argc, char **argv)
+{
+    int passed = 0, failures = 0, skipped = 0;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    strcpy(scratch, "/tmp/ease-test-XXXXXX");
+    if (!mkdtemp(scratch)) {
+        perror(scratch);
+        return 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        test t = {0};
+
+        if (!wanted(cases[i].name, argc, argv))
+            continue;
+        cases[i].run(&t);
+        alloc_fail_after(-1);
+        if (t.failures) {
+            printf("FAILED   %s\n", cases[i].name);
+            failures++;
+        } else if (t.skipped) {
+            printf("skipped  %s: %s\n", cases[i].name, t.skipped);
+            skipped++;
+        } else {
+            printf("passed   %s\n", cases[i].name);
+            passed++;
+        }
+    }
+    nftw(scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    printf("%d passed, %d failed, %d skipped\n", passed, failures, skipped);
+    if (failures)
+        return 1;
+    return passed == 0 && skipped > 0 ? 77 : 0;
+}
