@@ -1,5 +1,6 @@
 #include "core/container.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,19 +69,16 @@ ease_status ease__writer_open(const char *path, const char *kind, uint32_t versi
     return EASE_OK;
 }
 
-static ease_status new_section(ease__container_writer *w, const char *name,
-                               ease__disk_section **out, ease_error *err)
+static ease__disk_section *new_section(ease__container_writer *w, const char *name)
 {
-    ease__disk_section *s = NULL;
+    ease__disk_section *s;
 
-    if (w->header.sections == EASE__SECTIONS)
-        return ease__fail(err, EASE_E_ARG, "too many sections");
+    assert(w->header.sections < EASE__SECTIONS);
     w->position = (w->position + EASE__PAGE - 1) / EASE__PAGE * EASE__PAGE;
     s = &w->header.section[w->header.sections++];
     snprintf(s->name, sizeof(s->name), "%s", name);
     s->offset = w->position;
-    *out = s;
-    return EASE_OK;
+    return s;
 }
 
 static ease_status append(ease__container_writer *w, const void *data, size_t bytes,
@@ -130,13 +128,12 @@ static ease_status end_large(ease__container_writer *w, ease_error *err)
 ease_status ease__writer_add(ease__container_writer *w, const char *name,
                              const void *data, size_t bytes, ease_error *err)
 {
-    ease__disk_section *s = NULL;
+    ease__disk_section *s;
     ease_status status = end_large(w, err);
 
-    if (!status)
-        status = new_section(w, name, &s, err);
     if (status)
         return status;
+    s = new_section(w, name);
     s->bytes = bytes;
     s->hash = XXH3_64bits(data, bytes);
     return append(w, data, bytes, err);
@@ -145,13 +142,12 @@ ease_status ease__writer_add(ease__container_writer *w, const char *name,
 ease_status ease__writer_begin(ease__container_writer *w, const char *name,
                                ease_error *err)
 {
-    ease__disk_section *s = NULL;
+    ease__disk_section *s;
     ease_status status = end_large(w, err);
 
-    if (!status)
-        status = new_section(w, name, &s, err);
     if (status)
         return status;
+    s = new_section(w, name);
     s->large = 1;
     w->in_large = true;
     w->hash_count = 0;
@@ -447,7 +443,7 @@ void ease__stream_close(ease__section_stream *s)
 
 ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_error *err)
 {
-    ease__disk_header h;
+    ease__disk_header h = {0};
     ssize_t got;
     int fd;
 
@@ -464,7 +460,7 @@ ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_err
     close(fd);
     *kind = EASE_FILE_OTHER;
     if (got == 16 && memcmp(h.magic, magic, sizeof(magic)) == 0)
-        *kind = strncmp(h.kind, "gram", 8) == 0 ? EASE_FILE_GRAM : EASE_FILE_MODEL;
+        *kind = strcmp(h.kind, "gram") == 0 ? EASE_FILE_GRAM : EASE_FILE_MODEL;
     return EASE_OK;
 }
 

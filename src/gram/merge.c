@@ -178,14 +178,18 @@ ease_status ease_gram_merge(const char *const *paths, int count,
     f = ease__alloc_zero((size_t)count, sizeof(*f));
     place = ease__alloc_zero((size_t)count, sizeof(*place));
     g = ease__alloc_zero(1, sizeof(*g));
-    if (!f || !place || !g)
+    if (!f || !place || !g) {
         status = ease__fail(err, EASE_E_NOMEM, "merging %d files", count);
+        goto done;
+    }
     while (!status && opened < count) {
         status = ease__gram_file_open(paths[opened], &f[opened], err);
         opened += !status;
     }
     if (!status)
         status = merge(f, count, place, o, g, err);
+
+done:
     for (int k = 0; k < opened; k++)
         ease__gram_file_close(&f[k]);
     for (int k = 0; place && k < count; k++)
