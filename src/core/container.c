@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-_Static_assert(sizeof(ease__disk_header) <= EASE__PAGE, "the header is one page");
+_Static_assert(sizeof(ease__disk_header) == EASE__PAGE, "the header is one page");
 
 /* Its bytes betray a transfer that changed line ends or cleared the top bit. */
 static const char magic[8] = {'\x89', 'E', 'A', 'S', 'E', '\r', '\n', '\x1a'};
@@ -18,11 +18,8 @@ static const uint32_t byte_order = 0x01020304;
 
 static uint64_t header_hash(ease__disk_header h)
 {
-    unsigned char page[EASE__PAGE] = {0};
-
     h.hash = 0;
-    memcpy(page, &h, sizeof(h));
-    return XXH3_64bits(page, sizeof(page));
+    return XXH3_64bits(&h, sizeof(h));
 }
 
 static size_t blocks_of(size_t bytes)
@@ -182,15 +179,16 @@ ease_status ease__writer_put(ease__container_writer *w, const void *data, size_t
 
 ease_status ease__writer_commit(ease__container_writer *w, ease_error *err)
 {
-    unsigned char page[EASE__PAGE] = {0};
     ease_status status = end_large(w, err);
 
     if (!status) {
         w->header.file_bytes = w->position;
         w->header.hash = header_hash(w->header);
-        memcpy(page, &w->header, sizeof(w->header));
-        status = ease__output_write_at(&w->out, page, sizeof(page), 0, err);
+        status = ease__output_write_at(&w->out, &w->header, sizeof(w->header), 0, err);
     }
+    /* An empty section at the end may begin past what was written. */
+    if (!status && w->out.path && ftruncate(w->out.fd, (off_t)w->position) != 0)
+        status = ease__fail_errno(err, "%s: cannot write", w->out.path);
     if (!status)
         status = ease__output_commit(&w->out, err);
     ease__writer_discard(w);
