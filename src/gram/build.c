@@ -240,11 +240,13 @@ static bool stopped(counting *c)
 {
     if (omp_get_thread_num() == 0 && ease__seconds() - c->reported > 0.05) {
         c->reported = ease__seconds();
-        if (ease__progress(c->hooks, "counting pairs",
-                           (double)atomic_load(&c->done) / (double)(c->x->nnz + 1)))
-            atomic_store(&c->cancel, true);
+        if (ease__progress(
+                c->hooks, "counting pairs",
+                (double)atomic_load_explicit(&c->done, memory_order_relaxed) /
+                    (double)(c->x->nnz + 1)))
+            atomic_store_explicit(&c->cancel, true, memory_order_relaxed);
     }
-    return atomic_load(&c->cancel);
+    return atomic_load_explicit(&c->cancel, memory_order_relaxed);
 }
 
 /* Long rows first: the last ones to be handed out are then short. Scratch is 8 bytes
@@ -276,10 +278,11 @@ static bool fill_rows(counting *work, const columns *c, ease__tiled *g, double *
                 count_row(x, c, i, (uint32_t *)row);
             }
             store_row(g, x->vals != NULL, i, row);
-            atomic_fetch_add(&work->done, c->ptr[i + 1] - c->ptr[i]);
+            atomic_fetch_add_explicit(&work->done, c->ptr[i + 1] - c->ptr[i],
+                                      memory_order_relaxed);
         }
     }
-    return !atomic_load(&work->cancel);
+    return !atomic_load_explicit(&work->cancel, memory_order_relaxed);
 }
 
 /* ---- building
