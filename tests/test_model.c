@@ -229,7 +229,7 @@ static double half_by_definition(uint16_t h)
     double fraction = h & 1023, sign = h & 0x8000 ? -1 : 1;
 
     if (exponent == 31)
-        return fraction ? NAN : sign * INFINITY;
+        return fraction != 0 ? NAN : sign * INFINITY;
     return sign *
            (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
 }
