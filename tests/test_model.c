@@ -197,6 +197,36 @@ static void centred_models_follow_their_formulas(test *t)
     }
 }
 
+/* Large enough that half of its pages go back. */
+static void a_float64_inverse_becomes_float32_where_it_lies(test *t)
+{
+    enum { N = 600 };
+    dense_model d = {.n = N};
+    ease_model *m;
+    ease__random r;
+
+    ease__random_seed(&r, 12, 0);
+    d.inverse = calloc((size_t)N * N, sizeof(double));
+    d.diagonal = calloc(N, sizeof(double));
+    d.sums = calloc(N, sizeof(double));
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j <= i; j++)
+            d.inverse[i * N + j] = d.inverse[j * N + i] = 1 + ease__random_unit(&r);
+    m = model_of(&d, 9, EASE_GRAM_COUNTS, false, EASE__F64);
+    check_int(t, ease_model_describe(m).precision, EASE_F64);
+    check(t, m->inverse.bytes <= ease__tiled_bytes(N, EASE__F32) + EASE__PAGE);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            float scale = (float)(-1 / d.inverse[j * N + j]);
+            float want = (float)d.inverse[i * N + j] * scale;
+
+            check(t,
+                  ease__model_weight(m, (int32_t)i, (int32_t)j) == (i == j ? 0 : want));
+        }
+    dense_free(&d);
+    ease_model_free(m);
+}
+
 static void popularity_is_the_diagonal_where_sums_are_unknown(test *t)
 {
     ease__tiled p = tile_matrix(worked_inverse, 3, EASE__F32);
@@ -988,6 +1018,7 @@ static const test_case cases[] = {
     TEST(the_diagonal_is_zero_in_every_storage),
     TEST(nonnegative_models_have_no_weight_below_zero),
     TEST(centred_models_follow_their_formulas),
+    TEST(a_float64_inverse_becomes_float32_where_it_lies),
     TEST(popularity_is_the_diagonal_where_sums_are_unknown),
     TEST(every_half_is_read_as_its_definition_says_and_written_back),
     TEST(floats_are_rounded_to_the_nearest_half),
