@@ -1,5 +1,6 @@
 #include "core/container.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-_Static_assert(sizeof(ease__disk_header) <= EASE__PAGE, "the header is one page");
+_Static_assert(sizeof(ease__disk_header) == EASE__PAGE, "the header is one page");
 
 /* Its bytes betray a transfer that changed line ends or cleared the top bit. */
 static const char magic[8] = {'\x89', 'E', 'A', 'S', 'E', '\r', '\n', '\x1a'};
@@ -17,11 +18,8 @@ static const uint32_t byte_order = 0x01020304;
 
 static uint64_t header_hash(ease__disk_header h)
 {
-    unsigned char page[EASE__PAGE] = {0};
-
     h.hash = 0;
-    memcpy(page, &h, sizeof(h));
-    return XXH3_64bits(page, sizeof(page));
+    return XXH3_64bits(&h, sizeof(h));
 }
 
 static size_t blocks_of(size_t bytes)
@@ -68,19 +66,16 @@ ease_status ease__writer_open(const char *path, const char *kind, uint32_t versi
     return EASE_OK;
 }
 
-static ease_status new_section(ease__container_writer *w, const char *name,
-                               ease__disk_section **out, ease_error *err)
+static ease__disk_section *new_section(ease__container_writer *w, const char *name)
 {
-    ease__disk_section *s = NULL;
+    ease__disk_section *s;
 
-    if (w->header.sections == EASE__SECTIONS)
-        return ease__fail(err, EASE_E_ARG, "too many sections");
+    assert(w->header.sections < EASE__SECTIONS);
     w->position = (w->position + EASE__PAGE - 1) / EASE__PAGE * EASE__PAGE;
     s = &w->header.section[w->header.sections++];
     snprintf(s->name, sizeof(s->name), "%s", name);
     s->offset = w->position;
-    *out = s;
-    return EASE_OK;
+    return s;
 }
 
 static ease_status append(ease__container_writer *w, const void *data, size_t bytes,
@@ -130,13 +125,12 @@ static ease_status end_large(ease__container_writer *w, ease_error *err)
 ease_status ease__writer_add(ease__container_writer *w, const char *name,
                              const void *data, size_t bytes, ease_error *err)
 {
-    ease__disk_section *s = NULL;
+    ease__disk_section *s;
     ease_status status = end_large(w, err);
 
-    if (!status)
-        status = new_section(w, name, &s, err);
     if (status)
         return status;
+    s = new_section(w, name);
     s->bytes = bytes;
     s->hash = XXH3_64bits(data, bytes);
     return append(w, data, bytes, err);
@@ -145,13 +139,12 @@ ease_status ease__writer_add(ease__container_writer *w, const char *name,
 ease_status ease__writer_begin(ease__container_writer *w, const char *name,
                                ease_error *err)
 {
-    ease__disk_section *s = NULL;
+    ease__disk_section *s;
     ease_status status = end_large(w, err);
 
-    if (!status)
-        status = new_section(w, name, &s, err);
     if (status)
         return status;
+    s = new_section(w, name);
     s->large = 1;
     w->in_large = true;
     w->hash_count = 0;
@@ -186,15 +179,16 @@ ease_status ease__writer_put(ease__container_writer *w, const void *data, size_t
 
 ease_status ease__writer_commit(ease__container_writer *w, ease_error *err)
 {
-    unsigned char page[EASE__PAGE] = {0};
     ease_status status = end_large(w, err);
 
     if (!status) {
         w->header.file_bytes = w->position;
         w->header.hash = header_hash(w->header);
-        memcpy(page, &w->header, sizeof(w->header));
-        status = ease__output_write_at(&w->out, page, sizeof(page), 0, err);
+        status = ease__output_write_at(&w->out, &w->header, sizeof(w->header), 0, err);
     }
+    /* An empty section at the end may begin past what was written. */
+    if (!status && w->out.path && ftruncate(w->out.fd, (off_t)w->position) != 0)
+        status = ease__fail_errno(err, "%s: cannot write", w->out.path);
     if (!status)
         status = ease__output_commit(&w->out, err);
     ease__writer_discard(w);
@@ -447,7 +441,7 @@ void ease__stream_close(ease__section_stream *s)
 
 ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_error *err)
 {
-    ease__disk_header h;
+    ease__disk_header h = {0};
     ssize_t got;
     int fd;
 
@@ -464,7 +458,7 @@ ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_err
     close(fd);
     *kind = EASE_FILE_OTHER;
     if (got == 16 && memcmp(h.magic, magic, sizeof(magic)) == 0)
-        *kind = strncmp(h.kind, "gram", 8) == 0 ? EASE_FILE_GRAM : EASE_FILE_MODEL;
+        *kind = strcmp(h.kind, "gram") == 0 ? EASE_FILE_GRAM : EASE_FILE_MODEL;
     return EASE_OK;
 }
 

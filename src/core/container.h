@@ -24,6 +24,8 @@ typedef struct ease__disk_header {
     uint32_t sections, block_bytes;
     uint64_t hash; /* XXH3 of the header page, this field zero */
     ease__disk_section section[EASE__SECTIONS];
+    unsigned char
+        reserved[EASE__PAGE - 48 - EASE__SECTIONS * sizeof(ease__disk_section)];
 } ease__disk_header;
 
 /* ---- writing ------------------------------------------------------------------ */

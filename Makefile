@@ -1,0 +1,31 @@
+# The front door; CMake does the work. `make help` lists what there is.
+.PHONY: all demo test test-sanitizers lint install clean help
+
+all: ## install what is missing and build build/ease
+	@scripts/setup build
+	@cmake --preset release >/dev/null
+	@cmake --build build
+
+demo: all ## train on the embedded example and recommend, with reasons
+	@examples/demo.sh build/ease
+
+test: ## install what is missing, build, and run the tests and the lints
+	@scripts/setup test
+	@scripts/test release
+
+test-sanitizers: ## the longer checks: ASan, UBSan, fuzzers, TSan
+	@scripts/setup test
+	@scripts/test asan-ubsan tsan
+
+lint: ## formatting, warnings of both compilers, clang-tidy
+	@scripts/setup test
+	@scripts/lint
+
+install: all ## install program, library, header, manual (PREFIX=/usr/local, DESTDIR=)
+	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
