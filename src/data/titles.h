@@ -1,11 +1,15 @@
-/* Titles of items, from a table of ids and titles. */
+/* Titles of items, for display. */
 #ifndef EASE_TITLES_H
 #define EASE_TITLES_H
 
 #include "data/ids.h"
 
-/* The titles of `items` in their order, "" for none, packed as ease__ids_borrow() takes
- * them; free *packed with ease__free(). *matched is how many items have one. */
+/* Reads a table with an id and a title column, whichever they are: the id column is the
+ * one whose values match most items (the leftmost of equals), the title column the one
+ * that the header calls title or name, else the first other one that is mostly not
+ * numbers. Values that are not UTF-8 are taken as Latin-1.
+ * *packed has the layout of ease__ids_pack with a title, or "", for each item; the
+ * caller frees it. Fails with EASE_E_DATA if no id matches, and as ease__table_open. */
 ease_status ease__titles_read(const char *path, const ease__ids *items, void **packed,
                               size_t *bytes, int32_t *matched, ease_error *err);
 

@@ -1,0 +1,632 @@
+#include "data/dialect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "data/number.h"
+
+enum {
+    SAMPLE_BYTES = 1 << 18,
+    SAMPLE_LINES = 20, /* that a sample has at least, if the input has */
+    STUDIED_LINES = 1000
+};
+
+/* ---- the sample ---------------------------------------------------------------------
+ */
+
+static size_t count_lines(const char *p, size_t bytes, size_t enough)
+{
+    const char *end = p + bytes;
+    size_t lines = 0;
+
+    while (lines < enough && (p = memchr(p, '\n', (size_t)(end - p)))) {
+        lines++;
+        p++;
+    }
+    return lines;
+}
+
+ease_status ease__sample(ease__input *in, const char **data, size_t *bytes, bool *whole,
+                         ease_error *err)
+{
+    size_t want = SAMPLE_BYTES;
+
+    for (;;) {
+        ease_status status = ease__input_peek(in, want, data, bytes, err);
+
+        if (status)
+            return status;
+        *whole = *bytes < want;
+        /* Lines of any length: adjacency lines can be long, but some are needed. */
+        if (*whole || count_lines(*data, *bytes, SAMPLE_LINES) == SAMPLE_LINES ||
+            (want >= 64 * (size_t)SAMPLE_BYTES && count_lines(*data, *bytes, 2) == 2))
+            return EASE_OK;
+        want = ease__size_mul(want, 2);
+    }
+}
+
+/* ---- names --------------------------------------------------------------------------
+ */
+
+typedef enum role { NO_ROLE, USER, ITEM, VALUE, TIME } role;
+
+static const char *const user_names[] = {
+    "user",     "userid",     "uid",     "users",     "customer", "customerid",
+    "member",   "memberid",   "visitor", "visitorid", "account",  "accountid",
+    "reviewer", "reviewerid", "person",  "personid",  "profile",  "profileid",
+    "username", "userno",     NULL};
+static const char *const item_names[] = {
+    "item",    "itemid",     "iid",      "items",      "movie",    "movieid",
+    "book",    "bookid",     "isbn",     "sid",        "product",  "productid",
+    "asin",    "parentasin", "track",    "trackid",    "song",     "songid",
+    "artist",  "artistid",   "album",    "albumid",    "business", "businessid",
+    "game",    "gameid",     "app",      "appid",      "anime",    "animeid",
+    "article", "articleid",  "video",    "videoid",    "recipe",   "recipeid",
+    "place",   "placeid",    "location", "locationid", "venue",    "venueid",
+    "joke",    "jokeid",     "gmapid",   "itemno",     NULL};
+static const char *const value_names[] = {
+    "rating",   "ratings", "score",      "value",     "weight",   "count",
+    "stars",    "star",    "plays",      "playcount", "overall",  "listens",
+    "quantity", "clicks",  "preference", "feedback",  "strength", NULL};
+static const char *const time_names[] = {
+    "timestamp", "time",       "date",       "datetime",  "unixreviewtime", "ts",
+    "createdat", "reviewtime", "ratingdate", "eventtime", "unixtime",       NULL};
+
+enum { NAME_ROOM = 32 };
+
+/* Lower case, letters and digits only, without a RecBole type (`:token`). A name too
+ * long for `to` is none that we know: "". */
+static void normalize(const ease__field *f, char to[NAME_ROOM])
+{
+    const char *colon = memchr(f->text, ':', f->length);
+    size_t length = colon ? (size_t)(colon - f->text) : f->length, used = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        char c = f->text[i];
+
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
+            continue;
+        if (used + 1 == NAME_ROOM) {
+            used = 0;
+            break;
+        }
+        to[used++] = c;
+    }
+    to[used] = '\0';
+}
+
+static bool in_list(const char *name, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(name, *list) == 0)
+            return true;
+    return false;
+}
+
+static role role_of(const ease__field *f)
+{
+    char name[NAME_ROOM];
+
+    normalize(f, name);
+    return in_list(name, user_names)    ? USER
+           : in_list(name, item_names)  ? ITEM
+           : in_list(name, value_names) ? VALUE
+           : in_list(name, time_names)  ? TIME
+                                        : NO_ROLE;
+}
+
+int ease__names_title(const ease__field *f)
+{
+    char name[NAME_ROOM];
+
+    normalize(f, name);
+    if (strcmp(name, "title") == 0 || strcmp(name, "name") == 0)
+        return 2;
+    return strstr(name, "title") || strstr(name, "name") ? 1 : 0;
+}
+
+/* `user_id:token`, as RecBole's files have it. */
+static bool has_recbole_type(const ease__field *f)
+{
+    static const char *const types[] = {"token", "token_seq", "float", "float_seq"};
+    const char *colon = memchr(f->text, ':', f->length);
+    size_t left;
+
+    if (!colon)
+        return false;
+    left = f->length - (size_t)(colon + 1 - f->text);
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (left == strlen(types[i]) && memcmp(colon + 1, types[i], left) == 0)
+            return true;
+    return false;
+}
+
+static bool all_have_recbole_type(const ease__field *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!has_recbole_type(&names[i]))
+            return false;
+    return true;
+}
+
+/* ---- the layout
+ * ---------------------------------------------------------------------- */
+
+/* A number, or what would be one in another program: to be refused with its line. */
+static bool looks_numeric(const ease__field *f)
+{
+    char name[NAME_ROOM];
+    double value;
+
+    if (ease__parse_double(f->text, f->length, &value) != EASE__NUMBER_BAD)
+        return true;
+    normalize(f, name);
+    return strcmp(name, "nan") == 0 || strcmp(name, "inf") == 0 ||
+           strcmp(name, "infinity") == 0;
+}
+
+typedef struct text {
+    const char *at, *end;
+    bool whole;
+} text;
+
+/* The next record that is not a blank line; false: there is none, or no memory. */
+static bool next_record(text *t, const ease__splitter *s, ease__record *r, bool *nomem)
+{
+    for (;;) {
+        switch (ease__record_next(s, &t->at, t->end, t->whole, r)) {
+        case EASE__RECORD_WHOLE:
+            return true;
+        case EASE__RECORD_BLANK:
+            break;
+        case EASE__RECORD_NOMEM:
+            *nomem = true;
+            return false;
+        case EASE__RECORD_JUNK: /* to be found again, with its line, when read */
+        case EASE__RECORD_OPEN:
+        case EASE__RECORD_CUT:
+            return false;
+        }
+    }
+}
+
+typedef struct agreement {
+    size_t first; /* fields of the first record */
+    size_t lines, agreeing;
+    size_t most; /* fields of any */
+} agreement;
+
+static agreement measure(text t, const ease__splitter *s, ease__record *r, bool *nomem)
+{
+    agreement a = {0};
+
+    while (a.lines < STUDIED_LINES && next_record(&t, s, r, nomem)) {
+        if (a.lines++ == 0)
+            a.first = r->count;
+        if (r->count == a.first)
+            a.agreeing++;
+        if (r->count > a.most)
+            a.most = r->count;
+    }
+    return a;
+}
+
+/* Of the separators that split the first line, the one whose lines agree best. A
+ * space is only tried where no other does: names and titles have spaces. */
+static void guess_splitter(text t, ease__splitter *out, agreement *best,
+                           ease__record *r, bool *nomem)
+{
+    static const char *const tried[] = {"\t", "::", ",", ";", "|"};
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
+        ease__splitter s = {0};
+        agreement a;
+
+        (void)ease__splitter_make(tried[i], &s, NULL); /* these are all fine */
+        a = measure(t, &s, r, nomem);
+        if (a.first < 2 ||
+            (found && a.agreeing * best->lines <= best->agreeing * a.lines))
+            continue;
+        found = true;
+        *best = a;
+        *out = s;
+    }
+    if (!found) {
+        (void)ease__splitter_make(" ", out, NULL);
+        *best = measure(t, out, r, nomem);
+    }
+}
+
+/* How often each column below the first line has a number. */
+static size_t count_numeric(text t, const ease__splitter *s, size_t fields,
+                            size_t *numeric, ease__record *r, bool *nomem)
+{
+    size_t lines = 0;
+
+    while (lines < STUDIED_LINES && next_record(&t, s, r, nomem)) {
+        lines++;
+        for (size_t i = 0; i < fields && i < r->count; i++)
+            numeric[i] += looks_numeric(&r->fields[i]);
+    }
+    return lines;
+}
+
+static bool has_known_names(const ease__record *first, bool pairs)
+{
+    bool user = false, item = false, title = false;
+
+    for (size_t i = 0; i < first->count; i++) {
+        role is = role_of(&first->fields[i]);
+
+        user = user || is == USER;
+        item = item || is == ITEM;
+        title = title || ease__names_title(&first->fields[i]) == 2;
+    }
+    return pairs ? user && item : item || title;
+}
+
+/* Words above numbers are a header. */
+static bool has_header(const ease__record *first, bool pairs, const size_t *numeric,
+                       size_t lines)
+{
+    if (has_known_names(first, pairs) ||
+        all_have_recbole_type(first->fields, first->count))
+        return true;
+    for (size_t i = 0; i < first->count; i++)
+        if (lines && numeric[i] == lines && !looks_numeric(&first->fields[i]))
+            return true;
+    return false;
+}
+
+/* Fills what depends on the header, given where the first record begins and ends. */
+static ease_status settle_header(ease__layout *l, int header, bool pairs,
+                                 const char *sample, const char *start, text after,
+                                 ease__record *first, ease_error *err)
+{
+    size_t *below = ease__alloc_zero(l->fields, sizeof(*below));
+    ease__record scratch = {0};
+    bool nomem = false;
+    size_t lines = 0;
+
+    l->numeric = ease__alloc_zero(l->fields, 1);
+    nomem = !below || !l->numeric;
+    if (!nomem)
+        lines = count_numeric(after, &l->splitter, l->fields, below, &scratch, &nomem);
+    if (!nomem) {
+        l->header = header < 0 ? has_header(first, pairs, below, lines) : header != 0;
+        for (size_t i = 0; i < l->fields; i++) {
+            size_t count = below[i];
+
+            if (!l->header)
+                count += looks_numeric(&first->fields[i]);
+            l->numeric[i] = 2 * count > lines + !l->header;
+        }
+        l->skip = (size_t)((l->header ? after.at : start) - sample);
+        l->lines = (int64_t)count_lines(sample, l->skip, SIZE_MAX);
+        if (l->header) {
+            l->names = first->fields; /* taken over */
+            *first = (ease__record){0};
+        }
+    }
+    ease__free(scratch.fields);
+    ease__free(below);
+    return nomem ? ease__fail(err, EASE_E_NOMEM, "recognizing columns") : EASE_OK;
+}
+
+/* Where the first record begins: behind blank lines. */
+static const char *first_record(text *t, const ease__splitter *s, ease__record *r,
+                                bool *nomem)
+{
+    const char *start = t->at;
+
+    while (ease__record_next(s, &t->at, t->end, t->whole, r) == EASE__RECORD_BLANK)
+        start = t->at;
+    t->at = start;
+    return next_record(t, s, r, nomem) ? start : NULL;
+}
+
+ease_status ease__layout_guess(const char *sample, size_t bytes, bool whole,
+                               const char *separator, int header, bool pairs,
+                               ease__layout *out, ease_error *err)
+{
+    ease__layout l = {0};
+    text t = {sample, sample + bytes, whole};
+    ease__record r = {0};
+    agreement a = {0};
+    bool nomem = false;
+    const char *start = NULL;
+    ease_status status = EASE_OK;
+
+    if (bytes >= 3 && memcmp(sample, "\xef\xbb\xbf", 3) == 0)
+        t.at += 3; /* the mark of UTF-8 */
+    if (separator)
+        status = ease__splitter_make(separator, &l.splitter, err);
+    else
+        guess_splitter(t, &l.splitter, &a, &r, &nomem);
+    if (!status && separator)
+        a = measure(t, &l.splitter, &r, &nomem);
+    if (!status && !nomem)
+        start = first_record(&t, &l.splitter, &r, &nomem);
+    l.fields = r.count;
+    l.varied = a.agreeing < a.lines;
+    l.uneven = 2 * a.agreeing < a.lines;
+    if (!status && nomem)
+        status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
+    else if (!status && !start)
+        status = ease__fail_at(err, EASE_E_PARSE, 1, "quotes that do not match");
+    if (!status)
+        status = settle_header(&l, header, pairs, sample, start, t, &r, err);
+    ease__free(r.fields);
+    if (status) {
+        ease__layout_free(&l);
+        return status;
+    }
+    *out = l;
+    return EASE_OK;
+}
+
+void ease__layout_free(ease__layout *l)
+{
+    ease__free(l->names);
+    ease__free(l->numeric);
+    *l = (ease__layout){0};
+}
+
+/* ---- what the columns mean
+ * ------------------------------------------------------------ */
+
+static int next_unnamed(const ease__layout *l, const role *roles, int *from)
+{
+    for (; (size_t)*from < l->fields; ++*from)
+        if (roles[*from] == NO_ROLE)
+            return (*from)++;
+    return -1;
+}
+
+/* Names first, then places: the columns without a name that we know are a user, an
+ * item and, if no name was known at all, a value and a time. */
+static void guess_roles(ease__dialect *d, role *roles)
+{
+    const ease__layout *l = &d->layout;
+    int *place[] = {NULL, &d->user, &d->item, &d->value, &d->time};
+    bool named;
+    int from = 0;
+
+    d->user = d->item = d->value = d->time = -1;
+    for (size_t i = 0; i < l->fields; i++) {
+        roles[i] = l->header ? role_of(&l->names[i]) : NO_ROLE;
+        if (roles[i] == NO_ROLE)
+            continue;
+        if (*place[roles[i]] < 0)
+            *place[roles[i]] = (int)i;
+    }
+    named = d->user >= 0 || d->item >= 0 || d->value >= 0;
+    if (d->user < 0)
+        d->user = next_unnamed(l, roles, &from);
+    if (d->item < 0)
+        d->item = next_unnamed(l, roles, &from);
+    if (!named) {
+        int value = next_unnamed(l, roles, &from);
+
+        if (value >= 0 && l->numeric[value])
+            d->value = value;
+        if (d->value >= 0 && d->time < 0)
+            d->time = next_unnamed(l, roles, &from);
+    }
+}
+
+static bool same_name(const ease__field *f, const char *name, size_t length)
+{
+    const char *colon = has_recbole_type(f) ? memchr(f->text, ':', f->length) : NULL;
+    size_t bare = colon ? (size_t)(colon - f->text) : f->length;
+
+    return (f->length == length && strncasecmp(f->text, name, length) == 0) ||
+           (bare == length && strncasecmp(f->text, name, length) == 0);
+}
+
+/* "userId, movieId, rating": for a message. */
+static void list_names(const ease__layout *l, char *to, size_t room)
+{
+    size_t used = 0;
+
+    to[0] = '\0';
+    for (size_t i = 0; l->names && i < l->fields && used < room; i++) {
+        char shown[EASE__EXCERPT_ROOM];
+
+        used += (size_t)snprintf(
+            to + used, room - used, "%s%s", i ? ", " : "",
+            ease__excerpt(l->names[i].text, l->names[i].length, shown));
+    }
+}
+
+static ease_status find_column(const ease__layout *l, const char *input,
+                               const char *name, size_t length, int *out,
+                               ease_error *err)
+{
+    char shown[EASE__EXCERPT_ROOM], names[256];
+    int64_t number;
+
+    ease__excerpt(name, length, shown);
+    if (ease__parse_int(name, length, &number) == EASE__NUMBER_OK) {
+        if (number < 1 || (uint64_t)number > l->fields)
+            return ease__fail(err, EASE_E_ARG, "%s: no column %s: there are %zu", input,
+                              shown, l->fields);
+        *out = (int)number - 1;
+        return EASE_OK;
+    }
+    for (size_t i = 0; l->header && i < l->fields; i++) {
+        if (same_name(&l->names[i], name, length)) {
+            *out = (int)i;
+            return EASE_OK;
+        }
+    }
+    if (!l->header)
+        return ease__fail(err, EASE_E_ARG,
+                          "%s: no column '%s': without a header, columns are numbers "
+                          "from 1",
+                          input, shown);
+    list_names(l, names, sizeof(names));
+    return ease__fail(err, EASE_E_ARG, "%s: no column '%s' in the header: %s", input,
+                      shown, names);
+}
+
+/* "USER,ITEM[,VALUE]" */
+static ease_status set_columns(ease__dialect *d, const char *input, const char *columns,
+                               ease_error *err)
+{
+    int *place[] = {&d->user, &d->item, &d->value};
+    int count = 0;
+    const char *p = columns;
+
+    d->user = d->item = d->value = d->time = -1;
+    for (;;) {
+        size_t length = strcspn(p, ",");
+        ease_status status;
+
+        if (count == 3 || length == 0)
+            return ease__fail(err, EASE_E_ARG, "columns '%.80s': not USER,ITEM[,VALUE]",
+                              columns);
+        status = find_column(&d->layout, input, p, length, place[count++], err);
+        if (status)
+            return status;
+        if (!p[length])
+            break;
+        p += length + 1;
+    }
+    if (count < 2 || d->user == d->item || d->user == d->value || d->item == d->value)
+        return ease__fail(err, EASE_E_ARG,
+                          "columns '%.80s': two or three different ones are needed",
+                          columns);
+    return EASE_OK;
+}
+
+static bool is_adjacency(const ease__dialect *d, const ease_read_options *o)
+{
+    const ease__layout *l = &d->layout;
+    bool tabs = l->splitter.kind == EASE__SPLIT_BYTE && l->splitter.text[0] == '\t';
+
+    if (o->format)
+        return strcmp(o->format, "adjacency") == 0;
+    if (l->header || o->columns)
+        return false;
+    if (tabs)
+        return l->uneven;
+    if (l->splitter.kind != EASE__SPLIT_BLANKS)
+        return false;
+    return l->varied || l->fields > 4 || (l->fields > 2 && !l->numeric[2]);
+}
+
+/* ---- in words
+ * --------------------------------------------------------------------------- */
+
+static const char *kind_of_table(const ease__layout *l, char *room, size_t bytes)
+{
+    const char *s = l->splitter.text;
+
+    if (l->splitter.kind == EASE__SPLIT_BLANKS)
+        return "space-separated table";
+    if (strcmp(s, ",") == 0)
+        return "CSV";
+    if (strcmp(s, "\t") == 0)
+        return "TSV";
+    snprintf(room, bytes, "table separated by '%s'", s);
+    return room;
+}
+
+static void describe_column(const ease__layout *l, const char *is, int column, char *to,
+                            size_t room)
+{
+    char shown[EASE__EXCERPT_ROOM];
+
+    if (column < 0)
+        to[0] = '\0';
+    else if (!l->header)
+        snprintf(to, room, "%s = column %d", is, column + 1);
+    else
+        snprintf(to, room, "%s = %s", is,
+                 ease__excerpt(l->names[column].text, l->names[column].length, shown));
+}
+
+static bool describe(ease__dialect *d, const char *coding)
+{
+    const ease__layout *l = &d->layout;
+    bool recbole = l->header && all_have_recbole_type(l->names, l->fields);
+    char kind[64], user[80], item[80], value[80], all[400];
+
+    if (d->adjacency) {
+        snprintf(all, sizeof(all), "%sadjacency lines", coding);
+    } else {
+        describe_column(l, "user", d->user, user, sizeof(user));
+        describe_column(l, "item", d->item, item, sizeof(item));
+        describe_column(l, ", value", d->value, value, sizeof(value));
+        snprintf(all, sizeof(all), "%s%s %s header: %s, %s%s", coding,
+                 recbole ? "RecBole .inter" : kind_of_table(l, kind, sizeof(kind)),
+                 l->header ? "with" : "without", user, item, value);
+    }
+    d->recognized = ease__copy_string(all);
+    return d->recognized != NULL;
+}
+
+/* ---- all of it
+ * --------------------------------------------------------------------------- */
+
+static ease_status settle_columns(ease__dialect *d, const char *name,
+                                  const ease_read_options *o, ease_error *err)
+{
+    role *roles;
+
+    if (o->columns)
+        return set_columns(d, name, o->columns, err);
+    roles = ease__alloc_array(d->layout.fields, sizeof(*roles));
+    if (!roles)
+        return ease__fail(err, EASE_E_NOMEM, "recognizing columns");
+    guess_roles(d, roles);
+    ease__free(roles);
+    if (d->user < 0 || d->item < 0)
+        return ease__fail_at(err, EASE_E_PARSE, 1,
+                             "%s:1: a user and an item are needed, found %zu field%s",
+                             name, d->layout.fields, d->layout.fields == 1 ? "" : "s");
+    return EASE_OK;
+}
+
+ease_status ease__dialect_guess(const char *name, const char *coding,
+                                const char *sample, size_t bytes, bool whole,
+                                const ease_read_options *o, ease__dialect *out,
+                                ease_error *err)
+{
+    ease__dialect d = {.user = -1, .item = -1, .value = -1, .time = -1};
+    bool adjacency = o->format && strcmp(o->format, "adjacency") == 0;
+    const char *separator = o->separator ? o->separator : adjacency ? " " : NULL;
+    ease_error why = {0};
+    ease_status status = ease__layout_guess(sample, bytes, whole, separator,
+                                            adjacency ? 0 : o->header, true, &d.layout,
+                                            &why);
+
+    if (status == EASE_E_PARSE)
+        return ease__fail_at(err, status, 1, "%s:1: %s", name, why.text);
+    if (status)
+        return ease__fail(err, status, "%s: %s", name, why.text);
+    d.adjacency = is_adjacency(&d, o);
+    if (d.adjacency && !o->separator)
+        (void)ease__splitter_make(" ", &d.layout.splitter, NULL);
+    if (!d.adjacency)
+        status = settle_columns(&d, name, o, err);
+    if (!status && !describe(&d, coding))
+        status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
+    if (status) {
+        ease__dialect_free(&d);
+        return status;
+    }
+    *out = d;
+    return EASE_OK;
+}
+
+void ease__dialect_free(ease__dialect *d)
+{
+    ease__layout_free(&d->layout);
+    ease__free(d->recognized);
+    *d = (ease__dialect){0};
+}

@@ -1,0 +1,183 @@
+#include "data/draft.h"
+
+#include <string.h>
+
+void ease__chunk_free(ease__chunk *c)
+{
+    ease__free_pages(c->records, c->bytes);
+    *c = (ease__chunk){0};
+}
+
+void ease__draft_free(ease__draft *d)
+{
+    for (size_t i = 0; i < d->chunk_count; i++)
+        ease__chunk_free(&d->chunks[i]);
+    ease__free(d->chunks);
+    ease__ids_free(&d->user_ids);
+    ease__ids_free(&d->item_ids);
+    *d = (ease__draft){0};
+}
+
+bool ease__draft_add(ease__draft *d, const ease__chunk *c)
+{
+    if (d->chunk_count == d->chunk_room) {
+        size_t room = d->chunk_room ? 2 * d->chunk_room : 64;
+        ease__chunk *grown = ease__realloc_array(d->chunks, room, sizeof(*grown));
+
+        if (!grown)
+            return false;
+        d->chunks = grown;
+        d->chunk_room = room;
+    }
+    d->chunks[d->chunk_count++] = *c;
+    d->records += (int64_t)c->count;
+    return true;
+}
+
+/* ---- from records to rows: a counting sort by user ---------------------------------
+ */
+
+/* Chunks are dealt to `parts` in runs of about equal size; each part counts, and
+ * later places, its own records, so that a row keeps the order of the file. */
+typedef struct sorter {
+    ease__draft *draft;
+    int parts;
+    size_t *first;   /* parts + 1: where the chunks of a part begin */
+    uint32_t *place; /* parts x users: counts, then places within the row */
+    int64_t users;
+} sorter;
+
+static void deal_chunks(sorter *s)
+{
+    int64_t seen = 0;
+    int part = 0;
+
+    for (size_t i = 0; i < s->draft->chunk_count; i++) {
+        while (part < s->parts && seen >= s->draft->records * part / s->parts)
+            s->first[part++] = i;
+        seen += (int64_t)s->draft->chunks[i].count;
+    }
+    while (part <= s->parts)
+        s->first[part++] = s->draft->chunk_count;
+}
+
+static void count_part(const sorter *s, int part)
+{
+    uint32_t *count = s->place + (size_t)part * (size_t)s->users;
+    size_t words = ease__record_words(s->draft->weighted);
+
+    for (size_t i = s->first[part]; i < s->first[part + 1]; i++) {
+        const ease__chunk *c = &s->draft->chunks[i];
+        const uint32_t *end = c->records + c->count * words;
+
+        for (const uint32_t *r = c->records; r < end; r += words)
+            count[r[0]]++;
+    }
+}
+
+/* Counts become places. False: a row is longer than 32 bits can say. */
+static bool lay_rows(const sorter *s, int64_t *row_ptr)
+{
+    uint64_t at = 0;
+
+    for (int64_t u = 0; u < s->users; u++) {
+        uint64_t start = at;
+
+        row_ptr[u] = (int64_t)at;
+        for (int part = 0; part < s->parts; part++) {
+            uint32_t *place = &s->place[(size_t)part * (size_t)s->users + (size_t)u];
+            uint32_t count = *place;
+
+            *place = (uint32_t)(at - start);
+            at += count;
+        }
+        if (at - start > UINT32_MAX)
+            return false;
+    }
+    row_ptr[s->users] = (int64_t)at;
+    return (int64_t)at == s->draft->records; /* else a count went round */
+}
+
+static void place_part(const sorter *s, int part, ease_interactions *x)
+{
+    uint32_t *place = s->place + (size_t)part * (size_t)s->users;
+    size_t words = ease__record_words(s->draft->weighted);
+
+    for (size_t i = s->first[part]; i < s->first[part + 1]; i++) {
+        ease__chunk *c = &s->draft->chunks[i];
+        const uint32_t *end = c->records + c->count * words;
+
+        for (const uint32_t *r = c->records; r < end; r += words) {
+            int64_t at = x->row_ptr[r[0]] + place[r[0]]++;
+
+            x->cols[at] = (int32_t)r[1];
+            if (words == 3)
+                memcpy(&x->vals[at], &r[2], sizeof(float));
+        }
+        ease__chunk_free(c);
+    }
+}
+
+/* The places of all parts take at most a byte an interaction. */
+static int choose_parts(const ease__draft *d, int threads)
+{
+    int64_t users = d->user_ids.count, most = 1;
+
+    if (users > 0)
+        most = d->records / (4 * users);
+    if (most > threads)
+        most = threads;
+    return most < 1 ? 1 : (int)most;
+}
+
+static ease_status sort_records(sorter *s, ease_interactions *x, ease_error *err)
+{
+    size_t records = (size_t)s->draft->records;
+
+    deal_chunks(s);
+#pragma omp parallel for num_threads(s->parts) schedule(static, 1)
+    for (int part = 0; part < s->parts; part++)
+        count_part(s, part);
+    if (!lay_rows(s, x->row_ptr))
+        return ease__fail(err, EASE_E_TOO_LARGE, "a user with 2^32 rows or more");
+    x->cols = ease__alloc_array(records, sizeof(*x->cols));
+    if (s->draft->weighted)
+        x->vals = ease__alloc_array(records, sizeof(*x->vals));
+    if (!x->cols || (s->draft->weighted && !x->vals))
+        return ease__fail(err, EASE_E_NOMEM, "%zu interactions", records);
+#pragma omp parallel for num_threads(s->parts) schedule(static, 1)
+    for (int part = 0; part < s->parts; part++)
+        place_part(s, part, x);
+    return EASE_OK;
+}
+
+ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
+                             ease_error *err)
+{
+    sorter s = {.draft = d, .users = d->user_ids.count};
+    ease_status status = EASE_OK;
+
+    s.parts = choose_parts(d, threads);
+    s.first = ease__alloc_array((size_t)s.parts + 1, sizeof(*s.first));
+    s.place = ease__alloc_zero(ease__size_mul((size_t)s.parts, (size_t)s.users),
+                               sizeof(*s.place));
+    x->row_ptr = ease__alloc_array((size_t)s.users + 1, sizeof(*x->row_ptr));
+    if (!s.first || !s.place || !x->row_ptr)
+        status = ease__fail(err, EASE_E_NOMEM, "rows of %lld users",
+                            (long long)s.users);
+    else
+        status = sort_records(&s, x, err);
+    ease__free(s.first);
+    ease__free(s.place);
+    if (status)
+        return status;
+    x->users = s.users;
+    x->items = (int32_t)d->item_ids.count;
+    x->nnz = d->records;
+    x->user_ids = d->user_ids;
+    x->item_ids = d->item_ids;
+    x->counts = d->counts;
+    d->user_ids = d->item_ids = (ease__ids){0};
+    d->records = 0;
+    return EASE_OK;
+}

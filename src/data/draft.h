@@ -1,0 +1,50 @@
+/* Interactions in the making: what readers hand over, and what makes it X. */
+#ifndef EASE_DRAFT_H
+#define EASE_DRAFT_H
+
+#include "data/interactions.h"
+
+/* Records of one block of input, in its order: user, item and, if weighted, the
+ * bits of a float. */
+typedef struct ease__chunk {
+    uint32_t *records;
+    size_t count;
+    size_t bytes; /* of the mapping */
+} ease__chunk;
+
+typedef struct ease__draft {
+    ease__ids user_ids, item_ids;
+    bool weighted;
+    ease__chunk *chunks; /* in file order */
+    size_t chunk_count, chunk_room;
+    int64_t records;
+    ease_interactions_info counts; /* rows, below_rating */
+} ease__draft;
+
+static inline size_t ease__record_words(bool weighted)
+{
+    return weighted ? 3 : 2;
+}
+
+void ease__draft_free(ease__draft *d);
+void ease__chunk_free(ease__chunk *c);
+/* Takes the chunk over; false: no memory, and the chunk is still the caller's. */
+bool ease__draft_add(ease__draft *d, const ease__chunk *c);
+
+/* Rows from records, in file order within a row, repeats and all: x->user_ids,
+ * item_ids, row_ptr, cols, vals and counts are filled, chunks freed on the way. */
+ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
+                             ease_error *err);
+
+/* Sorts each row and folds what repeats; x->vals NULL and EASE_REPEAT_SUM make
+ * counts. Weights of zero are dropped. lost_users and lost_items (bytes, may be NULL)
+ * are marked where that took something. */
+ease_status ease__fold_rows(ease_interactions *x, ease_repeat repeat, int threads,
+                            uint8_t *lost_users, uint8_t *lost_items, ease_error *err);
+
+/* All that follows reading: fold, drop, filter, renumber. `name` is the input's.
+ * Fails with EASE_E_DATA if nothing is left. */
+ease_status ease__finish(ease_interactions *x, const ease_read_options *o,
+                         const char *name, ease_error *err);
+
+#endif

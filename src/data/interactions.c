@@ -1,0 +1,395 @@
+#include "data/interactions.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "data/blocks.h"
+#include "data/readers.h"
+
+void ease_read_options_init(ease_read_options *o)
+{
+    *o = (ease_read_options){
+        .size = sizeof(*o), .header = -1, .min_rating = (double)NAN};
+}
+
+/* ---- reading
+ * -------------------------------------------------------------------------- */
+
+static ease_status check_options(const ease_read_options *o, ease_error *err)
+{
+    static const char *const formats[] = {"table", "adjacency", "npz", "mtx"};
+    bool known = !o->format;
+    ease_status status = EASE__CHECK_OPTIONS(o, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; !known && i < sizeof(formats) / sizeof(formats[0]); i++)
+        known = strcmp(o->format, formats[i]) == 0;
+    if (!known)
+        return ease__fail(err, EASE_E_ARG,
+                          "format '%.40s': not table, adjacency, npz or mtx",
+                          o->format);
+    if (o->repeat < EASE_REPEAT_FIRST || o->repeat > EASE_REPEAT_SUM)
+        return ease__fail(err, EASE_E_ARG, "unknown way to fold repeated rows");
+    if (o->min_user < 0 || o->min_item < 0)
+        return ease__fail(err, EASE_E_ARG, "a minimal count below 0");
+    return EASE_OK;
+}
+
+ease_status ease__check_values(const char *name, const char *recognized, bool values,
+                               const ease_read_options *o, ease_error *err)
+{
+    if (values || (!o->weights && isnan(o->min_rating)))
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "%s: %s need%s a column of values; this is %s",
+                      name, o->weights ? "weights" : "a minimal rating",
+                      o->weights ? "" : "s", recognized);
+}
+
+ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
+                              size_t bytes, const ease_read_options *o, ease_error *err)
+{
+    /* An offset, up to 11 bytes of digits, up to 4 slots of 4 bytes; doubled while
+     * growing; and the row's begin. */
+    size_t an_id = 60, ids, limit = o->memory_limit;
+
+    if (users > EASE__MAX_IDS || items > INT32_MAX)
+        return ease__fail(err, EASE_E_TOO_LARGE, "%s: %lld x %lld is too large", name,
+                          (long long)users, (long long)items);
+    if (!limit)
+        limit = ease_memory_available();
+    ids = ease__size_mul((size_t)users + (size_t)items, an_id);
+    bytes = ease__size_add(bytes, ids);
+    if (!limit || bytes <= limit)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_MEMORY_LIMIT,
+                      "%s: reading needs %zu MB; the limit is %zu MB", name,
+                      bytes / 1000000, limit / 1000000);
+}
+
+/* Lines, now that it is known what they are. */
+static ease_status read_lines(ease__input *in, const ease__dialect *d,
+                              const ease_read_options *o, size_t block_bytes,
+                              ease_interactions *x, ease_error *err)
+{
+    const ease__layout *l = &d->layout;
+    ease__row_form form = {
+        .kind = d->adjacency ? EASE__ROWS_ADJACENCY : EASE__ROWS_TABLE,
+        .splitter = l->splitter,
+        .fields = l->fields,
+        .user = d->user,
+        .item = d->item,
+        .value = d->value,
+        .weighted = o->weights != 0,
+        .min_rating = o->min_rating,
+    };
+    ease__draft draft = {0};
+    ease_status status;
+
+    ease__input_skip(in, l->skip);
+    status = ease__blocks_read(in, &form, l->lines + 1, block_bytes, o, &draft, err);
+    if (!status && draft.counts.rows == 0 && l->header)
+        status = ease__fail(err, EASE_E_DATA, "%s: a header and no rows",
+                            ease__input_name(in));
+    if (!status)
+        status = ease__draft_rows(&draft, ease__threads(o->threads), x, err);
+    ease__draft_free(&draft);
+    return status;
+}
+
+static ease_status read_text(ease__input *in, const char *sample, size_t bytes,
+                             bool whole, const ease_read_options *o, size_t block_bytes,
+                             ease_interactions *x, ease_error *err)
+{
+    const char *name = ease__input_name(in);
+    ease__dialect d = {0};
+    ease_status status;
+
+    if (bytes >= 2 && memcmp(sample, "\xff\xfe", 2) == 0)
+        return ease__fail(err, EASE_E_PARSE, "%s: UTF-16 text; UTF-8 is needed", name);
+    if (memchr(sample, '\0', bytes))
+        return ease__fail(err, EASE_E_PARSE, "%s: looks like a binary file", name);
+    status = ease__dialect_guess(name, ease__input_coding(in), sample, bytes, whole, o,
+                                 &d, err);
+    if (!status)
+        status = ease__check_values(name, d.recognized, d.value >= 0, o, err);
+    if (!status)
+        status = read_lines(in, &d, o, block_bytes, x, err);
+    if (!status) {
+        x->recognized = d.recognized;
+        d.recognized = NULL;
+    }
+    ease__dialect_free(&d);
+    return status;
+}
+
+static bool is_blank_text(const char *p, size_t bytes)
+{
+    if (bytes >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+        p += 3;
+        bytes -= 3;
+    }
+    for (size_t i = 0; i < bytes; i++)
+        if (!strchr(" \t\r\n", p[i]) || p[i] == '\0')
+            return false;
+    return true;
+}
+
+static ease_status read_form(ease__input *in, const ease_read_options *o,
+                             size_t block_bytes, ease_interactions *x, ease_error *err)
+{
+    const char *sample = NULL, *format = o->format ? o->format : "";
+    size_t bytes = 0;
+    bool whole = false;
+    ease_status status = ease__sample(in, &sample, &bytes, &whole, err);
+
+    if (status)
+        return status;
+    if (whole && is_blank_text(sample, bytes))
+        return ease__fail(err, EASE_E_DATA, "%s: empty", ease__input_name(in));
+    if (strcmp(format, "npz") == 0 || (!*format && ease__npz_begins(sample, bytes)))
+        return ease__npz_read(in, o, x, err);
+    if (strcmp(format, "mtx") == 0 || (!*format && ease__mtx_begins(sample, bytes)))
+        return ease__mtx_read(in, o, block_bytes, x, err);
+    return read_text(in, sample, bytes, whole, o, block_bytes, x, err);
+}
+
+static ease_status refuse_own_files(const char *path, ease_error *err)
+{
+    ease_file_kind kind = EASE_FILE_OTHER;
+    ease_status status = ease_file_recognize(path, &kind, err);
+
+    if (status || kind == EASE_FILE_OTHER)
+        return status;
+    return ease__fail(err, EASE_E_DATA, "%s: a %s of ours, not interactions", path,
+                      kind == EASE_FILE_GRAM ? "Gram file" : "model file");
+}
+
+ease_status ease__interactions_read(const char *path, const ease_read_options *o,
+                                    size_t block_bytes, ease_interactions **out,
+                                    ease_error *err)
+{
+    ease__input *in = NULL;
+    ease_interactions *x = NULL;
+    ease_status status = ease__input_open(path, &o->hooks, &in, err);
+
+    if (!status)
+        status = refuse_own_files(path, err);
+    if (!status) {
+        x = ease__alloc_zero(1, sizeof(*x));
+        status = x ? read_form(in, o, block_bytes, x, err)
+                   : ease__fail(err, EASE_E_NOMEM, "reading %s", path);
+    }
+    if (!status)
+        status = ease__finish(x, o, ease__input_name(in), err);
+    ease__input_close(in);
+    if (status) {
+        ease_interactions_free(x);
+        return status;
+    }
+    *out = x;
+    return EASE_OK;
+}
+
+ease_status ease_interactions_read(const char *path, const ease_read_options *o,
+                                   ease_interactions **out, ease_error *err)
+{
+    ease_read_options defaults;
+    ease_status status;
+
+    if (!path || !*path || !out)
+        return ease__fail(err, EASE_E_ARG, "a path is required");
+    ease_read_options_init(&defaults);
+    if (!o)
+        o = &defaults;
+    status = check_options(o, err);
+    if (status)
+        return status;
+    return ease__interactions_read(path, o, 0, out, err);
+}
+
+/* ---- from memory
+ * ------------------------------------------------------------------------ */
+
+static ease_status check_csr(int64_t users, int32_t items, const int64_t *row_ptr,
+                             const int32_t *cols, const float *vals, ease_error *err)
+{
+    if (users < 0 || items < 0 || !row_ptr || (row_ptr[users] > 0 && !cols))
+        return ease__fail(err, EASE_E_ARG, "a CSR matrix is required");
+    if (users > EASE__MAX_IDS)
+        return ease__fail(err, EASE_E_TOO_LARGE, "%lld users", (long long)users);
+    if (row_ptr[0] != 0)
+        return ease__fail(err, EASE_E_ARG, "row_ptr[0] is not 0");
+    for (int64_t u = 0; u < users; u++) {
+        if (row_ptr[u + 1] < row_ptr[u] || row_ptr[u + 1] > row_ptr[users])
+            return ease__fail_at(err, EASE_E_ARG, u, "row_ptr decreases at row %lld",
+                                 (long long)u);
+        for (int64_t i = row_ptr[u]; i < row_ptr[u + 1]; i++) {
+            if (cols[i] < 0 || cols[i] >= items)
+                return ease__fail_at(err, EASE_E_ARG, u,
+                                     "row %lld: column %d is not within 0 .. %d",
+                                     (long long)u, (int)cols[i], (int)items - 1);
+            if (vals && !isfinite(vals[i]))
+                return ease__fail_at(err, EASE_E_ARG, u,
+                                     "row %lld, column %d: the value is not finite",
+                                     (long long)u, (int)cols[i]);
+        }
+    }
+    return EASE_OK;
+}
+
+static ease_status copy_csr(ease_interactions *x, const int64_t *row_ptr,
+                            const int32_t *cols, const float *vals, ease_error *err)
+{
+    size_t nnz = (size_t)x->nnz, ends = (size_t)x->users + 1;
+
+    x->row_ptr = ease__alloc_array(ends, sizeof(*x->row_ptr));
+    x->cols = ease__alloc_array(nnz, sizeof(*x->cols));
+    if (vals)
+        x->vals = ease__alloc_array(nnz, sizeof(*x->vals));
+    if (!x->row_ptr || !x->cols || (vals && !x->vals))
+        return ease__fail(err, EASE_E_NOMEM, "%zu interactions", nnz);
+    memcpy(x->row_ptr, row_ptr, ends * sizeof(*row_ptr));
+    if (nnz)
+        memcpy(x->cols, cols, nnz * sizeof(*cols));
+    if (vals && nnz)
+        memcpy(x->vals, vals, nnz * sizeof(*vals));
+    return EASE_OK;
+}
+
+static ease_status build_csr(ease_interactions *x, const int64_t *row_ptr,
+                             const int32_t *cols, const float *vals, ease_error *err)
+{
+    ease_status status = copy_csr(x, row_ptr, cols, vals, err);
+
+    if (!status)
+        status = ease__fold_rows(x, EASE_REPEAT_FIRST, ease__threads(0), NULL, NULL,
+                                 err);
+    if (!status && x->counts.repeated)
+        status = ease__fail(err, EASE_E_ARG, "%lld columns stand twice in a row",
+                            (long long)x->counts.repeated);
+    if (!status)
+        status = ease__ids_number(&x->user_ids, x->users, err);
+    if (!status)
+        status = ease__ids_number(&x->item_ids, x->items, err);
+    return status;
+}
+
+ease_status ease_interactions_from_csr(int64_t users, int32_t items,
+                                       const int64_t *row_ptr, const int32_t *cols,
+                                       const float *vals, ease_interactions **out,
+                                       ease_error *err)
+{
+    ease_interactions *x;
+    ease_status status;
+
+    if (!out)
+        return ease__fail(err, EASE_E_ARG, "a CSR matrix is required");
+    status = check_csr(users, items, row_ptr, cols, vals, err);
+    if (status)
+        return status;
+    x = ease__alloc_zero(1, sizeof(*x));
+    if (!x)
+        return ease__fail(err, EASE_E_NOMEM, "interactions");
+    x->users = users;
+    x->items = items;
+    x->nnz = x->counts.rows = row_ptr[users];
+    status = build_csr(x, row_ptr, cols, vals, err);
+    if (status) {
+        ease_interactions_free(x);
+        return status;
+    }
+    *out = x;
+    return EASE_OK;
+}
+
+/* ---- looking
+ * ------------------------------------------------------------------------------ */
+
+ease_interactions_info ease_interactions_describe(const ease_interactions *x)
+{
+    ease_interactions_info info = x->counts;
+
+    info.users = x->users;
+    info.items = x->items;
+    info.interactions = x->nnz;
+    info.weighted = x->vals != NULL;
+    info.recognized = x->recognized ? x->recognized : "";
+    return info;
+}
+
+ease_row ease_interactions_row(const ease_interactions *x, int64_t user)
+{
+    int64_t from = x->row_ptr[user];
+
+    return (ease_row){.items = x->cols + from,
+                      .weights = x->vals ? x->vals + from : NULL,
+                      .count = (int32_t)(x->row_ptr[user + 1] - from)};
+}
+
+const char *ease_interactions_user_id(const ease_interactions *x, int64_t user)
+{
+    return ease__ids_at(&x->user_ids, user);
+}
+
+const char *ease_interactions_item_id(const ease_interactions *x, int32_t item)
+{
+    return ease__ids_at(&x->item_ids, item);
+}
+
+void ease_interactions_free(ease_interactions *x)
+{
+    if (!x)
+        return;
+    ease__free(x->row_ptr);
+    ease__free(x->cols);
+    ease__free(x->vals);
+    ease__ids_free(&x->user_ids);
+    ease__ids_free(&x->item_ids);
+    ease__free(x->recognized);
+    ease__free(x);
+}
+
+/* ---- the transpose
+ * -------------------------------------------------------------------------- */
+
+ease_status ease__columns_make(const ease_interactions *x, ease__columns *out,
+                               ease_error *err)
+{
+    ease__columns c = {0};
+    size_t nnz = (size_t)x->nnz;
+
+    /* Ends, moved down to begins as columns fill from their last user. */
+    c.ptr = ease__alloc_zero((size_t)x->items + 1, sizeof(*c.ptr));
+    c.rows = ease__alloc_array(nnz, sizeof(*c.rows));
+    if (x->vals)
+        c.vals = ease__alloc_array(nnz, sizeof(*c.vals));
+    if (!c.ptr || !c.rows || (x->vals && !c.vals)) {
+        ease__columns_free(&c);
+        return ease__fail(err, EASE_E_NOMEM, "transpose of %lld interactions",
+                          (long long)x->nnz);
+    }
+    for (int64_t i = 0; i < x->nnz; i++)
+        c.ptr[x->cols[i]]++;
+    for (int32_t i = 0; i < x->items; i++)
+        c.ptr[i + 1] += c.ptr[i];
+    for (int64_t u = x->users - 1; u >= 0; u--) {
+        for (int64_t i = x->row_ptr[u]; i < x->row_ptr[u + 1]; i++) {
+            int64_t at = --c.ptr[x->cols[i]];
+
+            c.rows[at] = (uint32_t)u;
+            if (x->vals)
+                c.vals[at] = x->vals[i];
+        }
+    }
+    *out = c;
+    return EASE_OK;
+}
+
+void ease__columns_free(ease__columns *c)
+{
+    ease__free(c->ptr);
+    ease__free(c->rows);
+    ease__free(c->vals);
+    *c = (ease__columns){0};
+}

@@ -1,0 +1,455 @@
+/* SciPy's sparse CSR matrices, as scipy.sparse.save_npz writes them: rows are users,
+ * columns are items, ids are their numbers from 0. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/readers.h"
+#include "data/zip.h"
+
+enum { HEAD_ROOM = 1 << 12, PART_BYTES = 1 << 18 };
+
+bool ease__npz_begins(const char *sample, size_t bytes)
+{
+    return bytes >= 4 &&
+           (memcmp(sample, "PK\3\4", 4) == 0 || memcmp(sample, "PK\5\6", 4) == 0);
+}
+
+/* ---- one array
+ * -------------------------------------------------------------------------- */
+
+typedef struct array {
+    ease__member member;
+    const char *name; /* of the input */
+    char kind;        /* b, i, u, f, S or U */
+    size_t size;      /* bytes of an element */
+    size_t count;     /* elements; 1 for a scalar */
+    unsigned char *part;
+    size_t part_at, part_end;
+} array;
+
+static ease_status bad_array(const array *a, const char *what, ease_error *err)
+{
+    return ease__fail(err, EASE_E_PARSE, "%s: %s: %s", a->name, a->member.name, what);
+}
+
+/* What follows 'key': in the head, which is a Python dictionary in text. */
+static const char *after_key(const char *head, const char *key)
+{
+    const char *p = strstr(head, key);
+
+    if (!p)
+        return NULL;
+    p += strlen(key);
+    return p + strspn(p, ": ");
+}
+
+/* '<i4' and the like; sizes have one or two digits. */
+static bool parse_type(array *a, const char *p)
+{
+    if (!p || (*p != '\'' && *p != '"') || !strchr("<|=", p[1]) || !p[2])
+        return false;
+    a->kind = p[2];
+    a->size = 0;
+    for (p += 3; *p >= '0' && *p <= '9'; p++)
+        if (a->size < 100)
+            a->size = 10 * a->size + (size_t)(*p - '0');
+    return (*p == '\'' || *p == '"') && a->size > 0 && a->size < 100;
+}
+
+/* () or (n,); more dimensions are none of ours. */
+static bool parse_shape(array *a, const char *p)
+{
+    if (!p || *p++ != '(')
+        return false;
+    a->count = 1;
+    if (*p == ')')
+        return true;
+    a->count = 0;
+    for (; *p >= '0' && *p <= '9'; p++)
+        a->count = ease__size_add(ease__size_mul(a->count, 10), (size_t)(*p - '0'));
+    if (*p == ',')
+        p++;
+    return *p == ')' && a->count != SIZE_MAX;
+}
+
+static ease_status read_head(array *a, ease_error *err)
+{
+    unsigned char start[12];
+    char head[HEAD_ROOM];
+    size_t wide, length;
+    ease_status status = ease__member_read(&a->member, start, 10, err);
+
+    if (status)
+        return status;
+    if (memcmp(start, "\x93NUMPY", 6) != 0 || start[6] < 1 || start[6] > 3)
+        return bad_array(a, "not an array of NumPy", err);
+    wide = start[6] > 1 ? 2 : 0;
+    status = ease__member_read(&a->member, start + 10, wide, err);
+    length = start[8] | (size_t)start[9] << 8;
+    if (wide)
+        length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
+    if (!status && length >= sizeof(head))
+        return bad_array(a, "its head is too long", err);
+    if (!status)
+        status = ease__member_read(&a->member, head, length, err);
+    if (status)
+        return status;
+    head[length] = '\0';
+    if (!parse_type(a, after_key(head, "'descr'")) ||
+        !parse_shape(a, after_key(head, "'shape'")))
+        return bad_array(a, "an array of a kind that is not read here", err);
+    if (ease__size_mul(a->count, a->size) > a->member.bytes)
+        return bad_array(a, "an array that is cut", err);
+    return EASE_OK;
+}
+
+static void close_array(array *a)
+{
+    ease__member_close(&a->member);
+    ease__free(a->part);
+    *a = (array){0};
+}
+
+static ease_status open_array(const ease__zip *z, const char *name, array *out,
+                              ease_error *err)
+{
+    array a = {.name = z->name};
+    bool found;
+    ease_status status = ease__member_open(z, name, &a.member, &found, err);
+
+    if (!status && !found)
+        return ease__fail(err, EASE_E_PARSE,
+                          "%s: a zip file, but no sparse matrix of SciPy: no %s",
+                          z->name, name);
+    if (!status) {
+        a.part = ease__alloc_array(PART_BYTES, 1);
+        status = a.part ? read_head(&a, err)
+                        : ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
+    }
+    if (status) {
+        close_array(&a);
+        return status;
+    }
+    *out = a;
+    return EASE_OK;
+}
+
+/* The next element's bytes; the caller counts. */
+static ease_status next_element(array *a, const unsigned char **out, ease_error *err)
+{
+    if (a->part_at == a->part_end) {
+        size_t whole = PART_BYTES / a->size * a->size;
+        size_t left = a->count * a->size;
+        ease_status status;
+
+        if (left < whole)
+            whole = left;
+        status = ease__member_read(&a->member, a->part, whole, err);
+        if (status)
+            return status;
+        a->count -= whole / a->size;
+        a->part_at = 0;
+        a->part_end = whole;
+    }
+    *out = a->part + a->part_at;
+    a->part_at += a->size;
+    return EASE_OK;
+}
+
+static double half_to_double(uint16_t h)
+{
+    int exponent = h >> 10 & 31;
+    double fraction = (double)(h & 1023), value;
+
+    if (exponent == 31)
+        value = fraction != 0.0 ? (double)NAN : (double)INFINITY;
+    else if (exponent)
+        value = ldexp(1024.0 + fraction, exponent - 25);
+    else
+        value = ldexp(fraction, -24);
+    return h >> 15 ? -value : value;
+}
+
+static bool is_integer(const array *a)
+{
+    return (a->kind == 'i' || a->kind == 'u') &&
+           (a->size == 1 || a->size == 2 || a->size == 4 || a->size == 8);
+}
+
+static bool is_number(const array *a)
+{
+    return is_integer(a) || (a->kind == 'b' && a->size == 1) ||
+           (a->kind == 'f' && (a->size == 2 || a->size == 4 || a->size == 8));
+}
+
+/* An integer of 1 to 8 bytes; one past int64 becomes -1, which is always refused. */
+static int64_t as_integer(const array *a, const unsigned char *p)
+{
+    uint64_t bits = 0;
+    int spare = 64 - 8 * (int)a->size;
+
+    memcpy(&bits, p, a->size);
+    if (a->kind == 'i')
+        return (int64_t)(bits << spare) >> spare;
+    return bits > INT64_MAX ? -1 : (int64_t)bits;
+}
+
+static double as_double(const array *a, const unsigned char *p)
+{
+    uint16_t half;
+    float single;
+    double value;
+    uint64_t bits;
+
+    if (a->kind == 'f' && a->size == 2) {
+        memcpy(&half, p, 2);
+        return half_to_double(half);
+    }
+    if (a->kind == 'f' && a->size == 4) {
+        memcpy(&single, p, 4);
+        return (double)single;
+    }
+    if (a->kind == 'f') {
+        memcpy(&value, p, 8);
+        return value;
+    }
+    if (a->kind == 'u' && a->size == 8) {
+        memcpy(&bits, p, 8);
+        return (double)bits;
+    }
+    return a->kind == 'b' ? (double)(*p != 0) : (double)as_integer(a, p);
+}
+
+/* ---- the matrix
+ * ----------------------------------------------------------------------------- */
+
+typedef struct npz {
+    ease__zip zip;
+    ease__input *in;
+    const ease_read_options *o;
+    ease_interactions *x;
+    int64_t rows, columns;
+} npz;
+
+static ease_status check_format(const npz *n, ease_error *err)
+{
+    array a = {0};
+    char text[100] = "";
+    const unsigned char *p = NULL;
+    ease_status status = open_array(&n->zip, "format.npy", &a, err);
+
+    if (status)
+        return status;
+    if (a.count != 1 || (a.kind != 'S' && a.kind != 'U') ||
+        (a.kind == 'U' && a.size > 24)) {
+        status = bad_array(&a, "not a word", err);
+    } else if (a.kind == 'S') {
+        status = next_element(&a, &p, err);
+        if (!status)
+            memcpy(text, p, a.size);
+    } else { /* 4 bytes a character */
+        a.size *= 4;
+        if (a.size > a.member.bytes)
+            status = bad_array(&a, "an array that is cut", err);
+        else
+            status = next_element(&a, &p, err);
+        for (size_t i = 0; !status && i < a.size / 4; i++)
+            text[i] = (char)p[4 * i];
+    }
+    if (!status && strcmp(text, "csr") != 0)
+        status = ease__fail(err, EASE_E_PARSE,
+                            "%s: a SciPy matrix of format '%.8s': save it as CSR "
+                            "(x.tocsr())",
+                            n->zip.name, text);
+    close_array(&a);
+    return status;
+}
+
+static ease_status read_shape(npz *n, ease_error *err)
+{
+    array a = {0};
+    const unsigned char *p;
+    ease_status status = open_array(&n->zip, "shape.npy", &a, err);
+
+    if (status)
+        return status;
+    if (a.count != 2 || !is_integer(&a))
+        status = bad_array(&a, "not two integers", err);
+    for (int i = 0; !status && i < 2; i++) {
+        status = next_element(&a, &p, err);
+        if (!status)
+            *(i ? &n->columns : &n->rows) = as_integer(&a, p);
+    }
+    if (!status && (n->rows < 0 || n->columns < 0))
+        status = bad_array(&a, "a size below zero", err);
+    close_array(&a);
+    return status;
+}
+
+static ease_status read_indptr(npz *n, ease_error *err)
+{
+    ease_interactions *x = n->x;
+    array a = {0};
+    const unsigned char *p;
+    int64_t before = 0;
+    ease_status status = open_array(&n->zip, "indptr.npy", &a, err);
+
+    if (status)
+        return status;
+    if (!is_integer(&a) || a.count != (size_t)n->rows + 1)
+        status = bad_array(&a, "not an integer for each row and one more", err);
+    if (!status) {
+        x->row_ptr = ease__alloc_array((size_t)n->rows + 1, sizeof(*x->row_ptr));
+        if (!x->row_ptr)
+            status = ease__fail(err, EASE_E_NOMEM, "reading %s", n->zip.name);
+    }
+    for (int64_t u = 0; !status && u <= n->rows; u++) {
+        status = next_element(&a, &p, err);
+        if (status)
+            break;
+        x->row_ptr[u] = as_integer(&a, p);
+        if (x->row_ptr[u] < before || (u == 0 && x->row_ptr[0] != 0))
+            status = bad_array(&a, "it decreases, or does not begin with 0", err);
+        before = x->row_ptr[u];
+    }
+    x->nnz = before;
+    close_array(&a);
+    return status;
+}
+
+static ease_status still_wanted(const npz *n, int64_t done, ease_error *err)
+{
+    double all = 2.0 * (double)n->x->nnz + 1.0;
+
+    if (done % (1 << 18) == 0 &&
+        ease__progress(&n->o->hooks, ease__stage_reading, (double)done / all))
+        return ease__cancelled(err);
+    return EASE_OK;
+}
+
+static ease_status read_indices(npz *n, array *a, ease_error *err)
+{
+    ease_interactions *x = n->x;
+    const unsigned char *p;
+
+    if (!is_integer(a) || a->count < (size_t)x->nnz)
+        return bad_array(a, "not an integer for each entry", err);
+    x->cols = ease__alloc_array((size_t)x->nnz, sizeof(*x->cols));
+    if (n->o->weights)
+        x->vals = ease__alloc_array((size_t)x->nnz, sizeof(*x->vals));
+    if (!x->cols || (n->o->weights && !x->vals))
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", n->zip.name);
+    for (int64_t i = 0; i < x->nnz; i++) {
+        ease_status status = still_wanted(n, i, err);
+        int64_t column;
+
+        if (!status)
+            status = next_element(a, &p, err);
+        if (status)
+            return status;
+        column = as_integer(a, p);
+        if (column < 0 || column >= n->columns)
+            return bad_array(a, "a column outside of the matrix", err);
+        x->cols[i] = (int32_t)column;
+    }
+    return EASE_OK;
+}
+
+/* Values are checked, whether used or not; what is below the rating goes. */
+static ease_status read_data(npz *n, array *a, ease_error *err)
+{
+    ease_interactions *x = n->x;
+    const unsigned char *p;
+    int64_t kept = 0, i = 0;
+
+    if (!is_number(a) || a->count < (size_t)x->nnz)
+        return bad_array(a, "not a number for each entry", err);
+    for (int64_t u = 0; u < n->rows; u++) {
+        int64_t end = x->row_ptr[u + 1];
+
+        x->row_ptr[u] = kept;
+        for (; i < end; i++) {
+            ease_status status = still_wanted(n, x->nnz + i, err);
+            double value;
+
+            if (!status)
+                status = next_element(a, &p, err);
+            if (status)
+                return status;
+            value = as_double(a, p);
+            if (!isfinite(value) || (x->vals && !isfinite((float)value)))
+                return bad_array(a, "a value that is not finite", err);
+            if (value < n->o->min_rating)
+                continue;
+            x->cols[kept] = x->cols[i];
+            if (x->vals)
+                x->vals[kept] = (float)value;
+            kept++;
+        }
+    }
+    x->row_ptr[n->rows] = kept;
+    x->counts.rows = x->nnz;
+    x->counts.below_rating = x->nnz - kept;
+    x->nnz = kept;
+    return EASE_OK;
+}
+
+static ease_status read_entries(npz *n, ease_error *err)
+{
+    array indices = {0}, data = {0};
+    ease_status status = open_array(&n->zip, "indices.npy", &indices, err);
+
+    if (!status)
+        status = open_array(&n->zip, "data.npy", &data, err);
+    if (!status)
+        status = ease__check_claim(
+            n->zip.name, n->rows, n->columns,
+            ease__size_mul((size_t)n->x->nnz, n->o->weights ? 8 : 4), n->o, err);
+    if (!status)
+        status = read_indices(n, &indices, err);
+    if (!status)
+        status = read_data(n, &data, err);
+    close_array(&indices);
+    close_array(&data);
+    return status;
+}
+
+static ease_status label(npz *n, ease_error *err)
+{
+    ease_interactions *x = n->x;
+    char all[160];
+    ease_status status;
+
+    snprintf(all, sizeof(all), "%sSciPy CSR .npz, %lld x %lld",
+             ease__input_coding(n->in), (long long)n->rows, (long long)n->columns);
+    x->recognized = ease__copy_string(all);
+    if (!x->recognized)
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", n->zip.name);
+    x->users = n->rows;
+    x->items = (int32_t)n->columns;
+    status = ease__ids_number(&x->user_ids, x->users, err);
+    return status ? status : ease__ids_number(&x->item_ids, x->items, err);
+}
+
+ease_status ease__npz_read(ease__input *in, const ease_read_options *o,
+                           ease_interactions *x, ease_error *err)
+{
+    npz n = {.zip = EASE__ZIP_NONE, .in = in, .o = o, .x = x};
+    ease_status status = ease__zip_open(in, o->memory_limit, &n.zip, err);
+
+    if (!status)
+        status = check_format(&n, err);
+    if (!status)
+        status = read_shape(&n, err);
+    if (!status)
+        status = ease__check_claim(n.zip.name, n.rows, n.columns, 0, o, err);
+    if (!status)
+        status = read_indptr(&n, err);
+    if (!status)
+        status = read_entries(&n, err);
+    if (!status)
+        status = label(&n, err);
+    ease__zip_close(&n.zip);
+    return status;
+}

@@ -1,0 +1,481 @@
+#include "data/rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/number.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- scanning by words of 8 bytes -------------------------------------------------
+ */
+
+#define EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(c))
+
+/* The top bit of each byte of w that is zero; only the lowest is sure to be right. */
+INLINE uint64_t zero_bytes(uint64_t w)
+{
+    return (w - EACH_BYTE(1)) & ~w & EACH_BYTE(0x80);
+}
+
+INLINE uint64_t load_word(const char *p)
+{
+    uint64_t w;
+
+    memcpy(&w, p, sizeof(w));
+    return w;
+}
+
+/* The first line end or `mark` from p on; a block always ends with a line end. */
+INLINE const char *find_mark(const char *p, uint64_t mark)
+{
+    for (;; p += 8) {
+        uint64_t w = load_word(p);
+        uint64_t hit = zero_bytes(w ^ mark) | zero_bytes(w ^ EACH_BYTE('\n'));
+
+        if (hit)
+            return p + __builtin_ctzll(hit) / 8;
+    }
+}
+
+INLINE const char *find_blank(const char *p)
+{
+    for (;; p += 8) {
+        uint64_t w = load_word(p);
+        uint64_t hit = zero_bytes(w ^ EACH_BYTE(' ')) |
+                       zero_bytes(w ^ EACH_BYTE('\t')) |
+                       zero_bytes(w ^ EACH_BYTE('\r')) |
+                       zero_bytes(w ^ EACH_BYTE('\n'));
+
+        if (hit)
+            return p + __builtin_ctzll(hit) / 8;
+    }
+}
+
+INLINE const char *skip_blanks(const char *p)
+{
+    while (*p == ' ' || *p == '\t' || *p == '\r')
+        p++;
+    return p;
+}
+
+/* ---- fields ------------------------------------------------------------------------
+ */
+
+typedef struct cursor {
+    const char *at, *end; /* end: behind the last line end of the block */
+    const ease__splitter *splitter;
+    uint64_t mark; /* the separator's first byte, in each byte */
+    ease__block *block;
+} cursor;
+
+/* The first bad line of the block; parsing ends there. */
+static bool bad_line(ease__block *b, ease_status status, const char *what)
+{
+    b->status = status;
+    b->bad_line = b->lines;
+    snprintf(b->what, sizeof(b->what), "%s", what);
+    return false;
+}
+
+/* False: the line is bad. *more: another field follows on the line. */
+static bool take_quoted(cursor *c, ease__name *out, bool *more)
+{
+    ease__field f;
+    ease__field_stop stop = ease__field_next(c->splitter, &c->at, c->end, &f);
+
+    if (stop == EASE__FIELD_OPEN || memchr(f.text, '\n', f.length))
+        return bad_line(c->block, EASE_E_PARSE,
+                        "a quoted field does not end on its line");
+    if (stop == EASE__FIELD_JUNK)
+        return bad_line(c->block, EASE_E_PARSE, "text behind a closing quote");
+    out->text = f.text;
+    out->length = f.length;
+    if (f.doubled)
+        out->length = ease__undouble(c->block->text + (f.text - c->block->text),
+                                     f.length);
+    *more = stop == EASE__FIELD_MORE;
+    return true;
+}
+
+/* kind is a constant wherever this is expanded. */
+INLINE bool take_field(cursor *c, ease__split_kind kind, ease__name *out, bool *more)
+{
+    const char *start = c->at, *stop;
+
+    if (kind == EASE__SPLIT_BLANKS) {
+        stop = find_blank(start);
+        c->at = skip_blanks(stop);
+        *more = *c->at != '\n';
+        if (!*more)
+            c->at++;
+        *out = (ease__name){start, (size_t)(stop - start)};
+        return true;
+    }
+    if (kind == EASE__SPLIT_BYTE && *start == '"' && c->splitter->quotes)
+        return take_quoted(c, out, more);
+    stop = find_mark(start, c->mark);
+    if (kind == EASE__SPLIT_TEXT)
+        while (*stop != '\n' && memcmp(stop, c->splitter->text, c->splitter->length))
+            stop = find_mark(stop + 1, c->mark);
+    *more = *stop != '\n';
+    c->at = stop + 1;
+    if (kind == EASE__SPLIT_TEXT && *more)
+        c->at = stop + c->splitter->length;
+    if (!*more && stop > start && stop[-1] == '\r')
+        stop--;
+    *out = (ease__name){start, (size_t)(stop - start)};
+    return true;
+}
+
+/* Passes over an empty line, or blanks at the start of one that is not. */
+INLINE bool skip_blank_line(cursor *c, ease__split_kind kind)
+{
+    const char *p = c->at;
+
+    if (kind == EASE__SPLIT_BLANKS)
+        p = c->at = skip_blanks(p);
+    else if (p[0] == '\r' && p[1] == '\n')
+        p++;
+    if (*p != '\n')
+        return false;
+    c->at = p + 1;
+    return true;
+}
+
+/* ---- ids and values
+ * ------------------------------------------------------------------ */
+
+/* The code of an id; false: no memory. */
+INLINE bool code_of(ease__newcomers *n, ease__name id, uint32_t *code)
+{
+    ease__key k = {0, id.text, id.length};
+    ease__slot *slot;
+
+    /* Before hashing: rows of one user often follow each other. */
+    if (id.length > 8 && id.length == n->last.length &&
+        memcmp(id.text, n->last.text, id.length) == 0) {
+        *code = n->last_code;
+        return true;
+    }
+    k = ease__key_of(id.text, id.length);
+    if (id.length <= 8 && k.bits == n->last.bits && n->last.length <= 8) {
+        *code = n->last_code;
+        return true;
+    }
+    slot = ease__dictionary_slot(n->all, k);
+    if (slot->kind) {
+        *code = slot->code;
+    } else {
+        slot = ease__dictionary_slot(&n->fresh, k);
+        *code = n->known + (slot->kind ? slot->code : (uint32_t)n->fresh.count);
+        if (!slot->kind && !ease__dictionary_add(&n->fresh, slot, k))
+            return false;
+    }
+    n->last = k;
+    n->last_code = *code;
+    return true;
+}
+
+static bool bad_value(ease__block *b, ease__name v, ease__number_fault fault)
+{
+    char shown[EASE__EXCERPT_ROOM], what[EASE__BLOCK_WHAT];
+
+    snprintf(what, sizeof(what),
+             v.length == 0                 ? "the value is empty"
+             : fault == EASE__NUMBER_RANGE ? "'%s' is out of range"
+                                           : "'%s' is not a number",
+             ease__excerpt(v.text, v.length, shown));
+    return bad_line(b, EASE_E_PARSE, what);
+}
+
+/* Most values are a digit, or a digit, a point and a digit. */
+INLINE bool value_of(const ease__row_form *form, ease__block *b, ease__name v,
+                     double *out)
+{
+    unsigned first = (unsigned char)v.text[0] - (unsigned)'0', third;
+    ease__number_fault fault;
+
+    if (v.length == 1 && first < 10) {
+        *out = (double)first;
+        return true;
+    }
+    third = (unsigned char)v.text[2] - (unsigned)'0';
+    if (v.length == 3 && first < 10 && v.text[1] == '.' && third < 10) {
+        *out = (double)(10 * first + third) / 10.0;
+        return true;
+    }
+    fault = ease__parse_double(v.text, v.length, out);
+    if (fault == EASE__NUMBER_OK && form->weighted && !isfinite((float)*out))
+        fault = EASE__NUMBER_RANGE;
+    return fault == EASE__NUMBER_OK || bad_value(b, v, fault);
+}
+
+INLINE void put_record(const ease__row_form *form, ease__block *b, uint32_t user,
+                       uint32_t item, double value)
+{
+    uint32_t *to = b->chunk.records +
+                   b->chunk.count++ * ease__record_words(form->weighted);
+
+    to[0] = user;
+    to[1] = item;
+    if (form->weighted) {
+        float f = (float)value;
+
+        memcpy(&to[2], &f, sizeof(f));
+    }
+}
+
+static bool no_memory(ease__block *b)
+{
+    return bad_line(b, EASE_E_NOMEM, "out of memory");
+}
+
+static bool empty_id(ease__block *b, bool user)
+{
+    return bad_line(b, EASE_E_PARSE, user ? "the user is empty" : "the item is empty");
+}
+
+/* ---- a row of a table
+ * ------------------------------------------------------------------ */
+
+/* The cursor stands behind `found` fields of a line with another number of them. */
+static bool ragged(const ease__row_form *form, cursor *c, size_t found, bool more)
+{
+    char what[EASE__BLOCK_WHAT];
+    ease__field f;
+
+    while (more) {
+        ease__field_stop stop = ease__field_next(c->splitter, &c->at, c->end, &f);
+
+        found++;
+        more = stop == EASE__FIELD_MORE;
+    }
+    snprintf(what, sizeof(what), "expected %zu fields, found %zu", form->fields, found);
+    return bad_line(c->block, EASE_E_PARSE, what);
+}
+
+INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
+                            ease__split_kind kind)
+{
+    ease__name user = {0}, item = {0}, value = {0}, field;
+    ease__block *b = c->block;
+    uint32_t user_code, item_code;
+    double number = 1.0;
+    bool more = true;
+    size_t n = 0;
+
+    for (; n < form->fields && more; n++) {
+        if (!take_field(c, kind, &field, &more))
+            return false;
+        if (n == (size_t)form->user)
+            user = field;
+        else if (n == (size_t)form->item)
+            item = field;
+        else if (n == (size_t)form->value)
+            value = field;
+    }
+    if (n < form->fields || more)
+        return ragged(form, c, n, more);
+    if (user.length == 0 || item.length == 0)
+        return empty_id(b, user.length == 0);
+    if (form->value >= 0 && !value_of(form, b, value, &number))
+        return false;
+    if (number < form->min_rating) {
+        b->below_rating++;
+        return true;
+    }
+    if (!code_of(&b->users, user, &user_code) || !code_of(&b->items, item, &item_code))
+        return no_memory(b);
+    put_record(form, b, user_code, item_code, number);
+    return true;
+}
+
+/* ---- an adjacency line
+ * ------------------------------------------------------------------ */
+
+INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
+                                ease__split_kind kind)
+{
+    ease__block *b = c->block;
+    uint32_t user, item;
+    ease__name field;
+    bool more;
+
+    if (!take_field(c, kind, &field, &more))
+        return false;
+    if (field.length == 0)
+        return empty_id(b, true);
+    if (!code_of(&b->users, field, &user))
+        return no_memory(b);
+    while (more) {
+        if (!take_field(c, kind, &field, &more))
+            return false;
+        if (field.length == 0)
+            return empty_id(b, false);
+        if (!code_of(&b->items, field, &item))
+            return no_memory(b);
+        put_record(form, b, user, item, 1.0);
+    }
+    return true;
+}
+
+/* ---- coordinates
+ * -------------------------------------------------------------------------- */
+
+static bool bad_index(ease__block *b, ease__name index, const char *of, int64_t most)
+{
+    char shown[EASE__EXCERPT_ROOM], what[EASE__BLOCK_WHAT];
+
+    snprintf(what, sizeof(what), "%s '%s' is not a number of 1 .. %lld", of,
+             ease__excerpt(index.text, index.length, shown), (long long)most);
+    return bad_line(b, EASE_E_PARSE, what);
+}
+
+static bool parse_coordinate_row(const ease__row_form *form, cursor *c)
+{
+    ease__name field[3] = {0};
+    int64_t row = 0, column = 0;
+    ease__block *b = c->block;
+    double number = 1.0;
+    bool more = true;
+    size_t n = 0;
+
+    for (; n < form->fields && more; n++)
+        if (!take_field(c, EASE__SPLIT_BLANKS, &field[n], &more))
+            return false;
+    if (n < form->fields || more)
+        return ragged(form, c, n, more);
+    if (ease__parse_int(field[0].text, field[0].length, &row) || row < 1 ||
+        row > form->rows)
+        return bad_index(b, field[0], "row", form->rows);
+    if (ease__parse_int(field[1].text, field[1].length, &column) || column < 1 ||
+        column > form->columns)
+        return bad_index(b, field[1], "column", form->columns);
+    if (form->value >= 0 && !value_of(form, b, field[2], &number))
+        return false;
+    if (number < form->min_rating)
+        b->below_rating++;
+    else
+        put_record(form, b, (uint32_t)(row - 1), (uint32_t)(column - 1), number);
+    return true;
+}
+
+/* ---- blocks
+ * --------------------------------------------------------------------------------- */
+
+INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind kind,
+                        ease__split_kind split)
+{
+    bool good = true;
+
+    while (good && c->at < c->end) {
+        c->block->lines++;
+        if (skip_blank_line(c, split))
+            continue;
+        if (kind == EASE__ROWS_TABLE)
+            good = parse_table_row(form, c, split);
+        else if (kind == EASE__ROWS_ADJACENCY)
+            good = parse_adjacency_row(form, c, split);
+        else
+            good = parse_coordinate_row(form, c);
+    }
+}
+
+/* One expansion for each way to split. */
+static void parse_all(const ease__row_form *form, cursor *c)
+{
+    bool table = form->kind == EASE__ROWS_TABLE;
+
+    if (form->kind == EASE__ROWS_COORDINATES) {
+        parse_lines(form, c, EASE__ROWS_COORDINATES, EASE__SPLIT_BLANKS);
+        return;
+    }
+    switch (form->splitter.kind) {
+    case EASE__SPLIT_BYTE:
+        if (table)
+            parse_lines(form, c, EASE__ROWS_TABLE, EASE__SPLIT_BYTE);
+        else
+            parse_lines(form, c, EASE__ROWS_ADJACENCY, EASE__SPLIT_BYTE);
+        break;
+    case EASE__SPLIT_TEXT:
+        if (table)
+            parse_lines(form, c, EASE__ROWS_TABLE, EASE__SPLIT_TEXT);
+        else
+            parse_lines(form, c, EASE__ROWS_ADJACENCY, EASE__SPLIT_TEXT);
+        break;
+    case EASE__SPLIT_BLANKS:
+        if (table)
+            parse_lines(form, c, EASE__ROWS_TABLE, EASE__SPLIT_BLANKS);
+        else
+            parse_lines(form, c, EASE__ROWS_ADJACENCY, EASE__SPLIT_BLANKS);
+        break;
+    }
+}
+
+/* Room for as many records as the text could hold: a row of a table has 4 bytes at
+ * least ("1,2\n"), an adjacent item 2. Only what is written becomes memory. */
+static bool make_chunk(const ease__row_form *form, ease__block *b)
+{
+    size_t shortest = form->kind == EASE__ROWS_ADJACENCY ? 2 : 4;
+    size_t most = b->bytes / shortest + 1;
+
+    b->chunk.count = 0;
+    b->chunk.bytes = ease__size_mul(most, ease__record_words(form->weighted) *
+                                              sizeof(uint32_t));
+    b->chunk.records = ease__alloc_pages(b->chunk.bytes);
+    return b->chunk.records != NULL;
+}
+
+/* Gives the pages behind the last record back. */
+static void trim_chunk(const ease__row_form *form, ease__chunk *c)
+{
+    size_t page = 4096, used, kept;
+
+    used = c->count * ease__record_words(form->weighted) * sizeof(uint32_t);
+    kept = (used + page - 1) / page * page;
+    if (kept >= c->bytes)
+        return;
+    ease__free_pages((char *)c->records + kept, c->bytes - kept);
+    c->bytes = kept;
+    if (kept == 0)
+        c->records = NULL;
+}
+
+static bool start_newcomers(ease__newcomers *n)
+{
+    n->last = (ease__key){0}; /* of no id: bits 0 would be NULs */
+    n->known = (uint32_t)n->all->count;
+    return ease__dictionary_clear(&n->fresh);
+}
+
+void ease__parse_block(const ease__row_form *form, ease__block *b)
+{
+    const char *nul = memchr(b->text, '\0', b->bytes);
+    cursor c = {.at = b->text,
+                .end = b->text + b->bytes,
+                .splitter = &form->splitter,
+                .mark = EACH_BYTE(form->splitter.text[0]),
+                .block = b};
+
+    b->status = EASE_OK;
+    b->lines = b->below_rating = 0;
+    if (!start_newcomers(&b->users) || !start_newcomers(&b->items) ||
+        !make_chunk(form, b)) {
+        b->lines = 1;
+        no_memory(b);
+        return;
+    }
+    if (nul) { /* up to its line all is as usual */
+        const char *line = memrchr(b->text, '\n', (size_t)(nul - b->text));
+
+        c.end = line ? line + 1 : b->text;
+    }
+    parse_all(form, &c);
+    if (nul && !b->status) {
+        b->lines++;
+        bad_line(b, EASE_E_PARSE, "a NUL byte");
+    }
+    trim_chunk(form, &b->chunk);
+}

@@ -1,0 +1,56 @@
+/* Parsing a block of lines into records: what the threads of a reader do. */
+#ifndef EASE_ROWS_H
+#define EASE_ROWS_H
+
+#include "data/dialect.h"
+#include "data/dictionary.h"
+#include "data/draft.h"
+
+typedef enum ease__row_kind {
+    EASE__ROWS_TABLE,
+    EASE__ROWS_ADJACENCY,
+    EASE__ROWS_COORDINATES /* numbers from 1, as in MatrixMarket */
+} ease__row_kind;
+
+/* The same for all blocks of a file. */
+typedef struct ease__row_form {
+    ease__row_kind kind;
+    ease__splitter splitter;
+    size_t fields; /* of each row; adjacency has any number */
+    int user, item, value;
+    bool weighted;         /* values are kept */
+    double min_rating;     /* NaN: none */
+    int64_t rows, columns; /* of coordinates */
+} ease__row_form;
+
+enum {
+    EASE__BLOCK_PADDING = 64, /* readable bytes behind a block's text */
+    EASE__BLOCK_WHAT = 160
+};
+
+/* Ids that the whole file's dictionary did not have when the block was parsed. A
+ * code of at least `known` is the (code - known)th of these. */
+typedef struct ease__newcomers {
+    const ease__dictionary *all; /* not changed while blocks are parsed */
+    ease__dictionary fresh;
+    uint32_t known;
+    ease__key last; /* of the row before, and its code */
+    uint32_t last_code;
+} ease__newcomers;
+
+typedef struct ease__block {
+    char *text; /* whole lines, the last one ended too; changed by unquoting */
+    size_t bytes, room;
+    ease__newcomers users, items;
+    ease__chunk chunk;
+    int64_t lines, below_rating;
+    ease_status status; /* of the first bad line, counted from 1 within the block */
+    int64_t bad_line;
+    char what[EASE__BLOCK_WHAT];
+} ease__block;
+
+/* Parses block->text; its users and items have been started. Never fails: what is
+ * wrong stands in block->status. */
+void ease__parse_block(const ease__row_form *form, ease__block *block);
+
+#endif
