@@ -9,7 +9,7 @@
 
 /* Measured: the program with its libraries, and what OpenBLAS and the OpenMP runtime
  * keep for each thread that multiplies. */
-enum { BASE_BYTES = 16000000, THREAD_BYTES = 20000000 };
+enum { BASE_BYTES = 6000000, THREAD_BYTES = 3000000 };
 
 /* An id in a table: its offset, its slots and its text, as such tables grow. */
 enum { ID_BYTES = 40 };
