@@ -370,7 +370,7 @@ EASE_API EASE_MUST_USE ease_status ease_model_save(const ease_model *m,
 
 /* Maps the model file at `path`; weights are read on first use. The file may be
  * replaced meanwhile, never edited in place. Header and ids are checked here, the
- * weights by ease_model_verify. Fails with EASE_E_IO, EASE_E_FORMAT or
+ * weights by ease_file_verify. Fails with EASE_E_IO, EASE_E_FORMAT or
  * EASE_E_VERSION. */
 EASE_API EASE_MUST_USE ease_status ease_model_open(const char *path, ease_model **out,
                                                    ease_error *err);

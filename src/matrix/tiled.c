@@ -1,5 +1,7 @@
 #include "matrix/tiled.h"
 
+#include <string.h>
+
 /* Edges are multiples of this: whole vectors and cache lines in each row. */
 enum { GRAIN = 16, SMALL_EDGE = 512, LARGE_EDGE = 896, LARGE_FROM = 12288 };
 
@@ -73,6 +75,38 @@ double ease__tiled_at(const ease__tiled *t, int32_t i, int32_t j)
         break;
     }
     return ((const double *)t->data)[at];
+}
+
+/* Through small buffers, front to back: what is written never reaches what is still to
+ * read. */
+void ease__tiled_narrow(ease__tiled *t, ease__element to)
+{
+    enum { CHUNK = 1024, PAGE = 4096 };
+    double wide[CHUNK];
+    uint32_t narrow[CHUNK];
+    size_t count = t->bytes / sizeof(double), keep = count * sizeof(float);
+    size_t whole = (keep + PAGE - 1) / PAGE * PAGE;
+    char *data = t->data;
+
+    for (size_t at = 0; at < count; at += CHUNK) {
+        size_t part = count - at < CHUNK ? count - at : CHUNK;
+
+        memcpy(wide, data + at * sizeof(double), part * sizeof(double));
+        for (size_t i = 0; i < part; i++) {
+            float rounded = (float)wide[i];
+
+            if (to == EASE__U32)
+                narrow[i] = (uint32_t)wide[i];
+            else
+                memcpy(&narrow[i], &rounded, sizeof(rounded));
+        }
+        memcpy(data + at * sizeof(float), narrow, part * sizeof(float));
+    }
+    if (whole < t->bytes) {
+        ease__free_pages(data + whole, t->bytes - whole);
+        t->bytes = whole;
+    }
+    t->element = to;
 }
 
 void ease__tiled_mirror_diagonal(ease__tiled *t)
