@@ -1,8 +1,10 @@
 /* The inverse of a tiled matrix, its check, and the kernels below it. */
 #include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/random.h"
 #include "data.h"
@@ -220,6 +222,24 @@ static void inverse_has_the_same_bits_at_any_number_of_threads(test *t)
     ease__tiled_free(&first);
 }
 
+/* OpenBLAS would thread itself, did the graph not see to it. */
+static void one_thread_takes_one_processor(test *t)
+{
+    double largest, begin, wall, cpu;
+    ease__tiled a = random_definite(1536, 512, EASE__F32, 3, &largest);
+    clock_t ticks;
+
+    omp_set_num_threads(4);
+    begin = ease__seconds();
+    ticks = clock();
+    check_status(t, ease__invert_tiles(&a, &ease__blas_f32, 1, NULL, NULL), EASE_OK);
+    cpu = (double)(clock() - ticks) / CLOCKS_PER_SEC;
+    wall = ease__seconds() - begin;
+    check(t, cpu < 1.3 * wall);
+    check_int(t, omp_get_max_threads(), 4); /* the caller's setting is untouched */
+    ease__tiled_free(&a);
+}
+
 static void a_failed_pivot_names_its_item(test *t)
 {
     const int32_t items[] = {0, 15, 16, 70, 99};
@@ -409,6 +429,7 @@ static const test_case cases[] = {
     TEST(inverse_equals_the_oracle_around_tile_borders),
     TEST(inverse_equals_the_oracle_on_many_small_tiles),
     TEST(inverse_has_the_same_bits_at_any_number_of_threads),
+    TEST(one_thread_takes_one_processor),
     TEST(a_failed_pivot_names_its_item),
     TEST(products_equal_the_dense_ones),
     TEST(solve_adds_lambda_and_reports_a_small_residual),
