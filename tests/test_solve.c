@@ -2,9 +2,12 @@
 #include <float.h>
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/random.h"
 #include "data.h"
@@ -374,6 +377,33 @@ static void solve_survives_every_failed_allocation(test *t)
     check(t, n > 1);
 }
 
+/* OpenBLAS would try to map its buffers for ever. */
+static void a_limit_on_addresses_is_an_error(test *t)
+{
+#ifdef SANITIZED
+    test_skip(t, "a sanitizer takes addresses of its own");
+#else
+    double largest, residual;
+    ease__tiled a = random_definite(50, 16, EASE__F32, 4, &largest);
+    struct rlimit before, limit;
+    FILE *f = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    ease_status status;
+
+    check(t, f && fscanf(f, "%lu", &pages) == 1);
+    if (f)
+        fclose(f);
+    check_int(t, getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+    limit.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE) + 50000000;
+    check_int(t, setrlimit(RLIMIT_AS, &limit), 0);
+    status = ease__solve(&a, 1, cpu(t), 2, NULL, &residual, NULL);
+    setrlimit(RLIMIT_AS, &before);
+    check_status(t, status, EASE_E_NOMEM);
+    ease__tiled_free(&a);
+#endif
+}
+
 /* ---- hooks and backends
  * ----------------------------------------------------------------------- */
 
@@ -436,6 +466,7 @@ static const test_case cases[] = {
     TEST(nan_fails_the_check),
     TEST(an_inaccurate_solution_is_refused),
     TEST(solve_survives_every_failed_allocation),
+    TEST(a_limit_on_addresses_is_an_error),
     TEST(progress_rises_and_can_cancel),
     TEST(unknown_backends_are_refused),
 };

@@ -103,9 +103,38 @@ static ease_status probe_cpu(ease_error *why)
                       "that keeps to this library's threads");
 }
 
+ease_status ease__blas_room(int threads, ease_error *err)
+{
+    /* 128 MB mapped, of which little is touched, and a stack; once more for the
+     * caller. */
+    const size_t each = (size_t)160 << 20;
+    size_t count = (size_t)threads + 1, got = 0;
+    void **blocks = ease__alloc_array(count, sizeof(*blocks));
+    bool enough = blocks != NULL;
+
+    while (enough && got < count) {
+        blocks[got] = ease__alloc_pages(each);
+        if (blocks[got])
+            got++;
+        else
+            enough = false;
+    }
+    while (got > 0)
+        ease__free_pages(blocks[--got], each);
+    ease__free(blocks);
+    return enough ? EASE_OK
+                  : ease__fail(err, EASE_E_NOMEM,
+                               "%zu MB of address space for the buffers of %d threads",
+                               count * (each >> 20), threads);
+}
+
 static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hooks,
                               ease_error *err)
 {
+    ease_status status = ease__blas_room(ease__threads(threads), err);
+
+    if (status)
+        return status;
     return ease__invert_tiles(
         a, a->element == EASE__F64 ? &ease__blas_f64 : &ease__blas_f32, threads, hooks,
         err);
