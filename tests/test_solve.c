@@ -233,6 +233,7 @@ static void one_thread_takes_one_processor(test *t)
     clock_t ticks;
 
     omp_set_num_threads(4);
+    usleep(300000); /* until the threads of other tests have ceased to spin */
     begin = ease__seconds();
     ticks = clock();
     check_status(t, ease__invert_tiles(&a, &ease__blas_f32, 1, NULL, NULL), EASE_OK);
