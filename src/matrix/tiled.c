@@ -3,16 +3,35 @@
 #include <string.h>
 
 /* Edges are multiples of this: whole vectors and cache lines in each row. */
-enum { GRAIN = 16, SMALL_EDGE = 512, LARGE_EDGE = 896, LARGE_FROM = 12288 };
+enum { GRAIN = 16 };
 
+/* Products of tiles gain speed up to an edge of some 640 and lose it from 1024 on; with
+ * few tiles a side, what is not a plain product weighs more, and so does the padding.
+ */
+static const struct {
+    int32_t from, least, most;
+} edges[] = {{12288, 640, 896}, {4096, 512, 640}, {0, 512, 512}};
+
+/* Of equal tiles within the bounds, those with the least padding, and of these the
+ * largest: padding costs time by its cube. */
 int32_t ease__tile_edge(int32_t n)
 {
-    int64_t most = n < LARGE_FROM ? SMALL_EDGE : LARGE_EDGE;
-    int64_t tiles = (n + most - 1) / most, edge;
+    int64_t best = GRAIN, least_size = INT64_MAX;
+    int row = 0;
 
-    /* Of equal size, so that the last tile is not mostly padding. */
-    edge = tiles ? (n + tiles - 1) / tiles : 1;
-    return (int32_t)((edge + GRAIN - 1) / GRAIN * GRAIN);
+    while (n < edges[row].from)
+        row++;
+    for (int64_t tiles = (n + (int64_t)edges[row].most - 1) / edges[row].most;
+         tiles > 0 && tiles <= (n + (int64_t)edges[row].least - 1) / edges[row].least;
+         tiles++) {
+        int64_t edge = ((n + tiles - 1) / tiles + GRAIN - 1) / GRAIN * GRAIN;
+
+        if (tiles * edge < least_size) {
+            least_size = tiles * edge;
+            best = edge;
+        }
+    }
+    return (int32_t)best;
 }
 
 size_t ease__element_bytes(ease__element e)
