@@ -111,28 +111,24 @@ static void close_array(array *a)
     *a = (array){0};
 }
 
-static ease_status open_array(const ease__zip *z, const char *name, array *out,
+/* In place; to be closed in any case. */
+static ease_status open_array(const ease__zip *z, const char *name, array *a,
                               ease_error *err)
 {
-    array a = {.name = z->name};
     bool found;
-    ease_status status = ease__member_open(z, name, &a.member, &found, err);
+    ease_status status;
 
+    *a = (array){.name = z->name};
+    status = ease__member_open(z, name, &a->member, &found, err);
     if (!status && !found)
-        return ease__fail(err, EASE_E_PARSE,
-                          "%s: a zip file, but no sparse matrix of SciPy: no %s",
-                          z->name, name);
-    if (!status) {
-        a.part = ease__alloc_array(PART_BYTES, 1);
-        status = a.part ? read_head(&a, err)
-                        : ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
-    }
-    if (status) {
-        close_array(&a);
+        status = ease__fail(err, EASE_E_PARSE,
+                            "%s: a zip file, but no sparse matrix of SciPy: no %s",
+                            z->name, name);
+    if (status)
         return status;
-    }
-    *out = a;
-    return EASE_OK;
+    a->part = ease__alloc_array(PART_BYTES, 1);
+    return a->part ? read_head(a, err)
+                   : ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
 }
 
 /* The next element's bytes; the caller counts. */
@@ -232,31 +228,31 @@ typedef struct npz {
     int64_t rows, columns;
 } npz;
 
+/* A word: bytes, or characters of 4 bytes. */
+static ease_status read_word(array *a, char text[100], ease_error *err)
+{
+    size_t step = a->kind == 'U' ? 4 : 1, length = a->size;
+    const unsigned char *p = NULL;
+    ease_status status;
+
+    if (a->count != 1 || (a->kind != 'S' && a->kind != 'U') || length > 20 ||
+        step * length > a->member.bytes)
+        return bad_array(a, "not a word", err);
+    a->size = step * length;
+    status = next_element(a, &p, err);
+    for (size_t i = 0; !status && i < length; i++)
+        text[i] = (char)p[step * i];
+    return status;
+}
+
 static ease_status check_format(const npz *n, ease_error *err)
 {
     array a = {0};
     char text[100] = "";
-    const unsigned char *p = NULL;
     ease_status status = open_array(&n->zip, "format.npy", &a, err);
 
-    if (status)
-        return status;
-    if (a.count != 1 || (a.kind != 'S' && a.kind != 'U') ||
-        (a.kind == 'U' && a.size > 24)) {
-        status = bad_array(&a, "not a word", err);
-    } else if (a.kind == 'S') {
-        status = next_element(&a, &p, err);
-        if (!status)
-            memcpy(text, p, a.size);
-    } else { /* 4 bytes a character */
-        a.size *= 4;
-        if (a.size > a.member.bytes)
-            status = bad_array(&a, "an array that is cut", err);
-        else
-            status = next_element(&a, &p, err);
-        for (size_t i = 0; !status && i < a.size / 4; i++)
-            text[i] = (char)p[4 * i];
-    }
+    if (!status)
+        status = read_word(&a, text, err);
     if (!status && strcmp(text, "csr") != 0)
         status = ease__fail(err, EASE_E_PARSE,
                             "%s: a SciPy matrix of format '%.8s': save it as CSR "
@@ -272,9 +268,7 @@ static ease_status read_shape(npz *n, ease_error *err)
     const unsigned char *p;
     ease_status status = open_array(&n->zip, "shape.npy", &a, err);
 
-    if (status)
-        return status;
-    if (a.count != 2 || !is_integer(&a))
+    if (!status && (a.count != 2 || !is_integer(&a)))
         status = bad_array(&a, "not two integers", err);
     for (int i = 0; !status && i < 2; i++) {
         status = next_element(&a, &p, err);
@@ -295,9 +289,7 @@ static ease_status read_indptr(npz *n, ease_error *err)
     int64_t before = 0;
     ease_status status = open_array(&n->zip, "indptr.npy", &a, err);
 
-    if (status)
-        return status;
-    if (!is_integer(&a) || a.count != (size_t)n->rows + 1)
+    if (!status && (!is_integer(&a) || a.count != (size_t)n->rows + 1))
         status = bad_array(&a, "not an integer for each row and one more", err);
     if (!status) {
         x->row_ptr = ease__alloc_array((size_t)n->rows + 1, sizeof(*x->row_ptr));
