@@ -1,6 +1,5 @@
 /* SciPy's sparse CSR matrices, as scipy.sparse.save_npz writes them: rows are users,
  * columns are items, ids are their numbers from 0. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,28 +61,24 @@ static void close_array(array *a)
     *a = (array){0};
 }
 
-static ease_status open_array(const ease__zip *z, const char *name, array *out,
+/* In place; to be closed in any case. */
+static ease_status open_array(const ease__zip *z, const char *name, array *a,
                               ease_error *err)
 {
-    array a = {.name = z->name};
     bool found;
-    ease_status status = ease__member_open(z, name, &a.member, &found, err);
+    ease_status status;
 
+    *a = (array){.name = z->name};
+    status = ease__member_open(z, name, &a->member, &found, err);
     if (!status && !found)
-        return ease__fail(err, EASE_E_PARSE,
-                          "%s: a zip file, but no sparse matrix of SciPy: no %s",
-                          z->name, name);
-    if (!status) {
-        a.part = ease__alloc_array(PART_BYTES, 1);
-        status = a.part ? read_head(&a, err)
-                        : ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
-    }
-    if (status) {
-        close_array(&a);
+        status = ease__fail(err, EASE_E_PARSE,
+                            "%s: a zip file, but no sparse matrix of SciPy: no %s",
+                            z->name, name);
+    if (status)
         return status;
-    }
-    *out = a;
-    return EASE_OK;
+    a->part = ease__alloc_array(PART_BYTES, 1);
+    return a->part ? read_head(a, err)
+                   : ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
 }
 
 /* The next element's bytes; the caller counts. */
@@ -119,31 +114,31 @@ typedef struct npz {
     int64_t rows, columns;
 } npz;
 
+/* A word: bytes, or characters of 4 bytes. */
+static ease_status read_word(array *a, char text[100], ease_error *err)
+{
+    size_t step = a->form.kind == 'U' ? 4 : 1, length = a->form.size;
+    const unsigned char *p = NULL;
+    ease_status status;
+
+    if (a->count != 1 || (a->form.kind != 'S' && a->form.kind != 'U') || length > 20 ||
+        step * length > a->member.bytes)
+        return bad_array(a, "not a word", err);
+    a->form.size = step * length;
+    status = next_element(a, &p, err);
+    for (size_t i = 0; !status && i < length; i++)
+        text[i] = (char)p[step * i];
+    return status;
+}
+
 static ease_status check_format(const npz *n, ease_error *err)
 {
     array a = {0};
     char text[100] = "";
-    const unsigned char *p = NULL;
     ease_status status = open_array(&n->zip, "format.npy", &a, err);
 
-    if (status)
-        return status;
-    if (a.count != 1 || (a.form.kind != 'S' && a.form.kind != 'U') ||
-        (a.form.kind == 'U' && a.form.size > 24)) {
-        status = bad_array(&a, "not a word", err);
-    } else if (a.form.kind == 'S') {
-        status = next_element(&a, &p, err);
-        if (!status)
-            memcpy(text, p, a.form.size);
-    } else { /* 4 bytes a character */
-        a.form.size *= 4;
-        if (a.form.size > a.member.bytes)
-            status = bad_array(&a, "an array that is cut", err);
-        else
-            status = next_element(&a, &p, err);
-        for (size_t i = 0; !status && i < a.form.size / 4; i++)
-            text[i] = (char)p[4 * i];
-    }
+    if (!status)
+        status = read_word(&a, text, err);
     if (!status && strcmp(text, "csr") != 0)
         status = ease__fail(err, EASE_E_PARSE,
                             "%s: a SciPy matrix of format '%.8s': save it as CSR "
@@ -159,9 +154,7 @@ static ease_status read_shape(npz *n, ease_error *err)
     const unsigned char *p;
     ease_status status = open_array(&n->zip, "shape.npy", &a, err);
 
-    if (status)
-        return status;
-    if (a.count != 2 || !ease__npy_is_integer(&a.form))
+    if (!status && (a.count != 2 || !ease__npy_is_integer(&a.form)))
         status = bad_array(&a, "not two integers", err);
     for (int i = 0; !status && i < 2; i++) {
         status = next_element(&a, &p, err);
@@ -182,9 +175,7 @@ static ease_status read_indptr(npz *n, ease_error *err)
     int64_t before = 0;
     ease_status status = open_array(&n->zip, "indptr.npy", &a, err);
 
-    if (status)
-        return status;
-    if (!ease__npy_is_integer(&a.form) || a.count != (size_t)n->rows + 1)
+    if (!status && (!ease__npy_is_integer(&a.form) || a.count != (size_t)n->rows + 1))
         status = bad_array(&a, "not an integer for each row and one more", err);
     if (!status) {
         x->row_ptr = ease__alloc_array((size_t)n->rows + 1, sizeof(*x->row_ptr));
