@@ -78,17 +78,15 @@ ease_status ease_interactions_align(const ease_interactions *x, const ease_model
     ease_interactions *to;
     int32_t *match;
     entry *row;
-    ease_status status;
+    ease_status status = EASE_OK;
 
     if (!x || !m || !out)
         return ease__fail(err, EASE_E_ARG, "interactions and a model are required");
-    status = ease__fail(err, EASE_E_NOMEM, "aligning %lld interactions",
-                        (long long)x->nnz);
     match = match_items(x, m);
     row = ease__alloc_array((size_t)x->items, sizeof(*row));
     to = ease__alloc_zero(1, sizeof(*to));
     if (!to || !match || !row)
-        goto done;
+        goto no_memory;
     to->users = x->users;
     to->items = ease_model_describe(m).items;
     to->counts = x->counts;
@@ -97,7 +95,7 @@ ease_status ease_interactions_align(const ease_interactions *x, const ease_model
     if (x->vals)
         to->vals = ease__alloc_array((size_t)x->nnz, sizeof(*to->vals));
     if (!to->row_ptr || !to->cols || (x->vals && !to->vals))
-        goto done;
+        goto no_memory;
     align_rows(x, match, row, to);
     status = copy_ids(x, m, to, err);
     if (status)
@@ -106,7 +104,11 @@ ease_status ease_interactions_align(const ease_interactions *x, const ease_model
         *unknown = x->nnz - to->nnz;
     *out = to;
     to = NULL;
+    goto done;
 
+no_memory:
+    status = ease__fail(err, EASE_E_NOMEM, "aligning %lld interactions",
+                        (long long)x->nnz);
 done:
     ease__free(match);
     ease__free(row);
