@@ -520,6 +520,54 @@ EASE_API const char *ease_report_user_id(const ease_report *r, int64_t user);
 EASE_API const int64_t *ease_report_times(const ease_report *r, int32_t *k);
 EASE_API void ease_report_free(ease_report *r);
 
+/* ---- figures ------------------------------------------------------------------ */
+
+/* SVG files, whole or not at all ("-" is standard output): readable on paper and, by
+ * the viewer's colour scheme, on a dark page; the same bytes for the same data. Names
+ * may hold any bytes. */
+
+enum { EASE_WEIGHT_QUANTILES = 7 };
+
+/* Of the weights off the diagonal. All is 0 where there are none (one item). */
+typedef struct ease_weight_summary {
+    int64_t count;         /* items x (items - 1) */
+    double negative, zero; /* shares of them, 0 .. 1; zero: exactly */
+    double smallest, largest, mean;
+    /* 0.1, 1, 10, 50, 90, 99 and 99.9 %, each to a relative 0.1 %. */
+    double quantile[EASE_WEIGHT_QUANTILES];
+} ease_weight_summary;
+
+/* Reads the weights once, row by row. Fails with EASE_E_FORMAT on a weight that is not
+ * a finite number, EASE_E_CANCELLED, EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status
+ease_model_summarize_weights(const ease_model *m, ease_weight_summary *out,
+                             const ease_hooks *hooks, ease_error *err);
+
+/* The histogram of the weights, on a logarithmic scale of counts, with their summary.
+ * Reads them twice. `summary` may be NULL. */
+EASE_API EASE_MUST_USE ease_status ease_plot_weights(const ease_model *m,
+                                                     const char *path,
+                                                     ease_weight_summary *summary,
+                                                     const ease_hooks *hooks,
+                                                     ease_error *err);
+
+/* The long tail: how often each item is in a list of the best k, items sorted by that,
+ * a line for each of 1 to 8 models. times[m] has a count for each item, as
+ * ease_report_times gives it. */
+EASE_API EASE_MUST_USE ease_status ease_plot_longtail(const int64_t *const *times,
+                                                      const char *const *names,
+                                                      int models, int32_t items,
+                                                      int32_t k, const char *path,
+                                                      ease_error *err);
+
+/* A metric against lambda, with its standard errors (NULL, or NaN: none) and the
+ * largest mean marked. In any order; lambda is from 1e-100 to 1e100. */
+EASE_API EASE_MUST_USE ease_status ease_plot_lambda(const double *lambda,
+                                                    const double *mean,
+                                                    const double *standard_error,
+                                                    int count, const char *metric,
+                                                    const char *path, ease_error *err);
+
 #ifdef __cplusplus
 }
 #endif
