@@ -200,6 +200,7 @@ ease_status ease_plot_weights(const ease_model *m, const char *path,
 
 typedef struct tail {
     int64_t *count; /* in descending order */
+    int64_t most;   /* the first of them */
     int32_t ever;   /* how many are not 0 */
     char legend[704];
 } tail;
@@ -221,6 +222,7 @@ static ease_status make_tail(tail *t, const int64_t *times, const char *name,
     qsort(t->count, (size_t)items, sizeof(*t->count), descending);
     if (t->count[items - 1] < 0)
         return ease__fail(err, EASE_E_ARG, "%s: a count below 0", name);
+    t->most = t->count[0];
     while (t->ever < items && t->count[t->ever] > 0)
         t->ever++;
     snprintf(t->legend, sizeof(t->legend), "%s: %s item%s (%s)",
@@ -275,7 +277,7 @@ static ease_status draw_tails(const tail *t, int models, int32_t items, int32_t 
 
     for (int m = 0; m < models; m++) {
         legend[m] = (ease__legend){EASE__MARK_LINE, m, t[m].legend};
-        most = t[m].count[0] > most ? t[m].count[0] : most;
+        most = t[m].most > most ? t[m].most : most;
     }
     f.x.high = items > 10 ? items : 10;
     f.y = count_axis(most);

@@ -37,14 +37,15 @@ typedef struct scan {
 /* ---- a row ------------------------------------------------------------------------
  */
 
-/* Larger floats have larger numbers. */
+/* Larger floats have larger numbers. Without a branch: signs are hard to foretell. */
 static uint32_t fine_class(float weight)
 {
-    uint32_t bits;
+    uint32_t bits, negative;
 
     weight += 0.0f; /* -0 becomes 0 */
     memcpy(&bits, &weight, sizeof(bits));
-    return (bits >> 31 ? ~bits : bits | 0x80000000u) >> FINE_SHIFT;
+    negative = 0u - (bits >> 31);
+    return (bits ^ (negative | 0x80000000u)) >> FINE_SHIFT;
 }
 
 static double fine_edge(uint32_t class)
@@ -84,21 +85,24 @@ static double count_fine(tally *t, int32_t count)
 
 static void count_bins(tally *t, int32_t count, const ease__steps *edges)
 {
-    double width = ease__steps_width(edges), bins = edges->count - 1;
+    double width = ease__steps_width(edges);
+    double before = edges->first - 1, after = edges->first + edges->count - 1;
     double last = ease__steps_at(edges, edges->count - 1);
+    int offset = (int)before;
     int64_t zero = 0;
 
     for (int32_t j = 0; j < count; j++) {
-        double bin = floor((double)t->row[j] / width) - edges->first;
+        double weight = (double)t->row[j], at = weight / width;
+        int bin;
 
-        if (bin < -1)
-            bin = -1;
-        else if (bin >= bins) /* the last bin has its upper edge */
-            bin = (double)t->row[j] <= last ? bins - 1 : bins;
-        if (t->row[j] == 0)
+        at = at > before ? at : before;
+        at = at < after ? at : after;
+        bin = (int)at;
+        bin -= ((double)bin > at) | ((at >= after) & (weight <= last));
+        if (weight == 0)
             zero++;
         else
-            t->count[1 + (int)bin]++;
+            t->count[bin - offset]++;
     }
     t->zero += zero;
 }
