@@ -79,7 +79,7 @@ static char *file_text(const char *path)
     return text;
 }
 
-/* ---- well-formed ----------------------------------------------------------------- */
+/* ---- well-formed ------------------------------------------------------------ */
 
 static const char *skip_name(const char *at)
 {
@@ -170,7 +170,7 @@ static void the_checker_of_xml_finds_what_is_wrong(test *t)
     check(t, !well_formed("<a/><b/>"));
 }
 
-/* ---- numbers --------------------------------------------------------------------- */
+/* ---- numbers ---------------------------------------------------------------- */
 
 static void numbers_are_written_as_people_write_them(test *t)
 {
@@ -220,8 +220,7 @@ static void numbers_do_not_follow_the_locale(test *t)
     setlocale(LC_ALL, "C");
 }
 
-/* ---- ticks -------------------------------------------------------------------------
- */
+/* ---- ticks ------------------------------------------------------------------ */
 
 static bool is_round(double step)
 {
@@ -295,8 +294,7 @@ static void ticks_fit_exact_and_empty_ranges(test *t)
     check(t, a.tick[1] == 2 && a.tick[5] == 50);
 }
 
-/* ---- text --------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------- */
 
 static void names_cannot_break_the_figure(test *t)
 {
@@ -327,8 +325,7 @@ static void long_names_are_cut_between_characters(test *t)
                  sizeof(((ease__short_text *)0)->text));
 }
 
-/* ---- weights -----------------------------------------------------------------------
- */
+/* ---- weights ---------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -515,8 +512,7 @@ static void counting_weights_can_be_cancelled(test *t)
     check(t, access(path, F_OK) != 0);
 }
 
-/* ---- the long tail and lambda
- * -------------------------------------------------------- */
+/* ---- the long tail and lambda ----------------------------------------------- */
 
 static void the_long_tail_says_how_many_items_are_recommended(test *t)
 {
@@ -596,8 +592,7 @@ static void figures_of_any_lambda_are_drawn(test *t)
         }
 }
 
-/* ---- failing
- * ------------------------------------------------------------------------- */
+/* ---- failing ---------------------------------------------------------------- */
 
 static void figures_that_cannot_be_say_why(test *t)
 {

@@ -16,8 +16,7 @@ static const char *plural(int64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* ---- weights -----------------------------------------------------------------------
- */
+/* ---- weights ---------------------------------------------------------------- */
 
 static void add_bar(ease__svg *s, const ease__figure *f, const char *class, double from,
                     double to, int64_t count)
@@ -195,8 +194,7 @@ ease_status ease_plot_weights(const ease_model *m, const char *path,
     return status;
 }
 
-/* ---- the long tail
- * ------------------------------------------------------------------- */
+/* ---- the long tail ---------------------------------------------------------- */
 
 typedef struct tail {
     int64_t *count; /* in descending order */
@@ -316,8 +314,7 @@ ease_status ease_plot_longtail(const int64_t *const *times, const char *const *n
     return status;
 }
 
-/* ---- lambda
- * -------------------------------------------------------------------------- */
+/* ---- lambda ----------------------------------------------------------------- */
 
 typedef struct trial {
     double lambda, mean;

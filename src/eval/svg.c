@@ -12,7 +12,7 @@
 
 enum { MARGIN = 16, PLOT_HEIGHT = 250, ROW = 18, KEY = 26 };
 
-/* ---- numbers as text ------------------------------------------------------------ */
+/* ---- numbers as text -------------------------------------------------------- */
 
 typedef struct writer { /* into a buffer of fixed size; what does not fit is cut */
     char *at, *end;
@@ -145,7 +145,8 @@ ease__label ease__label_count(int64_t count)
     char digits[24];
     size_t length;
 
-    snprintf(digits, sizeof(digits), "%llu", (unsigned long long)llabs(count));
+    snprintf(digits, sizeof(digits), "%llu",
+             count < 0 ? 0 - (unsigned long long)count : (unsigned long long)count);
     length = strlen(digits);
     if (count < 0)
         write_text(&w, MINUS);
@@ -175,8 +176,7 @@ ease__label ease__label_share(double share)
     return label;
 }
 
-/* ---- round numbers ----------------------------------------------------------------
- */
+/* ---- round numbers ---------------------------------------------------------- */
 
 static void widen(double *low, double *high)
 {
@@ -326,8 +326,7 @@ static ease__label tick_label(const ease__axis *a, int i)
     return ease__label_fixed(value, decimals > 0 ? decimals : 0);
 }
 
-/* ---- text ---------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------- */
 
 static void append(ease__svg *s, const char *text, size_t bytes)
 {
@@ -475,8 +474,7 @@ ease__short_text ease__svg_shorten(const char *text, double room)
     return s;
 }
 
-/* ---- the figure ---------------------------------------------------------------------
- */
+/* ---- the figure ------------------------------------------------------------- */
 
 const char *ease__svg_stroke(int style)
 {

@@ -6,7 +6,7 @@
 
 #include "core/core.h"
 
-/* ---- numbers as text ------------------------------------------------------------ */
+/* ---- numbers as text -------------------------------------------------------- */
 
 typedef struct ease__label {
     char text[64];
@@ -20,8 +20,7 @@ ease__label ease__label_fixed(double value, int decimals);
 /* A share of 0 .. 1 as "60.3 %"; "0 %" and "100 %" only where that is exact. */
 ease__label ease__label_share(double share);
 
-/* ---- round numbers ----------------------------------------------------------------
- */
+/* ---- round numbers ---------------------------------------------------------- */
 
 /* Multiples of 1, 2 or 5 x 10^exponent: number i is (first + i) of them. They cover a
  * range: the first is not above its low end, the last not below its high end. */
@@ -51,8 +50,7 @@ typedef struct ease__axis {
 ease__axis ease__axis_over(double low, double high, bool log);
 double ease__axis_place(const ease__axis *a, double value);
 
-/* ---- the figure -------------------------------------------------------------------
- */
+/* ---- the figure ------------------------------------------------------------- */
 
 typedef struct ease__svg {
     char *text;

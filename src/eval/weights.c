@@ -34,8 +34,7 @@ typedef struct scan {
     ease__steps edges; /* of the second pass */
 } scan;
 
-/* ---- a row ------------------------------------------------------------------------
- */
+/* ---- a row ------------------------------------------------------------------ */
 
 /* Larger floats have larger numbers. Without a branch: signs are hard to foretell. */
 static uint32_t fine_class(float weight)
@@ -120,8 +119,7 @@ static void count_row(const scan *s, int32_t item)
         count_bins(t, count, &s->edges);
 }
 
-/* ---- all rows ----------------------------------------------------------------------
- */
+/* ---- all rows --------------------------------------------------------------- */
 
 static void scan_free(scan *s)
 {
@@ -192,8 +190,7 @@ static scan scan_of(const ease_model *m, const char *stage, const ease_hooks *ho
                   .threads = threads < enough ? threads : enough};
 }
 
-/* ---- the summary
- * --------------------------------------------------------------------- */
+/* ---- the summary ------------------------------------------------------------ */
 
 /* The weight that a share q of all is not above; evenly spread within its class. */
 static double quantile(const tally *t, int64_t count, double q)
@@ -265,8 +262,7 @@ ease_status ease_model_summarize_weights(const ease_model *m, ease_weight_summar
     return status;
 }
 
-/* ---- the histogram
- * --------------------------------------------------------------------- */
+/* ---- the histogram ---------------------------------------------------------- */
 
 /* From the outermost quantiles, or all of the range where these are the same, and with
  * a bin on either side of 0. */
