@@ -330,7 +330,7 @@ static ease__label tick_label(const ease__axis *a, int i)
 
 static void append(ease__svg *s, const char *text, size_t bytes)
 {
-    if (s->failed)
+    if (s->failed || bytes == 0)
         return;
     if (bytes > s->room - s->used) {
         size_t room = 2 * s->room + bytes + 4096;
@@ -577,7 +577,7 @@ static void add_mark(ease__svg *s, const ease__legend *l, double x, double y)
 static double add_legend(ease__svg *s, const ease__figure *f, double y)
 {
     double widest = 0, gap = 20, room = EASE__SVG_WIDTH - 2 * MARGIN;
-    int columns;
+    int columns, rows;
 
     for (int i = 0; i < f->legends; i++)
         widest = fmax(widest, KEY + text_width(f->legend[i].text));
@@ -586,12 +586,13 @@ static double add_legend(ease__svg *s, const ease__figure *f, double y)
         columns = 1;
     for (int i = 0; s && i < f->legends; i++) {
         double x = MARGIN + i % columns * (widest + gap);
-        double line = y + i / columns * ROW;
+        int row = i / columns;
 
-        add_mark(s, &f->legend[i], x, line - 4);
-        add_text(s, "ink", x + KEY, line, f->legend[i].text);
+        add_mark(s, &f->legend[i], x, y + row * ROW - 4);
+        add_text(s, "ink", x + KEY, y + row * ROW, f->legend[i].text);
     }
-    return y + (f->legends + columns - 1) / columns * ROW;
+    rows = (f->legends + columns - 1) / columns;
+    return y + rows * ROW;
 }
 
 static void lay_out(ease__figure *f)
