@@ -1,5 +1,6 @@
 /* SciPy's sparse CSR matrices, as scipy.sparse.save_npz writes them: rows are users,
  * columns are items, ids are their numbers from 0. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

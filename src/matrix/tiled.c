@@ -121,10 +121,9 @@ void ease__tiled_narrow(ease__tiled *t, ease__element to)
         }
         memcpy(data + at * sizeof(float), narrow, part * sizeof(float));
     }
-    if (whole < t->bytes) {
+    if (whole < t->bytes)
         ease__free_pages(data + whole, t->bytes - whole);
-        t->bytes = whole;
-    }
+    t->bytes = keep;
     t->element = to;
 }
 
