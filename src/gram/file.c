@@ -7,18 +7,6 @@ enum { VERSION = 1 };
 static const char stage_reading[] = "reading the Gram matrix";
 static const char stage_writing[] = "writing the Gram matrix";
 
-ease_status ease__check_memory(size_t bytes, const ease_train_options *o,
-                               const char *what, ease_error *err)
-{
-    size_t limit = o && o->memory_limit ? o->memory_limit : ease_memory_available();
-
-    if (!limit || bytes <= limit)
-        return EASE_OK;
-    return ease__fail(err, EASE_E_MEMORY_LIMIT,
-                      "%s needs %.1f GB, %.1f GB are available", what,
-                      (double)bytes / 1e9, (double)limit / 1e9);
-}
-
 /* ---- writing ------------------------------------------------------------------ */
 
 static ease_status write_ids(ease__container_writer *w, const ease__ids *ids,
@@ -300,7 +288,9 @@ ease_status ease_gram_open(const char *path, const ease_train_options *o,
     if (status)
         return status;
     stored = info.wide ? EASE__F64 : EASE__U32;
-    status = ease__check_memory(ease__tiled_bytes(info.items, stored), o, path, err);
+    status = ease__memory_check("the Gram matrix of", info.items,
+                                ease__tiled_bytes(info.items, stored),
+                                ease__memory_allowed(o ? o->memory_limit : 0, 0), err);
     if (status)
         return status;
     return ease__gram_read(path, EASE__U32, o ? &o->hooks : NULL, out, err);

@@ -31,8 +31,4 @@ typedef void ease__take_tile(void *user, int32_t i, int32_t j, const void *tile)
 ease_status ease__gram_file_tiles(const ease__gram_file *f, ease__take_tile *take,
                                   void *user, const ease_hooks *hooks, ease_error *err);
 
-/* bytes against the limit of `o`, or else what is available. */
-ease_status ease__check_memory(size_t bytes, const ease_train_options *o,
-                               const char *what, ease_error *err);
-
 #endif

@@ -18,15 +18,32 @@ ease_status ease__gram_build(const ease_interactions *x, ease__element element,
                              int threads, const ease_hooks *hooks, ease_gram **out,
                              ease_error *err);
 
+/* Bytes of interactions with their ids, and of what building takes beside them and
+ * the entries. */
+size_t ease__interactions_bytes(const ease_interactions *x);
+size_t ease__gram_scratch_bytes(int64_t interactions, int32_t items, bool weighted,
+                                int threads);
+
+/* The most that may be in use, `held` bytes of it by now: `limit`, or for 0 what is
+ * available. 0: unknown. */
+size_t ease__memory_allowed(size_t limit, size_t held);
+/* EASE_E_MEMORY_LIMIT with the numbers, unless peak <= allowed: "training 41140 items
+ * needs ...". */
+ease_status ease__memory_check(const char *what, int32_t items, size_t peak,
+                               size_t allowed, ease_error *err);
+
 /* Reads a Gram file into entries of this element; U32 stands for "as it is there".
  * From U32 to F32 it is converted on the way, and to F64 from both. */
 ease_status ease__gram_read(const char *path, ease__element element,
                             const ease_hooks *hooks, ease_gram **out, ease_error *err);
 
+/* Options that any use of a Gram matrix relies on: size, kind, precision, threads. */
+ease_status ease__train_options_check(const ease_train_options *o, ease_error *err);
+
 /* What the solver is given, made in place from counts or sums: U32 becomes F32,
  * then the kind is applied (in float64, entry by entry), zero rows staying zero.
  * *scale receives s (n, freed by the caller) for correlation, else NULL. */
-ease_status ease__gram_prepare(ease_gram *g, ease_gram_kind kind, double **scale,
-                               ease_error *err);
+ease_status ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads,
+                               double **scale, ease_error *err);
 
 #endif

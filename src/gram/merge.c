@@ -152,8 +152,10 @@ static ease_status merge(ease__gram_file *f, int count, int32_t **place,
     if (!status)
         status = join_totals(f, count, place, g, err);
     if (!status)
-        status = ease__check_memory(ease__tiled_bytes((int32_t)g->ids.count, element),
-                                    o, "the merged Gram matrix", err);
+        status = ease__memory_check("the Gram matrix of", (int32_t)g->ids.count,
+                                    ease__tiled_bytes((int32_t)g->ids.count, element),
+                                    ease__memory_allowed(o ? o->memory_limit : 0, 0),
+                                    err);
     if (!status)
         status = ease__tiled_new((int32_t)g->ids.count, element, &g->g, err);
     for (int k = 0; !status && k < count; k++)

@@ -5,24 +5,42 @@
 #include "core/container.h"
 #include "data/ids.h"
 #include "matrix/tiled.h"
+#include "model/kernels.h"
 
-/* Weights are W_ij = row_scale_i * P_ij * col_scale_j off the diagonal and 0 on it,
- * cut off at 0 for EASE >= 0. A trained model holds P itself (2 n^2 bytes in
- * float32); a file holds the same ("packed") or rows of W. */
+/* A rectangle of the weights: rows top .. bottom-1, columns left .. right-1. */
+typedef struct ease__window {
+    int32_t top, bottom, left, right;
+} ease__window;
+
+/* A storage form. All that anyone does with weights goes through `read`, so that the
+ * same model gives the same floats wherever they are used. */
+typedef struct ease__store {
+    /* The weights of the window, as floats, row r of it at out + r * ld. */
+    void (*read)(const ease_model *m, ease__window w, float *out, size_t ld);
+    int32_t grain; /* rows that cost no more to read together than one of them */
+} ease__store;
+
+extern const ease__store ease__store_f32, ease__store_f16, ease__store_packed;
+
+/* Weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0 on it,
+ * cut off at 0 for EASE >= 0. A trained model holds P itself (2 n^2 bytes); a file
+ * holds the same ("packed") or rows of W. */
 struct ease_model {
     ease_model_info info;
-    ease__tiled inverse;    /* packed: P, F32 or F64; data NULL: rows below */
+    const ease__store *store;
+    const ease__kernels *kernels;
+    ease__tiled inverse;    /* packed: P in F32, diagonal tiles whole */
     const void *rows;       /* F32 or F16 rows, mapped */
     size_t stride;          /* bytes from row to row */
-    float unit;             /* F16: a weight is its number times this */
+    float unit;             /* F16: a weight is its number times this power of two */
     const float *row_scale; /* packed; NULL: all ones */
     const float *col_scale; /* packed */
     const float *base;      /* c; NULL: zero */
     const float *norm;      /* q: similarity is W_ij q_j / q_i */
     const double *popularity;
     ease__ids ids, titles; /* titles: empty table, or one an item, "" for none */
-    ease__container file;  /* open if the arrays above lie in it */
-    void *owned[8];        /* what to free */
+    void *title_bytes;     /* what `titles` borrows, if not from the file */
+    ease__container file;  /* open if the arrays above lie in it, else they are ours */
 };
 
 /* What beside the inverse makes a model. Everything is copied except what the
@@ -42,6 +60,9 @@ typedef struct ease__recipe {
 /* Takes over the inverse (and r->ids): both are empty afterwards, even on failure. */
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__recipe *r,
                                      ease_model **out, ease_error *err);
+
+/* What the weights take in a file of n items; SIZE_MAX where it overflows. */
+size_t ease__model_weight_bytes(int32_t n, ease_storage storage);
 
 /* scores_j += weight * W_ij for j in from .. to-1; scores[0] is that of item `from`.
  * Every storage form, same arithmetic: the weight as a float, times `weight`. */

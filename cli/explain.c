@@ -1,0 +1,217 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "lists.h"
+#include "verbs.h"
+
+typedef struct explain_args {
+    common_args common;
+    text_list history;
+    const char *titles;
+} explain_args;
+
+#define AT(member) .at = offsetof(explain_args, member)
+
+static const option explain_options[] = {
+    {.name = "history",
+     .type = OPTION_LIST,
+     .required = true,
+     AT(history),
+     .value = "ID,ID,...",
+     .help = "the items that a user has; @FILE reads ids one a line; required"},
+    {.name = "titles",
+     .type = OPTION_PATH,
+     AT(titles),
+     .value = "FILE",
+     .help = "a table of ids and titles to show, instead of the model's own"},
+    OPTIONS_END};
+
+typedef struct explanation {
+    int32_t item;
+    ease_rec *reasons; /* the strongest first */
+    int32_t count;
+    int64_t unknown;
+    float base, score;
+} explanation;
+
+static int compare_reasons(const void *a, const void *b)
+{
+    const ease_rec *x = a, *y = b;
+    float p = fabsf(x->score), q = fabsf(y->score);
+
+    if (p != q)
+        return p < q ? 1 : -1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+static void put_row(const ease_model *m, float value, int decimals, int32_t item)
+{
+    const char *title = ease_model_title(m, item);
+
+    printf("%+12.*f  ", decimals, (double)value);
+    text_put(stdout, ease_model_item_id(m, item));
+    if (title) {
+        fputs("  ", stdout);
+        text_put(stdout, title);
+    }
+    fputc('\n', stdout);
+}
+
+static void put_text(const ease_model *m, const explanation *e)
+{
+    ease_rec numbers[2] = {{.score = e->score}, {.score = e->base}};
+    int decimals = decimals_for(numbers, 2), own = decimals_for(e->reasons, e->count);
+
+    if (e->count && own < decimals)
+        decimals = own;
+    put_row(m, e->score, decimals, e->item);
+    puts("because of");
+    for (int32_t i = 0; i < e->count; i++)
+        put_row(m, e->reasons[i].score, decimals, e->reasons[i].item);
+    if (ease_model_describe(m).has_base)
+        printf("%+12.*f  (base)\n", decimals, (double)e->base);
+    if (!e->count)
+        puts("nothing: no item of the history is known to the model, and recommend "
+             "gives the popular items");
+    if (e->unknown)
+        printf("%lld of the history unknown to the model\n", (long long)e->unknown);
+}
+
+static void put_json_item(json *j, const ease_model *m, int32_t item)
+{
+    const char *title = ease_model_title(m, item);
+
+    json_text(j, "id", ease_model_item_id(m, item));
+    if (title)
+        json_text(j, "title", title);
+}
+
+static void put_json(const ease_model *m, const explanation *e)
+{
+    json j = {.to = stdout};
+
+    json_open(&j, NULL, '{');
+    put_json_item(&j, m, e->item);
+    json_float(&j, "score", e->score);
+    json_float(&j, "base", e->base);
+    if (e->unknown)
+        json_count(&j, "unknown", e->unknown);
+    json_open(&j, "reasons", '[');
+    for (int32_t i = 0; i < e->count; i++) {
+        json_open(&j, NULL, '{');
+        put_json_item(&j, m, e->reasons[i].item);
+        json_float(&j, "contribution", e->reasons[i].score);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    fputc('\n', stdout);
+}
+
+static void put_csv_row(const ease_model *m, const char *role, int32_t item,
+                        float value)
+{
+    const char *title = item == EASE_NO_ITEM ? NULL : ease_model_title(m, item);
+
+    printf("%s,", role);
+    csv_put(stdout, item == EASE_NO_ITEM ? "" : ease_model_item_id(m, item));
+    if (ease_model_describe(m).has_titles) {
+        fputc(',', stdout);
+        csv_put(stdout, title ? title : "");
+    }
+    printf(",%.9g\n", (double)value);
+}
+
+static void put_csv(const ease_model *m, const explanation *e)
+{
+    printf("role,item%s,contribution\n",
+           ease_model_describe(m).has_titles ? ",title" : "");
+    put_csv_row(m, "score", e->item, e->score);
+    if (ease_model_describe(m).has_base)
+        put_csv_row(m, "base", EASE_NO_ITEM, e->base);
+    for (int32_t i = 0; i < e->count; i++)
+        put_csv_row(m, "reason", e->reasons[i].item, e->reasons[i].score);
+}
+
+static int explain(console *c, const explain_args *a, const ease_model *m,
+                   const history *h, int32_t item)
+{
+    explanation e = {.item = item, .count = h->count, .unknown = h->unknown};
+    output_format format = format_of(&a->common);
+    ease_scorer *s = NULL;
+    ease_error err;
+    int code = EXIT_DONE;
+
+    e.reasons = calloc((size_t)h->count + 1, sizeof(*e.reasons));
+    if (!e.reasons)
+        return fail_no_memory(c);
+    if (ease_scorer_new(m, &s, &err) ||
+        ease_explain(s, history_row(h), item, e.reasons, &e.base, &e.score, &err))
+        code = fail_with(c, &err);
+    if (!code) {
+        qsort(e.reasons, (size_t)e.count, sizeof(*e.reasons), compare_reasons);
+        if (format == OUTPUT_JSON)
+            put_json(m, &e);
+        else if (format == OUTPUT_CSV)
+            put_csv(m, &e);
+        else
+            put_text(m, &e);
+    }
+    ease_scorer_free(s);
+    free(e.reasons);
+    return code;
+}
+
+static int run(console *c, void *args)
+{
+    const explain_args *a = args;
+    const char *path = a->common.operands[0];
+    ease_model *m = NULL;
+    history h = {0};
+    int32_t item = EASE_NO_ITEM;
+    int code;
+
+    if (a->history.count > 1)
+        return usage_error(c, a->common.verb, "one --history at a time");
+    code = open_model(c, path, a->titles, &m);
+    if (!code)
+        code = find_item(c, m, path, a->common.operands[1], &item);
+    if (!code)
+        code = history_read(c, m, a->history.at[0], 0, &h);
+    if (!code)
+        code = explain(c, a, m, &h, item);
+    history_free(&h);
+    ease_model_free(m);
+    return code;
+}
+
+static const option_group groups[] = {{"Explaining", explain_options, 0},
+                                      FORMAT_GROUP(list_output_options),
+                                      {"General", general_options, 0},
+                                      GROUPS_END};
+static const operand operands[] = {
+    {"MODEL", "a model file"}, {"ITEM", "the id of the item to explain"}, {NULL, NULL}};
+static const char *const usage[] = {"MODEL --history ID,ID,... ITEM [options]", NULL};
+static const char *const examples[] = {"model.ease --history react,redux webpack",
+                                       "model.ease --history @mine.txt webpack --json",
+                                       NULL};
+
+const verb verb_explain = {
+    .name = "explain",
+    .summary = "why an item has its score for a history",
+    .usage = usage,
+    .about =
+        "A score is a sum over the history, so the reasons are exact: each item of "
+        "the history with what it adds or takes, the strongest first. Models of "
+        "covariance or correlation have a base beside.\n\n--json gives one object "
+        "with id, title, score, base and reasons (id, title, contribution), --csv "
+        "the columns role (score, base or reason), item, title (if there are any) "
+        "and contribution.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .least_operands = 2,
+    .most_operands = 2,
+    .size = sizeof(explain_args),
+    .run = run,
+};

@@ -1,0 +1,290 @@
+#include "input.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "nearest.h"
+
+#define AT(member) .at = offsetof(reading_args, member)
+
+const option reading_options[] = {
+    {.name = "format",
+     .type = OPTION_TEXT,
+     AT(format),
+     .value = "FORMAT",
+     .help = "table, adjacency, npz or mtx; by default recognized, as all of the "
+             "following are"},
+    {.name = "columns",
+     .type = OPTION_TEXT,
+     AT(columns),
+     .value = "USER,ITEM[,VALUE]",
+     .help = "columns of a table, by name in its header or by number from 1"},
+    {.name = "separator",
+     .type = OPTION_TEXT,
+     AT(separator),
+     .value = "TEXT",
+     .help = "what divides columns: , or :: or tab or space or another text"},
+    {.name = "header",
+     .type = OPTION_CHOICE,
+     AT(header),
+     .value = "no|yes",
+     .help = "whether the first line names the columns"},
+    {.name = "min-rating",
+     .type = OPTION_REAL,
+     AT(min_rating),
+     .value = "R",
+     .help = "keep rows with a value of at least R"},
+    {.name = "weights",
+     .type = OPTION_FLAG,
+     AT(weights),
+     .help = "use the values; by default every row counts 1"},
+    {.name = "repeat",
+     .type = OPTION_CHOICE,
+     AT(repeat),
+     .value = "first|last|max|sum",
+     .help = "which value stands when a user has an item again (default first)"},
+    {.name = "min-user",
+     .type = OPTION_COUNT,
+     AT(min_user),
+     .value = "N",
+     .help = "drop users with fewer than N items"},
+    {.name = "min-item",
+     .type = OPTION_COUNT,
+     AT(min_item),
+     .value = "N",
+     .help = "drop items with fewer than N users; both until nothing changes"},
+    {.name = "one-pass",
+     .type = OPTION_FLAG,
+     AT(one_pass),
+     .help = "drop items once and then users once, as published recipes do"},
+    OPTIONS_END};
+
+bool reading_is_default(const reading_args *a)
+{
+    return !a->format && !a->columns && !a->separator && a->header < 0 &&
+           isnan(a->min_rating) && !a->weights && !a->one_pass && !a->repeat &&
+           !a->min_user && !a->min_item;
+}
+
+static const char *separator_named(const char *word)
+{
+    if (!word)
+        return NULL;
+    if (strcmp(word, "\\t") == 0 || strcmp(word, "tab") == 0)
+        return "\t";
+    if (strcmp(word, "space") == 0)
+        return " ";
+    if (strcmp(word, "comma") == 0)
+        return ",";
+    return word;
+}
+
+/* "3 rows dropped: 2 below the rating, 1 repeated" */
+static void note_dropped(console *c, const ease_interactions_info *info)
+{
+    const struct {
+        int64_t count;
+        const char *why;
+    } reasons[] = {{info->below_rating, "below --min-rating"},
+                   {info->zero_weight, "of value 0"},
+                   {info->repeated, "repeated"},
+                   {info->filtered, "of rare users or items"}};
+    char text[400] = "", number[NUMBER_ROOM];
+    size_t put = 0;
+    int64_t all = 0;
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (!reasons[i].count)
+            continue;
+        put += (size_t)snprintf(
+            text + put, sizeof(text) - put, "%s%s %s", all ? ", " : "",
+            format_count(number, sizeof(number), reasons[i].count), reasons[i].why);
+        all += reasons[i].count;
+    }
+    if (all)
+        note(c, "rows not kept: %s", text);
+}
+
+static void note_data(console *c, const char *path, const ease_interactions *x)
+{
+    ease_interactions_info info = ease_interactions_describe(x);
+    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+
+    if (info.recognized)
+        note(c, "%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
+             info.recognized);
+    note_dropped(c, &info);
+    note(c, "%s users, %s items, %s interactions%s",
+         format_count(users, sizeof(users), info.users),
+         format_count(items, sizeof(items), info.items),
+         format_count(pairs, sizeof(pairs), info.interactions),
+         info.weighted ? ", weighted" : "");
+}
+
+int recognize_file(console *c, const char *path, ease_file_kind *kind)
+{
+    ease_error err;
+    struct stat st;
+
+    *kind = EASE_FILE_OTHER;
+    if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+        return EXIT_DONE;
+    return ease_file_recognize(path, kind, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
+int read_data(console *c, const common_args *common, const reading_args *reading,
+              const char *path, size_t memory_limit, ease_interactions **out)
+{
+    ease_read_options o;
+    ease_file_kind kind;
+    ease_error err;
+    int code = recognize_file(c, path, &kind);
+
+    if (code)
+        return code;
+    if (kind == EASE_FILE_MODEL)
+        return fail(c, EXIT_DATA, "%s: a model, where interactions are wanted", path);
+    if (kind == EASE_FILE_GRAM)
+        return fail(c, EXIT_DATA, "%s: a Gram file, where interactions are wanted",
+                    path);
+    ease_read_options_init(&o);
+    o.format = reading->format;
+    o.columns = reading->columns;
+    o.separator = separator_named(reading->separator);
+    o.header = reading->header;
+    o.min_rating = reading->min_rating;
+    o.weights = reading->weights;
+    o.repeat = (ease_repeat)reading->repeat;
+    o.min_user = reading->min_user;
+    o.min_item = reading->min_item;
+    o.one_pass = reading->one_pass;
+    o.threads = (int)common->threads;
+    o.memory_limit = memory_limit;
+    o.hooks = console_hooks(c);
+    if (ease_interactions_read(path, &o, out, &err))
+        return fail_with(c, &err);
+    note_data(c, path, *out);
+    return EXIT_DONE;
+}
+
+/* ---- models ---------------------------------------------------------------------- */
+
+int open_model(console *c, const char *path, const char *titles, ease_model **out)
+{
+    ease_model *m;
+    ease_error err;
+
+    if (ease_model_open(path, &m, &err))
+        return fail_with(c, &err);
+    if (titles && ease_model_read_titles(m, titles, NULL, &err)) {
+        ease_model_free(m);
+        return fail_with(c, &err);
+    }
+    *out = m;
+    return EXIT_DONE;
+}
+
+int find_item(console *c, const ease_model *m, const char *path, const char *id,
+              int32_t *item)
+{
+    nearest near = {.word = id};
+    char phrase[300];
+    int32_t items;
+
+    *item = ease_model_find(m, id);
+    if (*item != EASE_NO_ITEM)
+        return EXIT_DONE;
+    items = ease_model_describe(m).items;
+    for (int32_t i = 0; i < items; i++)
+        nearest_offer(&near, ease_model_item_id(m, i));
+    return fail(c, EXIT_DATA, "%s: no item '%s'%s", path, id,
+                nearest_phrase(&near, "", phrase, sizeof(phrase)));
+}
+
+/* ---- output files ---------------------------------------------------------------- */
+
+/* The directory of a path: "." or all before the last slash. */
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+int check_output(console *c, const char *path)
+{
+    struct stat st;
+    char *directory;
+    int code = EXIT_DONE;
+
+    if (strcmp(path, "-") == 0)
+        return EXIT_DONE;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return fail(c, EXIT_FAILED, "%s: is a directory", path);
+    directory = directory_of(path);
+    if (!directory)
+        return fail_no_memory(c);
+    if (stat(directory, &st) != 0 || access(directory, W_OK | X_OK) != 0)
+        code = fail(c, EXIT_FAILED, "%s: cannot write to the directory '%s': %s", path,
+                    directory, strerror(errno));
+    else if (!S_ISDIR(st.st_mode))
+        code = fail(c, EXIT_FAILED, "%s: '%s' is no directory", path, directory);
+    free(directory);
+    return code;
+}
+
+int check_output_file(console *c, const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return fail(c, EXIT_USAGE, "such a file cannot be written to standard output");
+    return check_output(c, path);
+}
+
+int check_space(console *c, const char *path, size_t bytes)
+{
+    char need[NUMBER_ROOM], have[NUMBER_ROOM], *directory;
+    struct statvfs v;
+    struct stat st;
+    size_t room = SIZE_MAX;
+
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return EXIT_DONE;
+    directory = directory_of(path);
+    if (!directory)
+        return fail_no_memory(c);
+    if (statvfs(directory, &v) == 0 &&
+        __builtin_mul_overflow((size_t)v.f_bavail, (size_t)v.f_frsize, &room))
+        room = SIZE_MAX;
+    free(directory);
+    if (bytes <= room)
+        return EXIT_DONE;
+    return fail(c, EXIT_FAILED, "%s: needs %s of disk, %s are free", path,
+                format_bytes(need, sizeof(need), bytes),
+                format_bytes(have, sizeof(have), room));
+}
+
+size_t file_bytes(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+}
+
+int check_readable(console *c, const char *path)
+{
+    if (access(path, R_OK) == 0)
+        return EXIT_DONE;
+    return fail(c, EXIT_FAILED, "%s: cannot open: %s", path, strerror(errno));
+}
+
+output_format format_of(const common_args *common)
+{
+    return common->json ? OUTPUT_JSON : common->csv ? OUTPUT_CSV : OUTPUT_TEXT;
+}

@@ -1,0 +1,61 @@
+/* What verbs have in common about their input and output files. */
+#ifndef EASE_CLI_INPUT_H
+#define EASE_CLI_INPUT_H
+
+#include "options.h"
+#include "output.h"
+
+/* ---- interactions ---------------------------------------------------------------- */
+
+typedef struct reading_args {
+    const char *format, *columns, *separator;
+    int header; /* -1: recognize */
+    double min_rating;
+    int weights, one_pass, repeat;
+    int64_t min_user, min_item;
+} reading_args;
+
+#define READING_DEFAULTS                \
+    {                                   \
+        .header = -1, .min_rating = NAN \
+    }
+#define READING_GROUP(args)                                      \
+    {                                                            \
+        "Reading DATA", reading_options, offsetof(args, reading) \
+    }
+
+extern const option reading_options[];
+bool reading_is_default(const reading_args *a);
+
+/* Reads DATA ("-": standard input) and notes what was found and dropped. Returns 0 or
+ * the exit code after a message. */
+int read_data(console *c, const common_args *common, const reading_args *reading,
+              const char *path, size_t memory_limit, ease_interactions **out);
+
+/* OTHER for what is no regular file: looking into a pipe would use it up. */
+int recognize_file(console *c, const char *path, ease_file_kind *kind);
+
+/* ---- models ---------------------------------------------------------------------- */
+
+/* Opens a model, with the titles of a file where that is not NULL. */
+int open_model(console *c, const char *path, const char *titles, ease_model **out);
+/* The item of this id, or the exit code after a message with the nearest ids. */
+int find_item(console *c, const ease_model *m, const char *path, const char *id,
+              int32_t *item);
+
+/* ---- output files ---------------------------------------------------------------- */
+
+/* Before the long work: is there a directory to write to? */
+int check_output(console *c, const char *path);
+/* The same, for files that cannot go to standard output. */
+int check_output_file(console *c, const char *path);
+/* And is there room in it? */
+int check_space(console *c, const char *path, size_t bytes);
+/* Its size, or 0. */
+size_t file_bytes(const char *path);
+/* Can it be read? */
+int check_readable(console *c, const char *path);
+
+output_format format_of(const common_args *common);
+
+#endif

@@ -1,0 +1,160 @@
+#include "lists.h"
+
+#include <math.h>
+#include <string.h>
+
+#define AT(member) .at = offsetof(list_args, member)
+
+const option list_options[] = {
+    {.name = "count",
+     .letter = 'k',
+     .type = OPTION_COUNT,
+     AT(k),
+     .value = "N",
+     .least = 1,
+     .most = INT32_MAX,
+     .help = "how many items in a list (default 10)"},
+    {.name = "allow",
+     .type = OPTION_PATH,
+     AT(allow),
+     .value = "FILE",
+     .help = "only these items: ids, one a line"},
+    {.name = "deny",
+     .type = OPTION_PATH,
+     AT(deny),
+     .value = "FILE",
+     .help = "not these items: ids, one a line"},
+    {.name = "titles",
+     .type = OPTION_PATH,
+     AT(titles),
+     .value = "FILE",
+     .help = "a table of ids and titles to show, instead of the model's own"},
+    OPTIONS_END};
+
+int list_setup(console *c, const common_args *common, const list_args *a,
+               const ease_model *m, ease_recommend_options *o, uint8_t **mask)
+{
+    int32_t items = ease_model_describe(m).items;
+    int code;
+
+    ease_recommend_options_init(o);
+    o->k = a->k < items ? (int32_t)a->k : items;
+    o->threads = (int)common->threads;
+    o->hooks = console_quiet_hooks(c);
+    code = read_allowed(c, m, a->allow, a->deny, mask);
+    o->allowed = *mask;
+    return code;
+}
+
+int decimals_for(const ease_rec *recs, int32_t count)
+{
+    double largest = 0.0;
+    int decimals;
+
+    for (int32_t i = 0; i < count; i++)
+        if (fabs((double)recs[i].score) > largest)
+            largest = fabs((double)recs[i].score);
+    if (!(largest > 0.0) || !isfinite(largest))
+        return 5;
+    decimals = 5 - (int)floor(log10(largest));
+    return decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
+}
+
+static void put_text(const ease_model *m, const item_list *l)
+{
+    int decimals = decimals_for(l->recs, l->count), width = 2;
+
+    if (l->heading) {
+        printf("%s ", l->heading);
+        text_put(stdout, l->subject);
+        fputc('\n', stdout);
+    }
+    if (l->popular)
+        puts("nothing in this history is known to the model: the popular items");
+    for (int32_t i = 0; i < l->count; i++) {
+        int w = text_width(ease_model_item_id(m, l->recs[i].item));
+
+        width = w > width ? w : width;
+    }
+    printf("%4s  %12s  id\n", "", l->value);
+    for (int32_t i = 0; i < l->count; i++) {
+        const char *id = ease_model_item_id(m, l->recs[i].item);
+        const char *title = ease_model_title(m, l->recs[i].item);
+
+        printf("%4d  %12.*f  ", (int)i + 1, decimals, (double)l->recs[i].score);
+        text_put(stdout, id);
+        if (title) {
+            text_pad(stdout, width - text_width(id) + 2);
+            text_put(stdout, title);
+        }
+        fputc('\n', stdout);
+    }
+    if (l->heading)
+        fputc('\n', stdout);
+}
+
+static void put_json(const ease_model *m, const item_list *l)
+{
+    json j = {.to = stdout};
+
+    json_open(&j, NULL, '{');
+    json_text(&j, l->key, l->subject);
+    if (l->unknown)
+        json_count(&j, "unknown", l->unknown);
+    if (l->popular)
+        json_text(&j, "fallback", "popular");
+    json_open(&j, "items", '[');
+    for (int32_t i = 0; i < l->count; i++) {
+        const char *title = ease_model_title(m, l->recs[i].item);
+
+        json_open(&j, NULL, '{');
+        json_text(&j, "id", ease_model_item_id(m, l->recs[i].item));
+        if (title)
+            json_text(&j, "title", title);
+        json_float(&j, l->value, l->recs[i].score);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    fputc('\n', stdout);
+}
+
+static void put_csv(const ease_model *m, const item_list *l)
+{
+    bool titles = ease_model_describe(m).has_titles != 0;
+
+    for (int32_t i = 0; i < l->count; i++) {
+        const char *title = ease_model_title(m, l->recs[i].item);
+
+        csv_put(stdout, l->subject);
+        printf(",%d,", (int)i + 1);
+        csv_put(stdout, ease_model_item_id(m, l->recs[i].item));
+        if (titles) {
+            fputc(',', stdout);
+            csv_put(stdout, title ? title : "");
+        }
+        printf(",%.9g", (double)l->recs[i].score);
+        if (l->can_fall_back)
+            printf(",%s", l->popular ? "popular" : "");
+        fputc('\n', stdout);
+    }
+}
+
+void list_header(const ease_model *m, output_format format, const item_list *l)
+{
+    if (format == OUTPUT_CSV)
+        printf("%s,rank,%s%s,%s%s\n", l->key,
+               strcmp(l->key, "item") == 0 ? "other" : "item",
+               ease_model_describe(m).has_titles ? ",title" : "", l->value,
+               l->can_fall_back ? ",fallback" : "");
+}
+
+void list_put(const ease_model *m, output_format format, const item_list *l)
+{
+    if (format == OUTPUT_JSON)
+        put_json(m, l);
+    else if (format == OUTPUT_CSV)
+        put_csv(m, l);
+    else
+        put_text(m, l);
+}

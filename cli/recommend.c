@@ -1,0 +1,364 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lists.h"
+#include "verbs.h"
+
+typedef struct recommend_args {
+    common_args common;
+    list_args list;
+    reading_args reading;
+    text_list history;
+    const char *users;
+    int keep_seen;
+} recommend_args;
+
+#define AT(member) .at = offsetof(recommend_args, member)
+
+static const option recommend_options[] = {
+    {.name = "history",
+     .type = OPTION_LIST,
+     AT(history),
+     .value = "ID,ID,...",
+     .help = "the items that a user has, for one list; repeats. @FILE reads ids one a "
+             "line, @- from standard input"},
+    {.name = "users",
+     .type = OPTION_PATH,
+     AT(users),
+     .value = "DATA",
+     .help = "a list for every user of a file as for train; - for standard input"},
+    {.name = "keep-seen",
+     .type = OPTION_FLAG,
+     AT(keep_seen),
+     .help = "recommend also what the history has"},
+    OPTIONS_END};
+
+/* ---- histories from the command line --------------------------------------------- */
+
+static int recommend_one(console *c, const recommend_args *a, const ease_model *m,
+                         ease_scorer *s, const ease_recommend_options *o,
+                         ease_rec *recs, size_t number)
+{
+    bool several = a->history.count > 1;
+    char name[24];
+    item_list l = {.key = "user",
+                   .subject = name,
+                   .heading = several ? "history" : NULL,
+                   .value = "score",
+                   .recs = recs,
+                   .can_fall_back = true};
+    history h = {0};
+    ease_error err;
+    int code = history_read(c, m, a->history.at[number], several ? number + 1 : 0, &h);
+
+    if (code)
+        return code;
+    snprintf(name, sizeof(name), "%zu", number + 1);
+    if (ease_recommend(s, history_row(&h), o, recs, &l.count, &err))
+        code = fail_with(c, &err);
+    if (!code) {
+        l.unknown = h.unknown;
+        l.popular = h.count == 0;
+        if (number == 0)
+            list_header(m, format_of(&a->common), &l);
+        list_put(m, format_of(&a->common), &l);
+    }
+    history_free(&h);
+    return code;
+}
+
+static int recommend_histories(console *c, const recommend_args *a, const ease_model *m,
+                               const ease_recommend_options *o)
+{
+    ease_rec *recs = calloc((size_t)o->k + 1, sizeof(*recs));
+    ease_scorer *s = NULL;
+    ease_error err;
+    int code = EXIT_DONE;
+
+    if (!recs)
+        code = fail_no_memory(c);
+    else if (ease_scorer_new(m, &s, &err))
+        code = fail_with(c, &err);
+    for (size_t i = 0; !code && i < a->history.count; i++)
+        code = signals_caught() ? fail_interrupted(c)
+                                : recommend_one(c, a, m, s, o, recs, i);
+    ease_scorer_free(s);
+    free(recs);
+    return code;
+}
+
+/* ---- all users of a file --------------------------------------------------------- */
+
+/* Users are taken in blocks, so that lists need memory for one block alone. */
+enum { BLOCK_USERS = 4096, BLOCK_RECS = 1 << 22 };
+
+typedef struct pair {
+    int32_t item;
+    float weight;
+} pair;
+
+typedef struct batch {
+    const ease_model *model;
+    const ease_interactions *data;
+    int32_t *map; /* from the data's items to the model's */
+    int64_t users, first;
+    int32_t size; /* users in a block, at most */
+    bool weighted;
+    /* of a block */
+    ease_row *rows;
+    int64_t *unknown;
+    pair *pairs; /* scratch for a row */
+    int32_t *items;
+    float *weights;
+    size_t room;
+    ease_rec *recs;
+    int32_t *counts;
+    /* of all */
+    named strange;
+    int64_t lost, fallbacks;
+} batch;
+
+static void batch_free(batch *b)
+{
+    free(b->map);
+    free(b->rows);
+    free(b->unknown);
+    free(b->pairs);
+    free(b->items);
+    free(b->weights);
+    free(b->recs);
+    free(b->counts);
+}
+
+static bool batch_make(batch *b, const ease_model *m, const ease_interactions *x,
+                       int32_t k)
+{
+    ease_interactions_info info = ease_interactions_describe(x);
+    size_t size;
+
+    b->model = m;
+    b->data = x;
+    b->users = info.users;
+    b->weighted = info.weighted != 0;
+    b->size = BLOCK_RECS / (k > 0 ? k : 1);
+    b->size = b->size < 1 ? 1 : b->size > BLOCK_USERS ? BLOCK_USERS : b->size;
+    size = (size_t)b->size;
+    b->map = calloc((size_t)info.items + 1, sizeof(*b->map));
+    b->pairs = calloc((size_t)info.items + 1, sizeof(*b->pairs));
+    b->rows = calloc(size, sizeof(*b->rows));
+    b->unknown = calloc(size, sizeof(*b->unknown));
+    b->counts = calloc(size, sizeof(*b->counts));
+    b->recs = calloc(size * (size_t)k + 1, sizeof(*b->recs));
+    if (!b->map || !b->pairs || !b->rows || !b->unknown || !b->counts || !b->recs)
+        return false;
+    for (int32_t i = 0; i < info.items; i++) {
+        const char *id = ease_interactions_item_id(x, i);
+
+        b->map[i] = ease_model_find(m, id);
+        if (b->map[i] == EASE_NO_ITEM)
+            named_add(&b->strange, id);
+    }
+    return true;
+}
+
+static bool make_room(batch *b, int32_t count)
+{
+    size_t need = 1;
+    int32_t *items;
+    float *weights;
+
+    for (int32_t i = 0; i < count; i++)
+        need += (size_t)ease_interactions_row(b->data, b->first + i).count;
+    if (need <= b->room)
+        return true;
+    items = realloc(b->items, need * sizeof(*items));
+    if (items)
+        b->items = items;
+    weights = realloc(b->weights, need * sizeof(*weights));
+    if (weights)
+        b->weights = weights;
+    if (items && weights)
+        b->room = need;
+    return items && weights;
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const pair *x = a, *y = b;
+
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+/* The known part of a row, in the model's numbers and order, at `at` of the buffers. */
+static ease_row translate(batch *b, ease_row row, size_t at)
+{
+    int32_t count = 0;
+
+    for (int32_t i = 0; i < row.count; i++) {
+        int32_t item = b->map[row.items[i]];
+
+        if (item != EASE_NO_ITEM)
+            b->pairs[count++] = (pair){item, row.weights ? row.weights[i] : 1.0f};
+    }
+    qsort(b->pairs, (size_t)count, sizeof(*b->pairs), compare_pairs);
+    for (int32_t i = 0; i < count; i++) {
+        b->items[at + (size_t)i] = b->pairs[i].item;
+        b->weights[at + (size_t)i] = b->pairs[i].weight;
+    }
+    return (ease_row){.items = b->items + at,
+                      .weights = b->weighted ? b->weights + at : NULL,
+                      .count = count};
+}
+
+static void translate_block(batch *b, int32_t count)
+{
+    size_t at = 0;
+
+    for (int32_t i = 0; i < count; i++) {
+        ease_row row = ease_interactions_row(b->data, b->first + i);
+
+        b->rows[i] = translate(b, row, at);
+        b->unknown[i] = row.count - b->rows[i].count;
+        b->lost += b->unknown[i];
+        b->fallbacks += b->rows[i].count == 0;
+        at += (size_t)b->rows[i].count;
+    }
+}
+
+static void put_block(const batch *b, int32_t count, int32_t k, output_format format)
+{
+    for (int32_t i = 0; i < count; i++) {
+        item_list l = {.key = "user",
+                       .subject = ease_interactions_user_id(b->data, b->first + i),
+                       .heading = "user",
+                       .value = "score",
+                       .recs = b->recs + (size_t)i * (size_t)k,
+                       .count = b->counts[i],
+                       .unknown = b->unknown[i],
+                       .popular = b->rows[i].count == 0,
+                       .can_fall_back = true};
+
+        if (b->first + i == 0)
+            list_header(b->model, format, &l);
+        list_put(b->model, format, &l);
+    }
+}
+
+static int run_block(console *c, batch *b, const ease_recommend_options *o,
+                     output_format format)
+{
+    int64_t left = b->users - b->first;
+    int32_t count = left < b->size ? (int32_t)left : b->size;
+    ease_error err;
+
+    /* A bar would be torn by the lists where both go to the same screen. */
+    if (!isatty(STDOUT_FILENO))
+        console_progress(c, "recommending", (double)b->first / (double)b->users);
+    if (!make_room(b, count))
+        return fail_no_memory(c);
+    translate_block(b, count);
+    if (ease_recommend_many(b->model, b->rows, count, o, b->recs, b->counts, &err))
+        return fail_with(c, &err);
+    put_block(b, count, o->k, format);
+    b->first += count;
+    if (signals_caught())
+        return fail_interrupted(c);
+    return ferror(stdout) ? output_flush(c) : EXIT_DONE;
+}
+
+static void warn_strangers(console *c, const batch *b)
+{
+    char items[NUMBER_ROOM], lost[NUMBER_ROOM], users[NUMBER_ROOM];
+
+    if (b->strange.count)
+        warn(c, "%s items unknown to the model, with %s interactions: %s",
+             format_count(items, sizeof(items), b->strange.count),
+             format_count(lost, sizeof(lost), b->lost), b->strange.text);
+    if (b->fallbacks)
+        warn(c, "%s users with nothing known to the model got the popular items",
+             format_count(users, sizeof(users), b->fallbacks));
+}
+
+static int recommend_users(console *c, const recommend_args *a, const ease_model *m,
+                           const ease_recommend_options *o)
+{
+    ease_interactions *x = NULL;
+    batch b = {0};
+    int code = read_data(c, &a->common, &a->reading, a->users, 0, &x);
+
+    console_clear(c);
+    if (!code && !batch_make(&b, m, x, o->k))
+        code = fail_no_memory(c);
+    while (!code && b.first < b.users)
+        code = run_block(c, &b, o, format_of(&a->common));
+    if (!code)
+        warn_strangers(c, &b);
+    batch_free(&b);
+    ease_interactions_free(x);
+    return code;
+}
+
+/* ---- the verb -------------------------------------------------------------------- */
+
+static int run(console *c, void *args)
+{
+    const recommend_args *a = args;
+    ease_recommend_options o;
+    ease_model *m = NULL;
+    uint8_t *mask = NULL;
+    int code;
+
+    if (!a->users == !a->history.count)
+        return usage_error(c, a->common.verb,
+                           "either --history or --users DATA is required");
+    if (!a->users && !reading_is_default(&a->reading))
+        return usage_error(c, a->common.verb,
+                           "options for reading DATA belong to --users");
+    code = open_model(c, a->common.operands[0], a->list.titles, &m);
+    if (!code)
+        code = list_setup(c, &a->common, &a->list, m, &o, &mask);
+    if (!code) {
+        o.keep_seen = a->keep_seen;
+        code = a->users ? recommend_users(c, a, m, &o)
+                        : recommend_histories(c, a, m, &o);
+    }
+    free(mask);
+    ease_model_free(m);
+    return code;
+}
+
+static const option_group groups[] = {
+    {"Recommending", recommend_options, 0}, LIST_GROUP(recommend_args),
+    READING_GROUP(recommend_args),          FORMAT_GROUP(list_output_options),
+    {"General", threads_options, 0},        GROUPS_END};
+static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
+static const char *const usage[] = {"MODEL --history ID,ID,... [-k N] [options]",
+                                    "MODEL --users DATA [-k N] [options]", NULL};
+static const char *const examples[] = {"model.ease --history react,redux -k 5",
+                                       "model.ease --history @mine.txt --deny seen.txt",
+                                       "model.ease --users ratings.csv -k 20 --json",
+                                       NULL};
+
+const verb verb_recommend = {
+    .name = "recommend",
+    .summary = "the best items for histories, or for every user of a file",
+    .usage = usage,
+    .about = "Ids that the model does not know are named in a warning and left out; a "
+             "history of which nothing is known gets the popular items, and the output "
+             "says so.\n\n--json gives one line a list, with the keys user (for "
+             "--history its number: \"1\", \"2\", ...), unknown (how many ids were, if "
+             "any), fallback (\"popular\", if so) and items (id, title, score). --csv "
+             "has the columns user, rank, item, title (if there are any), score and "
+             "fallback.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .least_operands = 1,
+    .most_operands = 1,
+    .size = sizeof(recommend_args),
+    .defaults = &(const recommend_args){.list = LIST_DEFAULTS,
+                                        .reading = READING_DEFAULTS},
+    .run = run,
+};

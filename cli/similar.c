@@ -1,0 +1,85 @@
+#include <stdlib.h>
+
+#include "lists.h"
+#include "verbs.h"
+
+typedef struct similar_args {
+    common_args common;
+    list_args list;
+} similar_args;
+
+static int print_similar(console *c, const similar_args *a, const ease_model *m,
+                         const ease_recommend_options *o, int32_t item)
+{
+    output_format format = format_of(&a->common);
+    item_list l = {
+        .key = "item", .subject = a->common.operands[1], .value = "similarity"};
+    ease_scorer *s = NULL;
+    ease_rec *recs = calloc((size_t)o->k + 1, sizeof(*recs));
+    ease_error err;
+    int code = EXIT_DONE;
+
+    if (!recs)
+        code = fail_no_memory(c);
+    else if (ease_scorer_new(m, &s, &err) ||
+             ease_similar(s, item, o, recs, &l.count, &err))
+        code = fail_with(c, &err);
+    if (!code) {
+        l.recs = recs;
+        list_header(m, format, &l);
+        list_put(m, format, &l);
+    }
+    ease_scorer_free(s);
+    free(recs);
+    return code;
+}
+
+static int run(console *c, void *args)
+{
+    const similar_args *a = args;
+    const char *path = a->common.operands[0];
+    ease_recommend_options o;
+    ease_model *m = NULL;
+    uint8_t *mask = NULL;
+    int32_t item = EASE_NO_ITEM;
+    int code = open_model(c, path, a->list.titles, &m);
+
+    if (!code)
+        code = find_item(c, m, path, a->common.operands[1], &item);
+    if (!code)
+        code = list_setup(c, &a->common, &a->list, m, &o, &mask);
+    if (!code)
+        code = print_similar(c, a, m, &o, item);
+    free(mask);
+    ease_model_free(m);
+    return code;
+}
+
+static const option_group groups[] = {LIST_GROUP(similar_args),
+                                      FORMAT_GROUP(list_output_options),
+                                      {"General", general_options, 0},
+                                      GROUPS_END};
+static const operand operands[] = {
+    {"MODEL", "a model file"}, {"ITEM", "the id of an item"}, {NULL, NULL}};
+static const char *const usage[] = {"MODEL ITEM [-k N] [options]", NULL};
+static const char *const examples[] = {"model.ease react -k 5",
+                                       "model.ease react --csv", NULL};
+
+const verb verb_similar = {
+    .name = "similar",
+    .summary = "items most like an item",
+    .usage = usage,
+    .about =
+        "By partial correlation: what two items have in common beyond what all "
+        "others explain. It is symmetric and lies within -1 and 1.\n\n--json gives "
+        "one object with the keys item and items (id, title, similarity), --csv "
+        "the columns item, rank, other, title (if there are any) and similarity.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .least_operands = 2,
+    .most_operands = 2,
+    .size = sizeof(similar_args),
+    .defaults = &(const similar_args){.list = LIST_DEFAULTS},
+    .run = run,
+};

@@ -1,0 +1,249 @@
+#include <math.h>
+
+#include "input.h"
+#include "planning.h"
+#include "verbs.h"
+
+typedef struct train_args {
+    common_args common;
+    reading_args reading;
+    const char *output, *gram, *titles;
+    double lambda;
+    int kind, precision, storage, nonnegative;
+    size_t memory_limit;
+} train_args;
+
+#define AT(member) .at = offsetof(train_args, member)
+
+static const option model_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_PATH,
+     .required = true,
+     AT(output),
+     .value = "FILE",
+     .help = "the model to write; required"},
+    {.name = "lambda",
+     .type = OPTION_POSITIVE,
+     .required = true,
+     AT(lambda),
+     .value = "L",
+     .help = "the regularization, above 0; required. Larger leans on popular items; "
+             "often 100 to 1000"},
+    {.name = "gram",
+     .type = OPTION_PATH,
+     AT(gram),
+     .value = "FILE",
+     .help = "train from a Gram file instead of DATA"},
+    {.name = "kind",
+     .type = OPTION_CHOICE,
+     AT(kind),
+     .value = "counts|covariance|correlation",
+     .help = "which Gram matrix to use (default counts)"},
+    {.name = "nonnegative",
+     .type = OPTION_FLAG,
+     AT(nonnegative),
+     .help = "EASE >= 0: weights below 0 become 0"},
+    {.name = "precision",
+     .type = OPTION_CHOICE,
+     AT(precision),
+     .value = "f32|f64",
+     .help = "of the solve (default f32)"},
+    {.name = "storage",
+     .type = OPTION_CHOICE,
+     AT(storage),
+     .value = "f32|f16|packed",
+     .help = "of the weights in the file (default f32): 4, 2 or about 2 bytes each"},
+    {.name = "titles",
+     .type = OPTION_PATH,
+     AT(titles),
+     .value = "FILE",
+     .help = "a table of ids and titles, to be kept in the model"},
+    {.name = "memory-limit",
+     .type = OPTION_SIZE,
+     AT(memory_limit),
+     .value = "SIZE",
+     .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+    OPTIONS_END};
+
+typedef struct outcome {
+    double seconds;
+    size_t bytes;
+} outcome;
+
+static ease_train_options options_of(console *c, const train_args *a)
+{
+    ease_train_options o;
+
+    ease_train_options_init(&o);
+    o.lambda = a->lambda;
+    o.kind = (ease_gram_kind)a->kind;
+    o.precision = (ease_precision)a->precision;
+    o.nonnegative = a->nonnegative;
+    o.threads = (int)a->common.threads;
+    o.memory_limit = a->memory_limit;
+    o.hooks = console_hooks(c);
+    return o;
+}
+
+/* What can be known to be wrong before anything is read. */
+static int check(console *c, const train_args *a)
+{
+    int code;
+
+    if (!a->gram == !a->common.operand_count)
+        return usage_error(c, a->common.verb, "either DATA or --gram FILE is required");
+    if (a->gram && !reading_is_default(&a->reading))
+        return usage_error(c, a->common.verb,
+                           "options for reading DATA do not apply to a Gram file");
+    code = check_output_file(c, a->output);
+    if (!code && a->titles)
+        code = check_readable(c, a->titles);
+    return code;
+}
+
+/* Says what it will take; refuses what does not fit. */
+static int accept_plan(console *c, const train_args *a, const ease_plan *plan)
+{
+    note_plan(c, plan);
+    if (!plan->fits)
+        return refuse_plan(c, plan);
+    return check_space(c, a->output, plan->model_bytes);
+}
+
+static int train_data(console *c, const train_args *a, ease_model **out)
+{
+    ease_train_options o = options_of(c, a);
+    ease_interactions *x = NULL;
+    ease_plan plan;
+    ease_error err;
+    int code = read_data(c, &a->common, &a->reading, a->common.operands[0],
+                         a->memory_limit, &x);
+
+    if (!code && ease_plan_data(x, &o, (ease_storage)a->storage, &plan, &err))
+        code = fail_with(c, &err);
+    if (!code)
+        code = accept_plan(c, a, &plan);
+    if (!code && ease_train(x, &o, out, &err))
+        code = fail_with(c, &err);
+    ease_interactions_free(x);
+    return code;
+}
+
+static int train_gram(console *c, const train_args *a, ease_model **out)
+{
+    ease_train_options o = options_of(c, a);
+    ease_gram_info info;
+    ease_plan plan;
+    ease_error err;
+    int code;
+
+    if (ease_gram_peek(a->gram, &info, &err) ||
+        ease_plan_sizes(0, info.items, 0, &o, (ease_storage)a->storage, &plan, &err))
+        return fail_with(c, &err);
+    note_gram(c, a->gram, &info);
+    code = accept_plan(c, a, &plan);
+    if (!code && ease_train_gram_file(a->gram, &o, out, &err))
+        code = fail_with(c, &err);
+    return code;
+}
+
+static int add_titles(console *c, const train_args *a, ease_model *m)
+{
+    char matched[NUMBER_ROOM], items[NUMBER_ROOM];
+    ease_error err;
+    int32_t count;
+
+    if (!a->titles)
+        return EXIT_DONE;
+    if (ease_model_read_titles(m, a->titles, &count, &err))
+        return fail_with(c, &err);
+    note(c, "%s: titles for %s of %s items", a->titles,
+         format_count(matched, sizeof(matched), count),
+         format_count(items, sizeof(items), ease_model_describe(m).items));
+    return EXIT_DONE;
+}
+
+static void report_model(console *c, const train_args *a, const ease_model *m,
+                         const outcome *did)
+{
+    ease_model_info info = ease_model_describe(m);
+    char took[NUMBER_ROOM], size[NUMBER_ROOM];
+    report r;
+
+    note(c, "trained in %s, residual %.1g, wrote %s, %s",
+         format_seconds(took, sizeof(took), did->seconds), info.residual, a->output,
+         format_bytes(size, sizeof(size), did->bytes));
+    if (!a->common.json)
+        return;
+    r = report_begin(OUTPUT_JSON);
+    report_count(&r, "users", "", info.users);
+    report_count(&r, "items", "", info.items);
+    report_count(&r, "interactions", "", info.interactions);
+    report_real(&r, "lambda", "", info.lambda);
+    report_text(&r, "kind", "", name_of_kind(info.kind));
+    report_text(&r, "precision", "", name_of_precision(info.precision));
+    report_text(&r, "storage", "", name_of_storage((ease_storage)a->storage));
+    report_real(&r, "residual", "", info.residual);
+    report_seconds(&r, "seconds", "", did->seconds);
+    report_bytes(&r, "bytes", "", did->bytes);
+    report_text(&r, "path", "", a->output);
+    report_end(&r);
+}
+
+static int run(console *c, void *args)
+{
+    const train_args *a = args;
+    ease_hooks hooks = console_hooks(c);
+    ease_model *m = NULL;
+    outcome did = {.seconds = seconds_now()};
+    ease_error err;
+    int code = check(c, a);
+
+    if (!code)
+        code = a->gram ? train_gram(c, a, &m) : train_data(c, a, &m);
+    if (!code)
+        code = add_titles(c, a, m);
+    if (!code && ease_model_save(m, a->output, (ease_storage)a->storage, &hooks, &err))
+        code = fail_with(c, &err);
+    if (!code) {
+        did.seconds = seconds_now() - did.seconds;
+        did.bytes = file_bytes(a->output);
+        report_model(c, a, m, &did);
+    }
+    ease_model_free(m);
+    return code;
+}
+
+static const option_group groups[] = {{"Training", model_options, 0},
+                                      READING_GROUP(train_args),
+                                      FORMAT_GROUP(output_options),
+                                      {"General", threads_options, 0},
+                                      GROUPS_END};
+static const operand operands[] = {
+    {"DATA", "interactions: CSV or TSV, MovieLens ::, RecBole .inter, adjacency lines, "
+             "SciPy .npz or MatrixMarket, plain or compressed by gzip or zstd; - for "
+             "standard input"},
+    {NULL, NULL}};
+static const char *const usage[] = {"DATA -o MODEL --lambda L [options]",
+                                    "--gram FILE.gram -o MODEL --lambda L [options]",
+                                    NULL};
+static const char *const examples[] = {
+    "ratings.csv -o model.ease --lambda 500",
+    "ratings.csv -o model.ease --lambda 300 --min-rating 4 --titles items.csv",
+    "--gram all.gram -o model.ease --lambda 500 --kind correlation", NULL};
+
+const verb verb_train = {
+    .name = "train",
+    .summary = "learn a model from interactions or from a Gram file",
+    .usage = usage,
+    .about = "Reads who interacted with what, says what training will take, and writes "
+             "the model as one file, which replaces an older one whole or not at all.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .most_operands = 1,
+    .size = sizeof(train_args),
+    .defaults = &(const train_args){.reading = READING_DEFAULTS},
+    .run = run,
+};

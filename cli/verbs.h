@@ -1,0 +1,31 @@
+/* The verbs. A new one is a file that defines verb_NAME, and a line here. */
+#ifndef EASE_CLI_VERBS_H
+#define EASE_CLI_VERBS_H
+
+#include "options.h"
+
+#define VERBS(X) \
+    X(train)     \
+    X(recommend) \
+    X(similar)   \
+    X(explain)   \
+    X(gram)      \
+    X(plan)      \
+    X(info)      \
+    X(synth)     \
+    X(export)    \
+    X(help)      \
+    X(generate)
+
+#define X(name) extern const verb verb_##name;
+VERBS(X)
+#undef X
+
+/* Ended by NULL. */
+extern const verb *const all_verbs[];
+
+/* NULL after a message if there is none of this name. */
+const verb *find_verb(console *c, const char *name);
+void print_overview(FILE *to);
+
+#endif

@@ -1,0 +1,447 @@
+/* X'X, row by row: for item i, over its users, over what else each of them has. */
+#include <math.h>
+#include <omp.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "gram/gram.h"
+
+/* ---- the object ------------------------------------------------------------------ */
+
+ease_gram_info ease_gram_describe(const ease_gram *g)
+{
+    return (ease_gram_info){
+        .users = g->users,
+        .interactions = g->interactions,
+        .items = g->g.n,
+        .weighted = g->weighted,
+        .has_sums = g->sums != NULL,
+        .wide = g->g.element == EASE__F64,
+    };
+}
+
+double ease_gram_at(const ease_gram *g, int32_t i, int32_t j)
+{
+    if (i < 0 || j < 0 || i >= g->g.n || j >= g->g.n)
+        return NAN;
+    return ease__tiled_at(&g->g, i, j);
+}
+
+const char *ease_gram_item_id(const ease_gram *g, int32_t item)
+{
+    return item < 0 || item >= g->ids.count ? NULL : ease__ids_at(&g->ids, item);
+}
+
+void ease_gram_free(ease_gram *g)
+{
+    if (!g)
+        return;
+    ease__tiled_free(&g->g);
+    ease__ids_free(&g->ids);
+    ease__free(g->sums);
+    ease__free(g);
+}
+
+/* ---- the transpose ----------------------------------------------------------------
+ */
+
+/* Users of item i: users[ptr[i]] .. users[ptr[i + 1] - 1], in increasing order. */
+typedef struct columns {
+    int64_t *ptr; /* items + 1 */
+    uint32_t *users;
+    float *vals; /* NULL: all ones */
+} columns;
+
+static void columns_free(columns *c)
+{
+    ease__free(c->ptr);
+    ease__free(c->users);
+    ease__free(c->vals);
+}
+
+/* The first user of part `part` of `parts`, cut so that each has as many interactions
+ * as the others. */
+static int64_t part_begin(const ease_interactions *x, int part, int parts)
+{
+    int64_t want = x->nnz / parts * part, low = 0, high = x->users;
+
+    if (part == parts)
+        return x->users;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (x->row_ptr[middle] < want)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where each part of the users writes its first user of each item; next is parts x
+ * items, and holds counts before. */
+static void assign_places(int32_t items, int parts, int64_t *next, int64_t *ptr)
+{
+    int64_t at = 0;
+
+    for (int32_t i = 0; i < items; i++) {
+        ptr[i] = at;
+        for (int p = 0; p < parts; p++) {
+            int64_t *slot = &next[(size_t)p * (size_t)items + (size_t)i];
+            int64_t count = *slot;
+
+            *slot = at;
+            at += count;
+        }
+    }
+    ptr[items] = at;
+}
+
+static void scatter(const ease_interactions *x, int64_t from, int64_t to, int64_t *next,
+                    columns *c)
+{
+    for (int64_t u = from; u < to; u++)
+        for (int64_t k = x->row_ptr[u]; k < x->row_ptr[u + 1]; k++) {
+            int64_t at = next[x->cols[k]]++;
+
+            c->users[at] = (uint32_t)u;
+            if (c->vals)
+                c->vals[at] = x->vals[k];
+        }
+}
+
+/* next is scratch, threads x items. */
+static void transpose(const ease_interactions *x, int threads, int64_t *next,
+                      columns *c)
+{
+    size_t n = (size_t)x->items;
+
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int p = 0; p < threads; p++) {
+        int64_t *count = next + (size_t)p * n;
+        int64_t from = x->row_ptr[part_begin(x, p, threads)];
+        int64_t to = x->row_ptr[part_begin(x, p + 1, threads)];
+
+        memset(count, 0, n * sizeof(*count));
+        for (int64_t k = from; k < to; k++)
+            count[x->cols[k]]++;
+    }
+    assign_places(x->items, threads, next, c->ptr);
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int p = 0; p < threads; p++)
+        scatter(x, part_begin(x, p, threads), part_begin(x, p + 1, threads),
+                next + (size_t)p * n, c);
+}
+
+/* ---- one row ------------------------------------------------------------------------
+ */
+
+/* Rows of X lie anywhere in memory: how many users ahead to fetch where a row begins,
+ * and its first items. (In a function of its own, gcc would drop the fetching.) */
+enum { FETCH_PLACE = 16, FETCH_ROW = 8, LINE_ITEMS = 16 };
+
+/* row[j] += the users who have both i and j, for j <= i. Rows of X are increasing and
+ * hold i, which ends the loop. */
+static void count_row(const ease_interactions *x, const columns *c, int32_t i,
+                      uint32_t *row)
+{
+    const uint32_t *user = c->users + c->ptr[i], *end = c->users + c->ptr[i + 1];
+
+    for (; user < end; user++) {
+        const int32_t *item = x->cols + x->row_ptr[*user];
+        int32_t j;
+
+        if (end - user > FETCH_PLACE) {
+            const int32_t *later = x->cols + x->row_ptr[user[FETCH_ROW]];
+
+            __builtin_prefetch(&x->row_ptr[user[FETCH_PLACE]]);
+            __builtin_prefetch(later);
+            __builtin_prefetch(later + LINE_ITEMS);
+        }
+        do {
+            j = *item++;
+            row[j]++;
+        } while (j != i);
+    }
+}
+
+/* The same for weights: row[j] += x_ui x_uj, users in increasing order. */
+static void weigh_row(const ease_interactions *x, const columns *c, int32_t i,
+                      double *row)
+{
+    for (int64_t k = c->ptr[i]; k < c->ptr[i + 1]; k++) {
+        int64_t at = x->row_ptr[c->users[k]];
+        double weight = (double)c->vals[k];
+        int32_t j;
+
+        if (c->ptr[i + 1] - k > FETCH_PLACE) {
+            int64_t later = x->row_ptr[c->users[k + FETCH_ROW]];
+
+            __builtin_prefetch(&x->row_ptr[c->users[k + FETCH_PLACE]]);
+            __builtin_prefetch(&x->cols[later]);
+            __builtin_prefetch(&x->vals[later]);
+        }
+        do {
+            j = x->cols[at];
+            row[j] += weight * (double)x->vals[at++];
+        } while (j != i);
+    }
+}
+
+/* Copies count entries of a row (uint32 counts or double sums) to a tile's. */
+static void store(ease__element element, bool weighted, const void *row, size_t count,
+                  void *to)
+{
+    const uint32_t *counts = row;
+    const double *sums = row;
+
+    if (!weighted && element == EASE__U32)
+        memcpy(to, counts, count * sizeof(*counts));
+    else if (weighted && element == EASE__F64)
+        memcpy(to, sums, count * sizeof(*sums));
+    else if (weighted)
+        for (size_t j = 0; j < count; j++)
+            ((float *)to)[j] = (float)sums[j];
+    else
+        for (size_t j = 0; j < count; j++)
+            ((double *)to)[j] = counts[j];
+}
+
+/* Row i goes to the tiles, and is zero afterwards. */
+static void store_row(ease__tiled *g, bool weighted, int32_t i, void *row)
+{
+    size_t edge = (size_t)g->edge, in_row = weighted ? sizeof(double) : 4;
+    size_t line = (size_t)(i % g->edge) * edge * ease__element_bytes(g->element);
+    size_t left = (size_t)i + 1;
+
+    for (int32_t b = 0; left > 0; b++) {
+        size_t count = left < edge ? left : edge;
+
+        store(g->element, weighted, (char *)row + (size_t)b * edge * in_row, count,
+              (char *)ease__tile(g, i / g->edge, b) + line);
+        left -= count;
+    }
+    memset(row, 0, ((size_t)i + 1) * in_row);
+}
+
+/* ---- all rows
+ * ------------------------------------------------------------------------ */
+
+typedef struct counting {
+    const ease_interactions *x;
+    const ease_hooks *hooks;
+    atomic_llong done; /* interactions */
+    atomic_bool cancel;
+    double reported; /* when; thread 0 only */
+} counting;
+
+/* Hooks are for the caller's thread, which is 0. */
+static bool stopped(counting *c)
+{
+    if (omp_get_thread_num() == 0 && ease__seconds() - c->reported > 0.05) {
+        c->reported = ease__seconds();
+        if (ease__progress(c->hooks, "counting pairs",
+                           (double)atomic_load(&c->done) / (double)c->x->nnz))
+            atomic_store(&c->cancel, true);
+    }
+    return atomic_load(&c->cancel);
+}
+
+/* Long rows first: the last ones to be handed out are then short. Scratch is 8 bytes
+ * an item and thread. */
+static bool fill_rows(counting *work, const columns *c, ease__tiled *g, double *sums,
+                      int threads, void *scratch)
+{
+    const ease_interactions *x = work->x;
+    size_t n = (size_t)x->items;
+
+#pragma omp parallel num_threads(threads)
+    {
+        double *row = (double *)scratch + (size_t)omp_get_thread_num() * n;
+
+        memset(row, 0, n * sizeof(*row));
+#pragma omp for schedule(dynamic, 4)
+        for (int32_t r = 0; r < x->items; r++) {
+            int32_t i = x->items - 1 - r;
+
+            if (stopped(work))
+                continue;
+            sums[i] = (double)(c->ptr[i + 1] - c->ptr[i]);
+            if (x->vals) {
+                sums[i] = 0;
+                for (int64_t k = c->ptr[i]; k < c->ptr[i + 1]; k++)
+                    sums[i] += (double)c->vals[k];
+                weigh_row(x, c, i, row);
+            } else {
+                count_row(x, c, i, (uint32_t *)row);
+            }
+            store_row(g, x->vals != NULL, i, row);
+            atomic_fetch_add(&work->done, c->ptr[i + 1] - c->ptr[i]);
+        }
+    }
+    return !atomic_load(&work->cancel);
+}
+
+/* ---- building
+ * -------------------------------------------------------------------------- */
+
+static ease_status build_rows(const ease_interactions *x, int threads,
+                              const ease_hooks *hooks, ease_gram *g, ease_error *err)
+{
+    size_t n = (size_t)x->items, nnz = (size_t)x->nnz;
+    counting work = {.x = x, .hooks = hooks};
+    columns c = {0};
+    void *scratch = ease__alloc_array(ease__size_mul((size_t)threads, n), 8);
+    ease_status status = EASE_OK;
+
+    c.ptr = ease__alloc_array(n + 1, sizeof(*c.ptr));
+    c.users = ease__alloc_array(nnz, sizeof(*c.users));
+    if (x->vals)
+        c.vals = ease__alloc_array(nnz, sizeof(*c.vals));
+    if (!scratch || !c.ptr || !c.users || (x->vals && !c.vals)) {
+        status = ease__fail(err, EASE_E_NOMEM, "the transpose of %lld interactions",
+                            (long long)x->nnz);
+    } else {
+        transpose(x, threads, scratch, &c);
+        if (!fill_rows(&work, &c, &g->g, g->sums, threads, scratch) ||
+            ease__progress(hooks, "counting pairs", 1))
+            status = ease__cancelled(err);
+    }
+    columns_free(&c);
+    ease__free(scratch);
+    if (!status)
+        ease__tiled_mirror_diagonal(&g->g);
+    return status;
+}
+
+ease_status ease__gram_build(const ease_interactions *x, ease__element element,
+                             int threads, const ease_hooks *hooks, ease_gram **out,
+                             ease_error *err)
+{
+    ease_gram *g = NULL;
+    ease_status status;
+
+    if (x->items < 1)
+        return ease__fail(err, EASE_E_DATA, "no items");
+    if (x->users > (int64_t)UINT32_MAX)
+        return ease__fail(err, EASE_E_TOO_LARGE, "more than 2^32 users");
+    g = ease__alloc_zero(1, sizeof(*g));
+    if (g)
+        g->sums = ease__alloc_zero((size_t)x->items, sizeof(*g->sums));
+    if (!g || !g->sums) {
+        status = ease__fail(err, EASE_E_NOMEM, "sums of %d items", (int)x->items);
+        goto done;
+    }
+    g->weighted = x->vals != NULL;
+    g->users = x->users;
+    g->interactions = x->nnz;
+    status = x->item_ids.count ? ease__ids_copy(&g->ids, &x->item_ids, err)
+                               : ease__ids_number(&g->ids, x->items, err);
+    if (!status)
+        status = ease__tiled_new(x->items, element, &g->g, err);
+    if (!status)
+        status = build_rows(x, ease__threads(threads), hooks, g, err);
+
+done:
+    if (status)
+        ease_gram_free(g);
+    else
+        *out = g;
+    return status;
+}
+
+/* More threads than this are a mistake, and the OpenMP runtime would end the process
+ * where it cannot start them. */
+enum { MOST_THREADS = 1024 };
+
+ease_status ease__train_options_check(const ease_train_options *o, ease_error *err)
+{
+    ease_status status = EASE__CHECK_OPTIONS(o, err);
+
+    if (status)
+        return status;
+    if (o->kind != EASE_GRAM_COUNTS && o->kind != EASE_GRAM_COVARIANCE &&
+        o->kind != EASE_GRAM_CORRELATION)
+        return ease__fail(err, EASE_E_ARG, "unknown kind of Gram matrix: %d",
+                          (int)o->kind);
+    if (o->precision != EASE_F32 && o->precision != EASE_F64)
+        return ease__fail(err, EASE_E_ARG, "unknown precision: %d", (int)o->precision);
+    if (o->threads < 0 || o->threads > MOST_THREADS)
+        return ease__fail(err, EASE_E_ARG, "threads must be 0 .. %d, not %d",
+                          (int)MOST_THREADS, o->threads);
+    return EASE_OK;
+}
+
+/* ---- the public way, with its memory known before ---------------------------------
+ */
+
+static size_t ids_bytes(const ease__ids *t)
+{
+    return t->byte_room + (size_t)t->room * sizeof(*t->offsets) +
+           (t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0);
+}
+
+size_t ease__interactions_bytes(const ease_interactions *x)
+{
+    return ((size_t)x->users + 1) * sizeof(*x->row_ptr) +
+           (size_t)x->nnz * (x->vals ? 8 : 4) + ids_bytes(&x->user_ids) +
+           ids_bytes(&x->item_ids);
+}
+
+size_t ease__gram_scratch_bytes(int64_t interactions, int32_t items, bool weighted,
+                                int threads)
+{
+    size_t n = (size_t)items;
+
+    return (size_t)interactions * (weighted ? 8 : 4) + (n + 1) * 8 +
+           ease__size_mul((size_t)threads, n * 8);
+}
+
+size_t ease__memory_allowed(size_t limit, size_t held)
+{
+    size_t available;
+
+    if (limit)
+        return limit;
+    available = ease_memory_available();
+    return available ? ease__size_add(available, held) : 0;
+}
+
+ease_status ease__memory_check(const char *what, int32_t items, size_t peak,
+                               size_t allowed, ease_error *err)
+{
+    if (allowed == 0 || peak <= allowed)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_MEMORY_LIMIT,
+                      "%s %d items takes %.2f GB, %.2f GB are available (see plan)",
+                      what, (int)items, (double)peak / 1e9, (double)allowed / 1e9);
+}
+
+ease_status ease_gram_build(const ease_interactions *x, const ease_train_options *o,
+                            ease_gram **out, ease_error *err)
+{
+    ease_train_options defaults;
+    ease__element element;
+    ease_status status;
+    size_t held, peak;
+
+    if (!x || !out)
+        return ease__fail(err, EASE_E_ARG, "interactions are required");
+    if (!o) {
+        ease_train_options_init(&defaults);
+        o = &defaults;
+    }
+    status = ease__train_options_check(o, err);
+    if (status)
+        return status;
+    element = !x->vals ? EASE__U32 : o->precision == EASE_F64 ? EASE__F64 : EASE__F32;
+    held = ease__interactions_bytes(x);
+    peak = ease__size_add(ease__tiled_bytes(x->items, element), held);
+    peak = ease__size_add(peak, ease__gram_scratch_bytes(x->nnz, x->items, x->vals,
+                                                         ease__threads(o->threads)));
+    status = ease__memory_check("the Gram matrix of", x->items, peak,
+                                ease__memory_allowed(o->memory_limit, held), err);
+    if (status)
+        return status;
+    return ease__gram_build(x, element, o->threads, &o->hooks, out, err);
+}

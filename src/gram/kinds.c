@@ -1,0 +1,112 @@
+/* Which Gram matrix the solver is given: counts, covariance or correlation. */
+#include <math.h>
+
+#include "gram/gram.h"
+
+/* C_ii below this share of G_ii is rounding: a column that everyone has, or no one. */
+static const double CONSTANT_COLUMN = 1e-12;
+
+/* C_ij = G_ij - sums_i sums_j / users, times unit_i unit_j. */
+typedef struct centering {
+    const double *sums, *unit; /* NULL: G as it is */
+    double users;
+} centering;
+
+static inline double load(const void *tile, ease__element element, size_t at)
+{
+    switch (element) {
+    case EASE__U32:
+        return (double)((const uint32_t *)tile)[at];
+    case EASE__F32:
+        return (double)((const float *)tile)[at];
+    case EASE__F64:
+        break;
+    }
+    return ((const double *)tile)[at];
+}
+
+/* Tile (bi, bj) in place; what was U32 is F32 afterwards. */
+static void prepare_tile(const ease__tiled *g, const centering *c, int32_t bi,
+                         int32_t bj)
+{
+    void *tile = ease__tile(g, bi, bj);
+    int32_t edge = g->edge, i = bi * edge, j = bj * edge;
+    int32_t rows = g->n - i < edge ? g->n - i : edge;
+    int32_t columns = g->n - j < edge ? g->n - j : edge;
+
+    for (int32_t r = 0; r < rows; r++)
+        for (int32_t k = 0; k < columns; k++) {
+            size_t at = (size_t)r * (size_t)edge + (size_t)k;
+            double v = load(tile, g->element, at);
+
+            if (c->unit)
+                v = (v - c->sums[i + r] * c->sums[j + k] / c->users) *
+                    (c->unit[i + r] * c->unit[j + k]);
+            if (g->element == EASE__F64)
+                ((double *)tile)[at] = v;
+            else
+                ((float *)tile)[at] = (float)v;
+        }
+}
+
+static void prepare_tiles(ease__tiled *g, const centering *c, int threads)
+{
+#pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
+    for (int32_t b = g->tiles - 1; b >= 0; b--)
+        for (int32_t j = 0; j <= b; j++)
+            prepare_tile(g, c, b, j);
+    if (g->element == EASE__U32)
+        g->element = EASE__F32;
+}
+
+/* scale_i = sqrt(C_ii), 0 where the column is constant; unit_i = 1 or 1 / scale_i, and
+ * 0 there, so that its row and column become zero. */
+static void find_scale(const ease_gram *g, ease_gram_kind kind, double *scale,
+                       double *unit)
+{
+    for (int32_t i = 0; i < g->g.n; i++) {
+        double whole = ease__tiled_at(&g->g, i, i);
+        double centred = whole - g->sums[i] * g->sums[i] / (double)g->users;
+        bool constant = !(centred > CONSTANT_COLUMN * whole);
+
+        scale[i] = constant ? 0 : sqrt(centred);
+        unit[i] = constant ? 0 : kind == EASE_GRAM_CORRELATION ? 1 / scale[i] : 1;
+    }
+}
+
+ease_status ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads,
+                               double **scale, ease_error *err)
+{
+    double *found, *unit;
+
+    if (kind == EASE_GRAM_COUNTS) {
+        if (g->g.element == EASE__U32)
+            prepare_tiles(&g->g, &(centering){0}, threads);
+        *scale = NULL;
+        return EASE_OK;
+    }
+    if (!g->sums || g->users < 1)
+        return ease__fail(
+            err, EASE_E_DATA,
+            "%s needs the number of users and the column sums, which this "
+            "Gram matrix does not tell",
+            kind == EASE_GRAM_COVARIANCE ? "covariance" : "correlation");
+    found = ease__alloc_array((size_t)g->g.n, sizeof(*found));
+    unit = ease__alloc_array((size_t)g->g.n, sizeof(*unit));
+    if (!found || !unit) {
+        ease__free(found);
+        ease__free(unit);
+        return ease__fail(err, EASE_E_NOMEM, "scales of %d items", (int)g->g.n);
+    }
+    find_scale(g, kind, found, unit);
+    prepare_tiles(
+        &g->g, &(centering){.sums = g->sums, .unit = unit, .users = (double)g->users},
+        threads);
+    ease__free(unit);
+    if (kind == EASE_GRAM_COVARIANCE) {
+        ease__free(found);
+        found = NULL;
+    }
+    *scale = found;
+    return EASE_OK;
+}

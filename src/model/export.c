@@ -1,0 +1,228 @@
+/* Weights for others: .npy, or rows of text. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "model/topk.h"
+
+enum { ROOM = 1 << 16, NUMBER_ROOM = 32 };
+
+typedef struct export
+{
+    const ease_model *model;
+    ease__output out;
+    const ease_hooks *hooks;
+    int32_t top;
+    char separator;
+    char *text; /* ROOM */
+    size_t used;
+    float *row;     /* n */
+    float *size;    /* n, of the weights; with `top` only, as what follows */
+    ease_rec *best; /* n */
+}
+export;
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t a = strlen(path), b = strlen(ending);
+
+    return a >= b && strcmp(path + a - b, ending) == 0;
+}
+
+static ease_status report(const export *x, int32_t row, ease_error *err)
+{
+    return ease__progress(x->hooks, "writing",
+                          (double)row / (double)x->model->info.items)
+               ? ease__cancelled(err)
+               : EASE_OK;
+}
+
+/* ---- .npy ------------------------------------------------------------------------ */
+
+/* Version 1.0: magic, length of the header, the header padded so that data begins at a
+ * multiple of 64 bytes. */
+static ease_status write_npy_header(export *x, ease_error *err)
+{
+    char header[128];
+    int n = (int)x->model->info.items;
+    int used;
+
+    memset(header, ' ', sizeof(header));
+    memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10); /* 0x76 = 118 = 128 - 10 */
+    used = snprintf(header + 10, sizeof(header) - 10,
+                    "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", n,
+                    n);
+    header[10 + used] = ' ';
+    header[sizeof(header) - 1] = '\n';
+    return ease__output_write(&x->out, header, sizeof(header), err);
+}
+
+static ease_status write_npy(export *x, ease_error *err)
+{
+    int32_t n = x->model->info.items;
+    ease_status status = write_npy_header(x, err);
+
+    for (int32_t i = 0; !status && i < n; i++) {
+        ease_model_row(x->model, i, x->row);
+        status = ease__output_write(&x->out, x->row, (size_t)n * sizeof(float), err);
+        if (!status)
+            status = report(x, i + 1, err);
+    }
+    return status;
+}
+
+/* ---- text ------------------------------------------------------------------------ */
+
+static ease_status flush(export *x, ease_error *err)
+{
+    size_t used = x->used;
+
+    x->used = 0;
+    return ease__output_write(&x->out, x->text, used, err);
+}
+
+static ease_status put_byte(export *x, char c, ease_error *err)
+{
+    ease_status status = x->used == ROOM ? flush(x, err) : EASE_OK;
+
+    x->text[x->used++] = c;
+    return status;
+}
+
+/* Quoted if it must be, quotes within doubled. */
+static ease_status put_id(export *x, const char *id, ease_error *err)
+{
+    const char special[] = {x->separator, '"', '\r', '\n', '\0'};
+    bool quoted = id[strcspn(id, special)] != '\0';
+    ease_status status = quoted ? put_byte(x, '"', err) : EASE_OK;
+
+    for (; !status && *id; id++) {
+        if (*id == '"')
+            status = put_byte(x, '"', err);
+        if (!status)
+            status = put_byte(x, *id, err);
+    }
+    if (!status && quoted)
+        status = put_byte(x, '"', err);
+    return status;
+}
+
+/* Nine digits give the float back. Whatever the locale puts between the digits, a
+ * point is written. */
+static ease_status put_number(export *x, float value, ease_error *err)
+{
+    static const char plain[] = "0123456789+-einfa";
+    char text[NUMBER_ROOM];
+    ease_status status = EASE_OK;
+
+    snprintf(text, sizeof(text), "%.9g", (double)value);
+    for (const char *c = text; !status && *c; c++) {
+        if (strchr(plain, *c)) {
+            status = put_byte(x, *c, err);
+        } else {
+            status = put_byte(x, '.', err);
+            c += strcspn(c, plain) - 1;
+        }
+    }
+    return status;
+}
+
+static ease_status put_weight(export *x, int32_t i, int32_t j, ease_error *err)
+{
+    ease_status status = put_id(x, ease_model_item_id(x->model, i), err);
+
+    if (!status)
+        status = put_byte(x, x->separator, err);
+    if (!status)
+        status = put_id(x, ease_model_item_id(x->model, j), err);
+    if (!status)
+        status = put_byte(x, x->separator, err);
+    if (!status)
+        status = put_number(x, x->row[j], err);
+    if (!status)
+        status = put_byte(x, '\n', err);
+    return status;
+}
+
+static ease_status put_whole_row(export *x, int32_t i, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int32_t j = 0; !status && j < x->model->info.items; j++)
+        if (x->row[j] != 0)
+            status = put_weight(x, i, j, err);
+    return status;
+}
+
+/* Zeros become minus infinity, which is never chosen. */
+static ease_status put_top_of_row(export *x, int32_t i, ease_error *err)
+{
+    int32_t n = x->model->info.items;
+    ease__topk best = {.recs = x->best, .room = x->top < n ? x->top : n};
+    ease_status status = EASE_OK;
+
+    for (int32_t j = 0; j < n; j++)
+        x->size[j] = x->row[j] != 0 ? fabsf(x->row[j]) : -INFINITY;
+    ease__topk_offer(&best, x->size, 0, n, NULL);
+    ease__topk_sort(&best);
+    for (int32_t k = 0; !status && k < best.count; k++)
+        status = put_weight(x, i, x->best[k].item, err);
+    return status;
+}
+
+static ease_status write_text(export *x, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int32_t i = 0; !status && i < x->model->info.items; i++) {
+        ease_model_row(x->model, i, x->row);
+        status = x->top > 0 ? put_top_of_row(x, i, err) : put_whole_row(x, i, err);
+        if (!status)
+            status = report(x, i + 1, err);
+    }
+    return status ? status : flush(x, err);
+}
+
+/* ---------------------------------------------------------------------------------- */
+
+static ease_status allocate(export *x, ease_error *err)
+{
+    size_t n = (size_t)x->model->info.items;
+
+    x->text = ease__alloc_array(ROOM, 1);
+    x->row = ease__alloc_array(n, sizeof(*x->row));
+    if (x->top > 0) {
+        x->size = ease__alloc_array(n, sizeof(*x->size));
+        x->best = ease__alloc_array(n, sizeof(*x->best));
+    }
+    if (!x->text || !x->row || (x->top > 0 && (!x->size || !x->best)))
+        return ease__fail(err, EASE_E_NOMEM, "exporting %zu items", n);
+    return EASE_OK;
+}
+
+ease_status ease_model_export(const ease_model *m, const char *path, int32_t top,
+                              const ease_hooks *hooks, ease_error *err)
+{
+    export x = {.model = m, .out = EASE__OUTPUT_NONE, .hooks = hooks, .top = top};
+    ease_status status;
+
+    if (!m || !path || top < 0)
+        return ease__fail(err, EASE_E_ARG,
+                          "a model, a path and a top of at least 0 are "
+                          "required");
+    x.separator = ends_with(path, ".tsv") ? '\t' : ',';
+    status = allocate(&x, err);
+    if (!status)
+        status = ease__output_open(path, 0, &x.out, err);
+    if (!status)
+        status = ends_with(path, ".npy") ? write_npy(&x, err) : write_text(&x, err);
+    if (!status)
+        status = ease__output_commit(&x.out, err);
+    ease__output_discard(&x.out);
+    ease__free(x.text);
+    ease__free(x.row);
+    ease__free(x.size);
+    ease__free(x.best);
+    return status;
+}

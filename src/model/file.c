@@ -1,0 +1,527 @@
+/* The model file: a container of kind "model", version 1, with these sections, where
+ * n is the number of items and all numbers are little-endian:
+ *
+ *   params      one disk_params, 72 bytes
+ *   ids         packed table of n distinct ids: n + 1 offsets (u64) into the bytes that
+ *               follow them; the first is 0, and each id ends with a NUL
+ *   titles      the same with n titles, "" for none; optional
+ *   popularity  n f64: column sums of X
+ *   base        n f32: what a score has without any history; optional, taken as 0
+ *   norm        n f32, above 0: q; the similarity of i and j is W_ij q_j / q_i
+ *   row_scale   n f32; packed only, optional, taken as 1
+ *   col_scale   n f32; packed only
+ *   weights     large. f32: n rows of W in f32, each from a multiple of `stride` bytes
+ *               on; stride is 4 n rounded up to a multiple of 64, the rest of a row is
+ *               zero. f16: the same with IEEE halves and 2 n, and a weight is its
+ *               number times `unit`, a power of two. packed: P in f32 as the lower
+ *               triangle of square tiles of `edge` rows, tile (i, j) with i >= j
+ *               row-major, in the order (0,0) (1,0) (1,1) (2,0) ..., diagonal tiles
+ *               whole, rows and columns from n on padding;
+ *               W_ij = (P_ij * row_scale_i) * col_scale_j in f32 off the diagonal, 0 on
+ *               it, and nothing below 0 if `nonnegative`. edge follows from n.
+ *
+ * In rows the diagonal is zero and `nonnegative` has been applied. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "model/model.h"
+
+enum { VERSION = 1, ROW_GRAIN = 64 };
+
+typedef struct disk_params {
+    int32_t items;
+    int32_t kind;                /* ease_gram_kind */
+    int32_t precision;           /* ease_precision: that of the solve */
+    int32_t storage;             /* ease_storage */
+    int32_t nonnegative;         /* 0 or 1 */
+    int32_t edge;                /* packed, else 0 */
+    uint64_t stride;             /* rows: bytes from row to row; packed: 0 */
+    int64_t users, interactions; /* -1: unknown */
+    double lambda, residual;
+    float unit;      /* f16; else 1 */
+    uint32_t unused; /* 0 */
+} disk_params;
+
+_Static_assert(sizeof(disk_params) == 72, "as it lies in files");
+
+static size_t row_bytes(int32_t n, ease_storage storage)
+{
+    size_t bytes = (size_t)n * (storage == EASE_STORE_F16 ? 2 : 4);
+
+    return (bytes + ROW_GRAIN - 1) / ROW_GRAIN * ROW_GRAIN;
+}
+
+size_t ease__model_weight_bytes(int32_t n, ease_storage storage)
+{
+    if (storage == EASE_STORE_PACKED)
+        return ease__tiled_bytes(n, EASE__F32);
+    return ease__size_mul((size_t)n, row_bytes(n, storage));
+}
+
+/* ---- saving ---------------------------------------------------------------------- */
+
+typedef struct job {
+    const ease_model *model;
+    disk_params params;
+    ease__container_writer *writer;
+    const ease_hooks *hooks;
+    double done, whole; /* bytes of weights, once for each pass over them */
+} job;
+
+static ease_status report(job *j, size_t bytes, ease_error *err)
+{
+    j->done += (double)bytes;
+    return ease__progress(j->hooks, "writing", j->done / j->whole)
+               ? ease__cancelled(err)
+               : EASE_OK;
+}
+
+/* Rows that are made at once: a few MiB, and whole cache lines of a packed source. */
+static int32_t rows_at_once(int32_t n)
+{
+    size_t rows = ((size_t)8 << 20) / ((size_t)n * sizeof(float));
+
+    rows = rows / 16 * 16;
+    if (rows < 16)
+        rows = 16;
+    return rows < (size_t)n ? (int32_t)rows : n;
+}
+
+/* Rows top .. bottom-1 as floats, by several threads. */
+static void make_rows(const ease_model *m, int32_t top, int32_t bottom, float *out,
+                      size_t ld)
+{
+    enum { COLUMNS = 512 };
+    int32_t n = m->info.items;
+
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t at = 0; at < n; at += COLUMNS) {
+        int32_t left = (int32_t)at;
+        int32_t right = n - left > COLUMNS ? left + COLUMNS : n;
+
+        m->store->read(m, (ease__window){top, bottom, left, right}, out + left, ld);
+    }
+}
+
+static float largest_finite(const float *rows, size_t count)
+{
+    float largest = 0;
+
+#pragma omp parallel for reduction(max : largest)
+    for (size_t i = 0; i < count; i++) {
+        float a = fabsf(rows[i]);
+
+        if (a > largest && a <= FLT_MAX)
+            largest = a;
+    }
+    return largest;
+}
+
+/* One of two passes over the rows: `see` is given each block as floats. */
+typedef ease_status block_fn(job *j, float *rows, int32_t count, ease_error *err);
+
+static ease_status for_blocks(job *j, size_t ld, block_fn *see, ease_error *err)
+{
+    int32_t n = j->params.items, step = rows_at_once(n);
+    float *rows = ease__alloc_zero(ease__size_mul((size_t)step, ld), sizeof(float));
+    ease_status status = EASE_OK;
+
+    if (!rows)
+        return ease__fail(err, EASE_E_NOMEM, "rows to write");
+    for (int32_t top = 0, bottom; !status && top < n; top = bottom) {
+        bottom = n - top > step ? top + step : n;
+        make_rows(j->model, top, bottom, rows, ld);
+        status = see(j, rows, bottom - top, err);
+        if (!status)
+            status = report(j, (size_t)(bottom - top) * j->params.stride, err);
+    }
+    ease__free(rows);
+    return status;
+}
+
+static ease_status see_largest(job *j, float *rows, int32_t count, ease_error *err)
+{
+    float largest = largest_finite(rows, (size_t)count * (size_t)j->params.items);
+
+    (void)err;
+    if (largest > j->params.unit)
+        j->params.unit = largest;
+    return EASE_OK;
+}
+
+/* The power of two that takes the largest weight to 2^14 .. 2^15: nothing overflows,
+ * and weights down to 2^-28 of the largest keep all 11 bits. */
+static ease_status choose_unit(job *j, ease_error *err)
+{
+    const ease_model *m = j->model;
+    ease_status status;
+    int exponent;
+
+    if (m->info.storage == EASE_STORE_F16) { /* nothing is lost that was not */
+        j->params.unit = m->unit;
+        return EASE_OK;
+    }
+    j->params.unit = 0;
+    j->whole *= 2;
+    status = for_blocks(j, (size_t)j->params.items, see_largest, err);
+    exponent = j->params.unit > 0 ? ilogbf(j->params.unit) - 14 : 0;
+    if (exponent < -126) /* of a normal float */
+        exponent = -126;
+    j->params.unit = ldexpf(1.0f, exponent);
+    return status;
+}
+
+static ease_status put_f32(job *j, float *rows, int32_t count, ease_error *err)
+{
+    return ease__writer_put(j->writer, rows, (size_t)count * j->params.stride, err);
+}
+
+static ease_status put_f16(job *j, float *rows, int32_t count, ease_error *err)
+{
+    enum { PIECE = 8192 };
+    size_t total = (size_t)count * j->params.stride / sizeof(uint16_t);
+    float factor = 1.0f / j->params.unit;
+    uint16_t halves[PIECE];
+    ease_status status = EASE_OK;
+
+    for (size_t at = 0; !status && at < total; at += PIECE) {
+        size_t part = total - at < PIECE ? total - at : PIECE;
+
+        j->model->kernels->to_half(rows + at, factor, halves, part);
+        status = ease__writer_put(j->writer, halves, part * sizeof(uint16_t), err);
+    }
+    return status;
+}
+
+static ease_status put_packed(job *j, ease_error *err)
+{
+    const ease_model *m = j->model;
+    size_t bytes = ease__model_weight_bytes(m->info.items, EASE_STORE_PACKED);
+    ease_status status = EASE_OK;
+
+    for (size_t at = 0; !status && at < bytes; at += 4 * EASE__BLOCK) {
+        size_t part = bytes - at < 4 * EASE__BLOCK ? bytes - at : 4 * EASE__BLOCK;
+
+        status = ease__writer_put(j->writer, (const char *)m->inverse.data + at, part,
+                                  err);
+        if (!status)
+            status = report(j, part, err);
+    }
+    return status;
+}
+
+static ease_status put_weights(job *j, ease_error *err)
+{
+    ease_status status = ease__writer_begin(j->writer, "weights", err);
+
+    if (status)
+        return status;
+    switch ((ease_storage)j->params.storage) {
+    case EASE_STORE_F32:
+        return for_blocks(j, j->params.stride / sizeof(float), put_f32, err);
+    case EASE_STORE_F16:
+        return for_blocks(j, j->params.stride / sizeof(uint16_t), put_f16, err);
+    case EASE_STORE_PACKED:
+        break;
+    }
+    return put_packed(j, err);
+}
+
+static ease_status put_table(job *j, const char *name, const ease__ids *table,
+                             ease_error *err)
+{
+    size_t bytes = ease__ids_bytes(table);
+    void *packed = ease__alloc_array(bytes, 1);
+    ease_status status;
+
+    if (!packed)
+        return ease__fail(err, EASE_E_NOMEM, "%s to write", name);
+    ease__ids_pack(table, packed);
+    status = ease__writer_add(j->writer, name, packed, bytes, err);
+    ease__free(packed);
+    return status;
+}
+
+/* An array of n numbers; none if NULL. */
+static ease_status put_array(job *j, const char *name, const void *array, size_t size,
+                             ease_error *err)
+{
+    if (!array)
+        return EASE_OK;
+    return ease__writer_add(j->writer, name, array, (size_t)j->params.items * size,
+                            err);
+}
+
+static ease_status put_all(job *j, ease_error *err)
+{
+    const ease_model *m = j->model;
+    bool packed = j->params.storage == EASE_STORE_PACKED;
+    ease_status status = ease__writer_add(j->writer, "params", &j->params,
+                                          sizeof(j->params), err);
+
+    if (!status)
+        status = put_table(j, "ids", &m->ids, err);
+    if (!status && m->info.has_titles)
+        status = put_table(j, "titles", &m->titles, err);
+    if (!status)
+        status = put_array(j, "popularity", m->popularity, sizeof(double), err);
+    if (!status)
+        status = put_array(j, "base", m->base, sizeof(float), err);
+    if (!status)
+        status = put_array(j, "norm", m->norm, sizeof(float), err);
+    if (!status && packed)
+        status = put_array(j, "row_scale", m->row_scale, sizeof(float), err);
+    if (!status && packed)
+        status = put_array(j, "col_scale", m->col_scale, sizeof(float), err);
+    if (!status)
+        status = put_weights(j, err);
+    return status;
+}
+
+static disk_params params_of(const ease_model *m, ease_storage storage)
+{
+    bool packed = storage == EASE_STORE_PACKED;
+
+    return (disk_params){
+        .items = m->info.items,
+        .kind = (int32_t)m->info.kind,
+        .precision = (int32_t)m->info.precision,
+        .storage = (int32_t)storage,
+        .nonnegative = m->info.nonnegative,
+        .edge = packed ? m->inverse.edge : 0,
+        .stride = packed ? 0 : row_bytes(m->info.items, storage),
+        .users = m->info.users,
+        .interactions = m->info.interactions,
+        .lambda = m->info.lambda,
+        .residual = m->info.residual,
+        .unit = 1.0f,
+    };
+}
+
+ease_status ease_model_save(const ease_model *m, const char *path, ease_storage storage,
+                            const ease_hooks *hooks, ease_error *err)
+{
+    job j = {.model = m, .hooks = hooks};
+    size_t expect;
+    ease_status status;
+
+    if (!m || !path || storage < EASE_STORE_F32 || storage > EASE_STORE_PACKED)
+        return ease__fail(err, EASE_E_ARG,
+                          "a model, a path and a storage are required");
+    if (storage == EASE_STORE_PACKED && m->info.storage != EASE_STORE_PACKED)
+        return ease__fail(err, EASE_E_ARG,
+                          "%s: a model of rows cannot be packed: packing needs the "
+                          "inverse, which it no longer has",
+                          path);
+    expect = ease__model_weight_bytes(m->info.items, storage);
+    j.params = params_of(m, storage);
+    j.whole = (double)expect;
+    status = ease__writer_open(path, "model", VERSION, expect, &j.writer, err);
+    if (status)
+        return status;
+    if (storage == EASE_STORE_F16)
+        status = choose_unit(&j, err);
+    if (!status)
+        status = put_all(&j, err);
+    if (!status)
+        return ease__writer_commit(j.writer, err);
+    ease__writer_discard(j.writer);
+    return status;
+}
+
+/* ---- opening --------------------------------------------------------------------- */
+
+static ease_status damaged(const ease_model *m, const char *what, ease_error *err)
+{
+    return ease__fail(err, EASE_E_FORMAT, "%s: damaged: %s", m->file.path, what);
+}
+
+static bool params_hold(const disk_params *p)
+{
+    bool packed = p->storage == EASE_STORE_PACKED;
+    int exponent;
+
+    if (p->items < 1 || p->kind < EASE_GRAM_COUNTS || p->kind > EASE_GRAM_CORRELATION ||
+        p->precision < EASE_F32 || p->precision > EASE_F64 ||
+        p->storage < EASE_STORE_F32 || p->storage > EASE_STORE_PACKED ||
+        p->nonnegative < 0 || p->nonnegative > 1 || p->unused != 0)
+        return false;
+    if (p->users < -1 || p->interactions < -1 || !isfinite(p->lambda) ||
+        !(p->lambda > 0) || !isfinite(p->residual) || !(p->residual >= 0))
+        return false;
+    if (!isnormal(p->unit) || frexpf(p->unit, &exponent) != 0.5f ||
+        (p->storage != EASE_STORE_F16 && p->unit != 1.0f))
+        return false;
+    if (packed)
+        return p->edge == ease__tile_edge(p->items) && p->stride == 0;
+    return p->edge == 0 && p->stride == row_bytes(p->items, (ease_storage)p->storage);
+}
+
+static ease_status take_params(ease_model *m, disk_params *p, ease_error *err)
+{
+    size_t bytes = 0;
+    const void *at = ease__container_section(&m->file, "params", &bytes);
+
+    if (!at || bytes != sizeof(*p))
+        return damaged(m, "its parameters", err);
+    memcpy(p, at, sizeof(*p));
+    if (!params_hold(p))
+        return damaged(m, "its parameters", err);
+    m->info = (ease_model_info){
+        .items = p->items,
+        .users = p->users,
+        .interactions = p->interactions,
+        .lambda = p->lambda,
+        .residual = p->residual,
+        .kind = (ease_gram_kind)p->kind,
+        .precision = (ease_precision)p->precision,
+        .storage = (ease_storage)p->storage,
+        .nonnegative = p->nonnegative,
+        .bytes = m->file.bytes,
+    };
+    m->stride = (size_t)p->stride;
+    m->unit = p->unit;
+    return EASE_OK;
+}
+
+static ease_status take_tables(ease_model *m, ease_error *err)
+{
+    size_t bytes = 0;
+    const void *at = ease__container_section(&m->file, "ids", &bytes);
+    ease_status status = ease__ids_borrow(&m->ids, at, bytes, m->info.items, true,
+                                          m->file.path, err);
+
+    if (status)
+        return status;
+    at = ease__container_section(&m->file, "titles", &bytes);
+    if (!at)
+        return EASE_OK;
+    m->info.has_titles = 1;
+    return ease__ids_borrow(&m->titles, at, bytes, m->info.items, false, m->file.path,
+                            err);
+}
+
+/* n finite floats; *out stays NULL if there is no such section. */
+static ease_status take_floats(ease_model *m, const char *name, const float **out,
+                               ease_error *err)
+{
+    size_t n = (size_t)m->info.items, bytes = 0;
+    const float *at = ease__container_section(&m->file, name, &bytes);
+
+    if (!at)
+        return EASE_OK;
+    if (bytes != n * sizeof(*at))
+        return damaged(m, name, err);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(at[i]))
+            return damaged(m, name, err);
+    *out = at;
+    return EASE_OK;
+}
+
+static ease_status take_norm(ease_model *m, ease_error *err)
+{
+    ease_status status = take_floats(m, "norm", &m->norm, err);
+
+    if (status)
+        return status;
+    if (!m->norm)
+        return damaged(m, "norm", err);
+    for (int32_t i = 0; i < m->info.items; i++)
+        if (!(m->norm[i] > 0))
+            return damaged(m, "norm", err);
+    return EASE_OK;
+}
+
+static ease_status take_popularity(ease_model *m, ease_error *err)
+{
+    size_t n = (size_t)m->info.items, bytes = 0;
+    const double *at = ease__container_section(&m->file, "popularity", &bytes);
+
+    if (!at || bytes != n * sizeof(*at))
+        return damaged(m, "popularity", err);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(at[i]))
+            return damaged(m, "popularity", err);
+    m->popularity = at;
+    return EASE_OK;
+}
+
+static ease_status take_weights(ease_model *m, const disk_params *p, ease_error *err)
+{
+    size_t bytes = 0;
+    const void *at = ease__container_section(&m->file, "weights", &bytes);
+
+    if (!at || bytes != ease__model_weight_bytes(p->items, m->info.storage))
+        return damaged(m, "its weights have another size than they should", err);
+    m->rows = at;
+    switch (m->info.storage) {
+    case EASE_STORE_F32:
+        m->store = &ease__store_f32;
+        return EASE_OK;
+    case EASE_STORE_F16:
+        m->store = &ease__store_f16;
+        return EASE_OK;
+    case EASE_STORE_PACKED:
+        break;
+    }
+    if (!m->col_scale)
+        return damaged(m, "col_scale", err);
+    m->store = &ease__store_packed;
+    m->inverse = (ease__tiled){
+        .n = p->items,
+        .edge = p->edge,
+        .tiles = (int32_t)(((int64_t)p->items + p->edge - 1) / p->edge),
+        .element = EASE__F32,
+        .data = (void *)(uintptr_t)at,
+        .bytes = bytes,
+    };
+    return EASE_OK;
+}
+
+static ease_status take_all(ease_model *m, ease_error *err)
+{
+    disk_params p;
+    ease_status status = take_params(m, &p, err);
+
+    if (!status)
+        status = take_tables(m, err);
+    if (!status)
+        status = take_popularity(m, err);
+    if (!status)
+        status = take_floats(m, "base", &m->base, err);
+    if (!status)
+        status = take_norm(m, err);
+    if (!status)
+        status = take_floats(m, "row_scale", &m->row_scale, err);
+    if (!status)
+        status = take_floats(m, "col_scale", &m->col_scale, err);
+    if (!status)
+        status = take_weights(m, &p, err);
+    m->info.has_base = m->base != NULL;
+    return status;
+}
+
+ease_status ease_model_open(const char *path, ease_model **out, ease_error *err)
+{
+    ease_model *m;
+    ease_status status;
+
+    if (!path || !out)
+        return ease__fail(err, EASE_E_ARG, "a path is required");
+    m = ease__alloc_zero(1, sizeof(*m));
+    if (!m)
+        return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
+    m->file = EASE__CONTAINER_NONE;
+    m->kernels = ease__kernels_best();
+    status = ease__container_open(path, "model", VERSION, &m->file, err);
+    if (!status)
+        status = take_all(m, err);
+    if (status) {
+        ease_model_free(m);
+        return status;
+    }
+    *out = m;
+    return EASE_OK;
+}

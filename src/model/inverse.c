@@ -1,0 +1,197 @@
+/* From the inverse P to a model. Nothing of size n^2 is made: P stays as it is, and the
+ * weights follow from it by two scales. */
+#include <math.h>
+#include <string.h>
+
+#include "model/model.h"
+
+/* An F64 inverse becomes F32 where it lies, and its second half is given back. Through
+ * small buffers, front to back: what is written never reaches what is still to read. */
+static void narrow(ease__tiled *p)
+{
+    enum { CHUNK = 1024 };
+    double wide[CHUNK];
+    float narrow[CHUNK];
+    size_t count = p->bytes / sizeof(double), keep = count * sizeof(float);
+    size_t whole = (keep + EASE__PAGE - 1) / EASE__PAGE * EASE__PAGE;
+    char *data = p->data;
+
+    for (size_t at = 0; at < count; at += CHUNK) {
+        size_t part = count - at < CHUNK ? count - at : CHUNK;
+
+        memcpy(wide, data + at * sizeof(double), part * sizeof(double));
+        for (size_t i = 0; i < part; i++)
+            narrow[i] = (float)wide[i];
+        memcpy(data + at * sizeof(float), narrow, part * sizeof(float));
+    }
+    if (whole < p->bytes) {
+        ease__free_pages(data + whole, p->bytes - whole);
+        p->bytes = whole;
+    }
+    p->element = EASE__F32;
+}
+
+/* Items without variance carry nothing once the columns are centred. */
+static bool is_constant(const ease__recipe *r, int32_t i)
+{
+    double d = r->diagonal[i];
+
+    switch (r->kind) {
+    case EASE_GRAM_COUNTS:
+        break;
+    case EASE_GRAM_COVARIANCE:
+        return d - r->sums[i] * r->sums[i] / (double)r->users <= 1e-12 * d;
+    case EASE_GRAM_CORRELATION:
+        return r->scale[i] == 0;
+    }
+    return false;
+}
+
+/* A factor that a float cannot hold makes its weights zero. */
+static float finite_or(double value, float otherwise)
+{
+    float f = (float)value;
+
+    return isfinite(f) ? f : otherwise;
+}
+
+/* Row and column scales, and q with which similarity is W_ij q_j / q_i =
+ * -P_ij / sqrt(P_ii P_jj). */
+static void make_scales(const ease__tiled *p, const ease__recipe *r, float *rows,
+                        float *columns, float *norm)
+{
+    for (int32_t i = 0; i < p->n; i++) {
+        double s = r->kind == EASE_GRAM_CORRELATION ? r->scale[i] : 1.0;
+        double d = ease__tiled_at(p, i, i);
+        bool none = is_constant(r, i) || !(d > 0);
+
+        columns[i] = none ? 0.0f : finite_or(-s / d, 0.0f);
+        if (rows)
+            rows[i] = none ? 0.0f : finite_or(1.0 / s, 0.0f);
+        norm[i] = s > 0 && d > 0 ? finite_or(sqrt(d) / s, 1.0f) : 1.0f;
+        if (!(norm[i] > 0))
+            norm[i] = 1.0f;
+    }
+}
+
+/* base_j = mu_j - sum_i mu_i W_ij in float64, i ascending: the same bits at any number
+ * of threads. */
+static void make_base(const ease_model *m, const ease__recipe *r, float *base)
+{
+    enum { ROWS = 64, COLUMNS = 64 };
+    int32_t n = m->info.items;
+
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t left = 0; left < n; left += COLUMNS) {
+        ease__window w = {.left = (int32_t)left};
+        double sum[COLUMNS] = {0};
+        float block[ROWS * COLUMNS];
+
+        w.right = n - w.left > COLUMNS ? w.left + COLUMNS : n;
+        while (w.bottom < n) {
+            w.top = w.bottom;
+            w.bottom = n - w.top > ROWS ? w.top + ROWS : n;
+            m->store->read(m, w, block, COLUMNS);
+            for (int32_t i = w.top; i < w.bottom; i++)
+                for (int32_t j = 0; j < w.right - w.left; j++)
+                    sum[j] += r->sums[i] * (double)block[(i - w.top) * COLUMNS + j];
+        }
+        for (int32_t j = w.left; j < w.right; j++)
+            base[j] = (float)((r->sums[j] - sum[j - w.left]) / (double)r->users);
+    }
+}
+
+static ease_status check_recipe(const ease__tiled *p, const ease__recipe *r,
+                                ease_error *err)
+{
+    bool centred = r->kind != EASE_GRAM_COUNTS;
+
+    if (!p->data || p->n < 1 || !r->ids || r->ids->count != p->n || !r->diagonal)
+        return ease__fail(err, EASE_E_ARG,
+                          "an inverse, its diagonal and an id for each "
+                          "item are required");
+    if (centred && (!r->sums || r->users < 1))
+        return ease__fail(err, EASE_E_ARG,
+                          "centring needs the column sums and the number of users");
+    if (r->kind == EASE_GRAM_CORRELATION && !r->scale)
+        return ease__fail(err, EASE_E_ARG, "correlation needs its scale");
+    return EASE_OK;
+}
+
+/* The arrays of length n beside P. */
+static ease_status fill(ease_model *m, const ease__recipe *r, ease_error *err)
+{
+    size_t n = (size_t)m->info.items;
+    bool centred = r->kind != EASE_GRAM_COUNTS;
+    double *popularity = ease__alloc_array(n, sizeof(double));
+    float *columns = ease__alloc_array(n, sizeof(float));
+    float *norm = ease__alloc_array(n, sizeof(float));
+    float *rows = centred ? ease__alloc_array(n, sizeof(float)) : NULL;
+    float *base = centred ? ease__alloc_array(n, sizeof(float)) : NULL;
+
+    m->popularity = popularity;
+    m->col_scale = columns;
+    m->norm = norm;
+    m->row_scale = rows;
+    m->base = base;
+    if (!popularity || !columns || !norm || (centred && (!rows || !base)))
+        return ease__fail(err, EASE_E_NOMEM, "model of %zu items", n);
+    memcpy(popularity, r->sums ? r->sums : r->diagonal, n * sizeof(double));
+    make_scales(&m->inverse, r, rows, columns, norm);
+    if (m->inverse.element == EASE__F64)
+        narrow(&m->inverse);
+    ease__tiled_mirror_diagonal(&m->inverse);
+    if (base)
+        make_base(m, r, base);
+    return EASE_OK;
+}
+
+static ease_status build(ease__tiled *inverse, ease__recipe *r, ease_model **out,
+                         ease_error *err)
+{
+    ease_status status = check_recipe(inverse, r, err);
+    ease_model *m;
+
+    if (status)
+        return status;
+    m = ease__alloc_zero(1, sizeof(*m));
+    if (!m)
+        return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)inverse->n);
+    m->file = EASE__CONTAINER_NONE;
+    m->store = &ease__store_packed;
+    m->kernels = ease__kernels_best();
+    m->info = (ease_model_info){
+        .items = inverse->n,
+        .users = r->users,
+        .interactions = r->interactions,
+        .lambda = r->lambda,
+        .residual = r->residual,
+        .kind = r->kind,
+        .precision = r->precision,
+        .storage = EASE_STORE_PACKED,
+        .nonnegative = r->nonnegative != 0,
+        .has_base = r->kind != EASE_GRAM_COUNTS,
+    };
+    m->inverse = *inverse;
+    *inverse = (ease__tiled){0};
+    m->ids = *r->ids;
+    *r->ids = (ease__ids){0};
+    status = fill(m, r, err);
+    if (status) {
+        ease_model_free(m);
+        return status;
+    }
+    *out = m;
+    return EASE_OK;
+}
+
+ease_status ease__model_from_inverse(ease__tiled *inverse, ease__recipe *r,
+                                     ease_model **out, ease_error *err)
+{
+    ease_status status = build(inverse, r, out, err);
+
+    ease__tiled_free(inverse);
+    if (r->ids)
+        ease__ids_free(r->ids);
+    return status;
+}

@@ -1,0 +1,66 @@
+/* A model at hand: what it says of itself and of its items. */
+#include <string.h>
+
+#include "model/model.h"
+
+ease_model_info ease_model_describe(const ease_model *m)
+{
+    return m->info;
+}
+
+int32_t ease_model_find(const ease_model *m, const char *item_id)
+{
+    int64_t number = ease__ids_find(&m->ids, item_id, strlen(item_id));
+
+    return number < 0 ? EASE_NO_ITEM : (int32_t)number;
+}
+
+const char *ease_model_item_id(const ease_model *m, int32_t item)
+{
+    return ease__ids_at(&m->ids, item);
+}
+
+const char *ease_model_title(const ease_model *m, int32_t item)
+{
+    const char *title;
+
+    if (!m->info.has_titles)
+        return NULL;
+    title = ease__ids_at(&m->titles, item);
+    return *title ? title : NULL;
+}
+
+double ease_model_popularity(const ease_model *m, int32_t item)
+{
+    return m->popularity[item];
+}
+
+float ease_model_base(const ease_model *m, int32_t item)
+{
+    return m->base ? m->base[item] : 0.0f;
+}
+
+static void free_array(const void *p)
+{
+    ease__free((void *)(uintptr_t)p);
+}
+
+void ease_model_free(ease_model *m)
+{
+    if (!m)
+        return;
+    if (m->file.map) { /* everything large lies in it */
+        ease__container_close(&m->file);
+    } else {
+        ease__tiled_free(&m->inverse);
+        free_array(m->row_scale);
+        free_array(m->col_scale);
+        free_array(m->base);
+        free_array(m->norm);
+        free_array(m->popularity);
+    }
+    ease__ids_free(&m->ids);
+    ease__ids_free(&m->titles);
+    ease__free(m->title_bytes);
+    ease__free(m);
+}

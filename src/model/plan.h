@@ -1,0 +1,24 @@
+/* What training takes in memory, for the plan and for training itself. */
+#ifndef EASE_PLAN_H
+#define EASE_PLAN_H
+
+#include "gram/gram.h"
+
+typedef struct ease__footprint {
+    size_t matrix;  /* the tiled triangle */
+    size_t data;    /* interactions, their transpose, ids */
+    size_t peak;    /* resident, all in all */
+    size_t allowed; /* what peak is held against; 0: unknown */
+} ease__footprint;
+
+/* The element that training begins with: exact counts where there are, float64 where
+ * it is asked for or what the matrix comes in. */
+ease__element ease__train_element(const ease_gram_info *of, ease_precision precision);
+
+/* For data at hand (x), or by sizes alone: without interactions, from a Gram file. */
+ease__footprint ease__train_footprint(const ease_interactions *x,
+                                      const ease_gram_info *sizes,
+                                      ease__element element,
+                                      const ease_train_options *o);
+
+#endif

@@ -1,0 +1,154 @@
+/* The storage forms: how a rectangle of weights is read from each. */
+#include <string.h>
+
+#include "model/model.h"
+
+/* ---- rows ----------------------------------------------------------------------- */
+
+static const void *row_at(const ease_model *m, int32_t row)
+{
+    return (const char *)m->rows + (size_t)row * m->stride;
+}
+
+static void read_f32(const ease_model *m, ease__window w, float *out, size_t ld)
+{
+    size_t bytes = (size_t)(w.right - w.left) * sizeof(float);
+
+    for (int32_t i = w.top; i < w.bottom; i++, out += ld)
+        memcpy(out, (const float *)row_at(m, i) + w.left, bytes);
+}
+
+static void read_f16(const ease_model *m, ease__window w, float *out, size_t ld)
+{
+    size_t count = (size_t)(w.right - w.left);
+
+    for (int32_t i = w.top; i < w.bottom; i++, out += ld)
+        m->kernels->from_half((const uint16_t *)row_at(m, i) + w.left, m->unit, out,
+                              count);
+}
+
+/* ---- packed: P, of which one triangle of tiles is there -------------------------- */
+
+enum { BLOCK = 16 }; /* a cache line of floats */
+
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The window lies in one tile, whose rows are those of P. */
+static void copy_straight(const float *tile, size_t edge, ease__window w, float *out,
+                          size_t ld)
+{
+    size_t bytes = (size_t)(w.right - w.left) * sizeof(float);
+
+    for (int32_t i = w.top; i < w.bottom; i++, out += ld)
+        memcpy(out, tile + (size_t)i * edge + (size_t)w.left, bytes);
+}
+
+/* The window is one of the mirror image of the tile: entry (i, j) is at (j, i). */
+static void copy_turned(const float *tile, size_t edge, ease__window w, float *out,
+                        size_t ld)
+{
+    for (int32_t left = w.left; left < w.right; left += BLOCK) {
+        int32_t right = smaller(left + BLOCK, w.right);
+
+        for (int32_t i = w.top; i < w.bottom; i++) {
+            float *to = out + (size_t)(i - w.top) * ld + (size_t)(left - w.left);
+
+            for (int32_t j = left; j < right; j++)
+                *to++ = tile[(size_t)j * edge + (size_t)i];
+        }
+    }
+}
+
+/* P itself in the window. */
+static void copy_inverse(const ease__tiled *p, ease__window w, float *out, size_t ld)
+{
+    int32_t e = p->edge;
+    size_t edge = (size_t)e;
+
+    for (int32_t i = w.top / e; i * (int64_t)e < w.bottom; i++)
+        for (int32_t j = w.left / e; j * (int64_t)e < w.right; j++) {
+            int32_t top = i * e, left = j * e; /* both below n */
+            ease__window part = {
+                .top = w.top > top ? w.top - top : 0,
+                .bottom = smaller(w.bottom - top, e),
+                .left = w.left > left ? w.left - left : 0,
+                .right = smaller(w.right - left, e),
+            };
+            float *to = out + (size_t)(top + part.top - w.top) * ld +
+                        (size_t)(left + part.left - w.left);
+
+            if (i >= j)
+                copy_straight(ease__tile(p, i, j), edge, part, to, ld);
+            else
+                copy_turned(ease__tile(p, j, i), edge, part, to, ld);
+        }
+}
+
+static void read_packed(const ease_model *m, ease__window w, float *out, size_t ld)
+{
+    int32_t count = w.right - w.left;
+    const float *scale = m->col_scale + w.left;
+
+    copy_inverse(&m->inverse, w, out, ld);
+    for (int32_t i = w.top; i < w.bottom; i++, out += ld) {
+        if (m->row_scale)
+            for (int32_t j = 0; j < count; j++)
+                out[j] *= m->row_scale[i];
+        for (int32_t j = 0; j < count; j++)
+            out[j] *= scale[j];
+        if (m->info.nonnegative)
+            for (int32_t j = 0; j < count; j++)
+                out[j] = out[j] > 0 ? out[j] : 0;
+        if (i >= w.left && i < w.right)
+            out[i - w.left] = 0;
+    }
+}
+
+const ease__store ease__store_f32 = {read_f32, 1};
+const ease__store ease__store_f16 = {read_f16, 1};
+const ease__store ease__store_packed = {read_packed, BLOCK};
+
+/* ---- what is made of them ---------------------------------------------------------
+ */
+
+enum { PIECE = 1024 };
+
+void ease__model_add_row(const ease_model *m, int32_t item, float weight, int32_t from,
+                         int32_t to, float *scores)
+{
+    float scratch[PIECE];
+
+    while (from < to) {
+        int32_t end = to - from > PIECE ? from + PIECE : to;
+        size_t count = (size_t)(end - from);
+        const float *piece = scratch;
+
+        if (m->info.storage == EASE_STORE_F32)
+            piece = (const float *)row_at(m, item) + from;
+        else
+            m->store->read(m, (ease__window){item, item + 1, from, end}, scratch,
+                           PIECE);
+        if (weight == 1.0f)
+            m->kernels->add(scores, piece, count);
+        else
+            m->kernels->add_times(scores, piece, weight, count);
+        scores += count;
+        from = end;
+    }
+}
+
+float ease__model_weight(const ease_model *m, int32_t i, int32_t j)
+{
+    float weight;
+
+    m->store->read(m, (ease__window){i, i + 1, j, j + 1}, &weight, 1);
+    return weight;
+}
+
+void ease_model_row(const ease_model *m, int32_t item, float *out)
+{
+    m->store->read(m, (ease__window){item, item + 1, 0, m->info.items}, out, 0);
+}

@@ -1,0 +1,286 @@
+/* From interactions or a Gram file to a model. */
+#include <math.h>
+#include <string.h>
+
+#include "gram/gram.h"
+#include "model/model.h"
+#include "model/plan.h"
+#include "solve/solve.h"
+
+void ease_train_options_init(ease_train_options *o)
+{
+    *o = (ease_train_options){.size = sizeof(*o)};
+}
+
+static ease_status check_options(const ease_train_options *o, ease_error *err)
+{
+    ease_status status;
+
+    if (!o)
+        return ease__fail(err, EASE_E_ARG, "options with a lambda are required");
+    status = ease__train_options_check(o, err);
+    if (!status && !(isfinite(o->lambda) && o->lambda > 0))
+        status = ease__fail(err, EASE_E_ARG,
+                            "lambda must be finite and above 0, not %g", o->lambda);
+    return status;
+}
+
+/* ---- one solve ------------------------------------------------------------------- */
+
+/* Beside the matrix, what a model is made from. */
+typedef struct vectors {
+    double *diagonal; /* of X'X */
+    double *scale;    /* correlation only */
+} vectors;
+
+static ease_status take_diagonal(const ease_gram *g, vectors *v, ease_error *err)
+{
+    v->diagonal = ease__alloc_array((size_t)g->g.n, sizeof(*v->diagonal));
+    if (!v->diagonal)
+        return ease__fail(err, EASE_E_NOMEM, "the diagonal of %d items", (int)g->g.n);
+    for (int32_t i = 0; i < g->g.n; i++)
+        v->diagonal[i] = ease__tiled_at(&g->g, i, i);
+    return EASE_OK;
+}
+
+/* The solver knows items by number; users know them by id. */
+static ease_status name_item(const ease_gram *g, const ease_error *found,
+                             ease_error *err)
+{
+    bool narrow = g->g.element == EASE__F32;
+
+    return ease__fail_at(
+        err, EASE_E_NOT_POSDEF, found->where,
+        "the matrix is not positive definite at item \"%.200s\" (number %lld): raise "
+        "lambda%s",
+        ease__ids_at(&g->ids, found->where), (long long)found->where,
+        narrow ? " or use float64" : "");
+}
+
+static ease_status invert_gram(ease_gram *g, const ease_train_options *o, vectors *v,
+                               double *residual, ease_error *err)
+{
+    const ease__solver *solver;
+    ease_error found = {.where = -1};
+    ease_status status = ease__solver_find(o->backend, &solver, err);
+
+    if (!status)
+        status = take_diagonal(g, v, err);
+    if (!status)
+        status = ease__gram_prepare(g, o->kind, o->threads, &v->scale, err);
+    if (status)
+        return status;
+    status = ease__solve(&g->g, o->lambda, solver, o->threads, &o->hooks, residual,
+                         &found);
+    if (status == EASE_E_NOT_POSDEF && found.where >= 0 && found.where < g->ids.count)
+        return name_item(g, &found, err);
+    if (status && err)
+        *err = found;
+    return status;
+}
+
+/* Consumes g. */
+static ease_status fit(ease_gram *g, const ease_train_options *o, double *residual,
+                       ease_model **out, ease_error *err)
+{
+    vectors v = {0};
+    ease_status status = invert_gram(g, o, &v, residual, err);
+
+    if (!status) {
+        ease__recipe r = {
+            .kind = o->kind,
+            .precision = g->g.element == EASE__F64 ? EASE_F64 : EASE_F32,
+            .lambda = o->lambda,
+            .residual = *residual,
+            .nonnegative = o->nonnegative,
+            .users = g->users,
+            .interactions = g->interactions,
+            .sums = g->sums,
+            .scale = v.scale,
+            .diagonal = v.diagonal,
+            .ids = &g->ids,
+        };
+
+        status = ease__model_from_inverse(&g->g, &r, out, err);
+    }
+    ease__free(v.diagonal);
+    ease__free(v.scale);
+    ease_gram_free(g);
+    return status;
+}
+
+/* ---- from a source that can be read again -------------------------------------------
+ */
+
+typedef struct source source;
+
+struct source {
+    ease_status (*load)(const source *s, ease__element element,
+                        const ease_train_options *o, ease_gram **out, ease_error *err);
+    const ease_interactions *x; /* or */
+    const char *path;
+    ease_gram_info info;
+};
+
+static ease_status load_interactions(const source *s, ease__element element,
+                                     const ease_train_options *o, ease_gram **out,
+                                     ease_error *err)
+{
+    return ease__gram_build(s->x, element, o->threads, &o->hooks, out, err);
+}
+
+static ease_status load_file(const source *s, ease__element element,
+                             const ease_train_options *o, ease_gram **out,
+                             ease_error *err)
+{
+    return ease__gram_read(s->path, element, &o->hooks, out, err);
+}
+
+static ease_status train_once(const source *s, ease__element element,
+                              const ease_train_options *o, double *residual,
+                              ease_model **out, ease_error *err)
+{
+    ease__footprint f = ease__train_footprint(s->x, &s->info, element, o);
+    ease_gram *g = NULL;
+    ease_status status = ease__memory_check("training", s->info.items, f.peak,
+                                            f.allowed, err);
+
+    if (!status)
+        status = s->load(s, element, o, &g, err);
+    if (!status)
+        status = fit(g, o, residual, out, err);
+    return status;
+}
+
+/* float32 has failed, as `first` says: once more in float64, where memory allows. */
+static ease_status train_wide(const source *s, const ease_train_options *o,
+                              const ease_error *first, double residual,
+                              ease_model **out, ease_error *err)
+{
+    ease__footprint f = ease__train_footprint(s->x, &s->info, EASE__F64, o);
+
+    if (ease__memory_check("", s->info.items, f.peak, f.allowed, NULL))
+        return ease__fail_at(err, first->status, first->where,
+                             "%.300s (which takes %.2f GB: %.2f GB are available)",
+                             first->text, (double)f.peak / 1e9,
+                             (double)f.allowed / 1e9);
+    if (first->status == EASE_E_ACCURACY)
+        ease__log(
+            &o->hooks, 1,
+            "float32 is not enough here (residual %.1e): solving again in float64",
+            residual);
+    else
+        ease__log(&o->hooks, 1,
+                  "float32 is not enough here (a pivot failed at item %lld): solving "
+                  "again in float64",
+                  (long long)first->where);
+    return train_once(s, EASE__F64, o, &residual, out, err);
+}
+
+static ease_status train(const source *s, const ease_train_options *o, ease_model **out,
+                         ease_error *err)
+{
+    ease__element element = ease__train_element(&s->info, o->precision);
+    ease_error first = {0};
+    double residual = NAN;
+    ease_status status = train_once(s, element, o, &residual, out, &first);
+
+    if (element != EASE__F64 &&
+        (status == EASE_E_ACCURACY || status == EASE_E_NOT_POSDEF))
+        return train_wide(s, o, &first, residual, out, err);
+    if (status && err)
+        *err = first;
+    return status;
+}
+
+ease_status ease_train(const ease_interactions *x, const ease_train_options *o,
+                       ease_model **out, ease_error *err)
+{
+    source s = {.load = load_interactions, .x = x};
+    ease_status status;
+
+    if (!x || !out)
+        return ease__fail(err, EASE_E_ARG, "interactions are required");
+    status = check_options(o, err);
+    if (status)
+        return status;
+    s.info = (ease_gram_info){.users = x->users,
+                              .interactions = x->nnz,
+                              .items = x->items,
+                              .weighted = x->vals != NULL,
+                              .has_sums = 1};
+    return train(&s, o, out, err);
+}
+
+ease_status ease_train_gram_file(const char *path, const ease_train_options *o,
+                                 ease_model **out, ease_error *err)
+{
+    source s = {.load = load_file, .path = path};
+    ease_status status;
+
+    if (!path || !out)
+        return ease__fail(err, EASE_E_ARG, "a Gram file is required");
+    status = check_options(o, err);
+    if (!status)
+        status = ease_gram_peek(path, &s.info, err);
+    if (status)
+        return status;
+    return train(&s, o, out, err);
+}
+
+/* ---- from a Gram matrix in memory
+ * ------------------------------------------------------ */
+
+static void widen_tile(const ease__tiled *from, size_t count, size_t at, double *to)
+{
+    if (from->element == EASE__U32)
+        for (size_t k = 0; k < count; k++)
+            to[at + k] = (double)((const uint32_t *)from->data)[at + k];
+    else
+        for (size_t k = 0; k < count; k++)
+            to[at + k] = (double)((const float *)from->data)[at + k];
+}
+
+static ease_status widen(ease__tiled *g, const ease_train_options *o, ease_error *err)
+{
+    size_t tile = (size_t)g->edge * (size_t)g->edge;
+    int64_t tiles = (int64_t)ease__tile_count(g->tiles);
+    size_t peak = ease__size_add(g->bytes, ease__tiled_bytes(g->n, EASE__F64));
+    ease__tiled wide;
+    ease_status status = ease__memory_check(
+        "float64 for", g->n, peak, ease__memory_allowed(o->memory_limit, g->bytes),
+        err);
+
+    if (!status)
+        status = ease__tiled_new(g->n, EASE__F64, &wide, err);
+    if (status)
+        return status;
+#pragma omp parallel for schedule(static) num_threads(ease__threads(o->threads))
+    for (int64_t t = 0; t < tiles; t++)
+        widen_tile(g, tile, (size_t)t * tile, wide.data);
+    ease__tiled_free(g);
+    *g = wide;
+    return EASE_OK;
+}
+
+ease_status ease_gram_solve(ease_gram **g, const ease_train_options *o,
+                            ease_model **out, ease_error *err)
+{
+    ease_gram *taken;
+    double residual;
+    ease_status status;
+
+    if (!g || !*g)
+        return ease__fail(err, EASE_E_ARG, "a Gram matrix is required");
+    taken = *g;
+    *g = NULL;
+    status = out ? check_options(o, err)
+                 : ease__fail(err, EASE_E_ARG, "a place for the model is required");
+    if (!status && o->precision == EASE_F64 && taken->g.element != EASE__F64)
+        status = widen(&taken->g, o, err);
+    if (status) {
+        ease_gram_free(taken);
+        return status;
+    }
+    return fit(taken, o, &residual, out, err);
+}

@@ -1,0 +1,218 @@
+/* One history: recommend, explain, similar. */
+#include "score/score.h"
+
+#include <math.h>
+#include <string.h>
+
+struct ease_scorer {
+    const ease_model *model; /* borrowed */
+    float *scores;           /* n */
+};
+
+void ease_recommend_options_init(ease_recommend_options *o)
+{
+    *o = (ease_recommend_options){.size = sizeof(*o), .k = 10};
+}
+
+ease_status ease__recommend_options_take(const ease_recommend_options *given,
+                                         ease_recommend_options *out, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    ease_recommend_options_init(out);
+    if (given) {
+        status = EASE__CHECK_OPTIONS(given, err);
+        if (!status)
+            *out = *given;
+    }
+    if (!status && out->k < 1)
+        status = ease__fail(err, EASE_E_ARG, "k is %d, and must be at least 1",
+                            (int)out->k);
+    return status;
+}
+
+static ease_status bad_history(int64_t number, int32_t at, const char *what,
+                               ease_error *err)
+{
+    if (number < 0)
+        return ease__fail_at(err, EASE_E_ARG, at, "history, place %d: %s", (int)at,
+                             what);
+    return ease__fail_at(err, EASE_E_ARG, number, "history %lld, place %d: %s",
+                         (long long)number, (int)at, what);
+}
+
+ease_status ease__history_check(const ease_model *m, ease_row history, int64_t number,
+                                ease_error *err)
+{
+    int32_t previous = -1;
+
+    if (history.count < 0 || (history.count > 0 && !history.items))
+        return bad_history(number, 0, "no items where there should be", err);
+    for (int32_t h = 0; h < history.count; h++) {
+        int32_t item = history.items[h];
+
+        if (item < 0 || item >= m->info.items)
+            return bad_history(number, h, "no item of this model", err);
+        if (item <= previous)
+            return bad_history(number, h, "items are not strictly increasing", err);
+        if (history.weights && !isfinite(history.weights[h]))
+            return bad_history(number, h, "its weight is not finite", err);
+        previous = item;
+    }
+    return EASE_OK;
+}
+
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+int32_t ease__popular(const ease_model *m, const ease_recommend_options *o,
+                      float *scores, ease_rec *recs)
+{
+    int32_t n = m->info.items;
+    double users = m->info.users > 0 ? (double)m->info.users : 1.0;
+    ease__topk best = {.recs = recs, .room = smaller(o->k, n)};
+
+    for (int32_t j = 0; j < n; j++)
+        scores[j] = (float)(m->popularity[j] / users);
+    ease__topk_offer(&best, scores, 0, n, o->allowed);
+    ease__topk_sort(&best);
+    return best.count;
+}
+
+ease_status ease_scorer_new(const ease_model *m, ease_scorer **out, ease_error *err)
+{
+    ease_scorer *s;
+
+    if (!m || !out)
+        return ease__fail(err, EASE_E_ARG, "a model is required");
+    s = ease__alloc_zero(1, sizeof(*s));
+    if (!s)
+        goto no_memory;
+    s->model = m;
+    s->scores = ease__alloc_array((size_t)m->info.items, sizeof(*s->scores));
+    if (!s->scores)
+        goto no_memory;
+    *out = s;
+    return EASE_OK;
+
+no_memory:
+    ease_scorer_free(s);
+    return ease__fail(err, EASE_E_NOMEM, "scorer for %d items", (int)m->info.items);
+}
+
+void ease_scorer_free(ease_scorer *s)
+{
+    if (!s)
+        return;
+    ease__free(s->scores);
+    ease__free(s);
+}
+
+/* base + the history's rows in its order, in stretches that stay in the first cache. */
+static void score_all(const ease_model *m, ease_row history, float *scores)
+{
+    enum { STRETCH = 4096 };
+    int32_t n = m->info.items;
+
+    for (int32_t from = 0, to; from < n; from = to) {
+        float *part = scores + from;
+
+        to = n - from > STRETCH ? from + STRETCH : n;
+        if (m->base)
+            memcpy(part, m->base + from, (size_t)(to - from) * sizeof(*part));
+        else
+            memset(part, 0, (size_t)(to - from) * sizeof(*part));
+        for (int32_t h = 0; h < history.count; h++)
+            ease__model_add_row(m, history.items[h],
+                                history.weights ? history.weights[h] : 1.0f, from, to,
+                                part);
+    }
+}
+
+ease_status ease_recommend(ease_scorer *s, ease_row history,
+                           const ease_recommend_options *given, ease_rec *recs,
+                           int32_t *count, ease_error *err)
+{
+    ease_recommend_options o;
+    ease__topk best = {.recs = recs};
+    ease_status status;
+
+    if (!s || !recs || !count)
+        return ease__fail(err, EASE_E_ARG, "a scorer and room for a list are required");
+    status = ease__recommend_options_take(given, &o, err);
+    if (!status)
+        status = ease__history_check(s->model, history, -1, err);
+    if (status)
+        return status;
+    if (history.count == 0) {
+        *count = ease__popular(s->model, &o, s->scores, recs);
+        return EASE_OK;
+    }
+    score_all(s->model, history, s->scores);
+    if (!o.keep_seen)
+        for (int32_t h = 0; h < history.count; h++)
+            s->scores[history.items[h]] = -INFINITY;
+    best.room = smaller(o.k, s->model->info.items);
+    ease__topk_offer(&best, s->scores, 0, s->model->info.items, o.allowed);
+    ease__topk_sort(&best);
+    *count = best.count;
+    return EASE_OK;
+}
+
+ease_status ease_similar(ease_scorer *s, int32_t item,
+                         const ease_recommend_options *given, ease_rec *recs,
+                         int32_t *count, ease_error *err)
+{
+    ease_recommend_options o;
+    ease__topk best = {.recs = recs};
+    const float *norm;
+    ease_status status;
+
+    if (!s || !recs || !count || item < 0 || item >= s->model->info.items)
+        return ease__fail(err, EASE_E_ARG,
+                          "a scorer, an item of its model and room for "
+                          "a list are required");
+    status = ease__recommend_options_take(given, &o, err);
+    if (status)
+        return status;
+    norm = s->model->norm;
+    ease_model_row(s->model, item, s->scores);
+    for (int32_t j = 0; j < s->model->info.items; j++)
+        s->scores[j] = (float)((double)s->scores[j] * (double)norm[j] /
+                               (double)norm[item]);
+    s->scores[item] = -INFINITY; /* like itself it is, but that is no news */
+    best.room = smaller(o.k, s->model->info.items);
+    ease__topk_offer(&best, s->scores, 0, s->model->info.items, o.allowed);
+    ease__topk_sort(&best);
+    *count = best.count;
+    return EASE_OK;
+}
+
+ease_status ease_explain(ease_scorer *s, ease_row history, int32_t item,
+                         ease_rec *reasons, float *base, float *score, ease_error *err)
+{
+    float sum;
+    ease_status status;
+
+    if (!s || !base || !score || (history.count > 0 && !reasons) || item < 0 ||
+        item >= s->model->info.items)
+        return ease__fail(err, EASE_E_ARG,
+                          "a scorer, an item of its model and room for "
+                          "the reasons are required");
+    status = ease__history_check(s->model, history, -1, err);
+    if (status)
+        return status;
+    sum = *base = ease_model_base(s->model, item);
+    for (int32_t h = 0; h < history.count; h++) {
+        float part = ease__model_weight(s->model, history.items[h], item);
+
+        if (history.weights)
+            part *= history.weights[h];
+        reasons[h] = (ease_rec){history.items[h], part};
+        sum += part;
+    }
+    *score = sum;
+    return EASE_OK;
+}

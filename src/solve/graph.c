@@ -1,0 +1,210 @@
+/* The inverse of a tiled matrix in one sweep, as a graph of tasks.
+ *
+ * With A = L L' and W = L^-1, P = W'W. Step k of the sweep finishes column k of L and
+ * row k of W, and adds what that row gives to P, all in the place of A:
+ *
+ *     A_kk <- W_kk                           factor
+ *     A_ik <- A_ik W_kk' = L_ik       i > k  panel
+ *     A_ij -= L_ik L_jk'       i >= j > k    trail
+ *     A_ik <- -L_ik W_kk              i > k  negate
+ *     A_ij += A_ik A_kj        i > k > j     update      (W_ij = W_ii * this sum)
+ *     A_kj <- W_kk A_kj = W_kj        j < k  finish_row
+ *     A_ij += W_ki' W_kj       k > i >= j    gather
+ *     A_kj <- W_kk' W_kj              j < k  close_row   (the first term of P_kj)
+ *     A_kk <- W_kk' W_kk                     close_diagonal
+ *
+ * Every step costs the same T^2 products of tiles, and they sum to n^3 flops. Tasks
+ * that write one tile run in the order of the sweep, so that the result has the same
+ * bits at any number of threads. */
+#include <omp.h>
+#include <stdatomic.h>
+
+#include "solve/solve.h"
+
+typedef struct graph {
+    const ease__tiled *a;
+    const ease__tile_kernels *kernels;
+    const ease_hooks *hooks;
+    double reported;    /* when; thread 0 only */
+    atomic_llong done;  /* thirds of edge^3 flops */
+    atomic_int failed;  /* item; -1: none */
+    atomic_bool cancel; /* as failed: what has not begun returns at once */
+} graph;
+
+typedef void unary(void *a, int32_t e);
+typedef void binary(void *a, const void *b, int32_t e);
+typedef void ternary(void *c, const void *a, const void *b, int32_t e);
+
+/* Costs in thirds of edge^3 flops, 3 tiles^3 in all. */
+enum { FACTOR = 2, CLOSE = 1, TRIANGULAR = 3, PRODUCT = 6 };
+
+static const double REPORT_SECONDS = 0.05;
+
+static void report(graph *g)
+{
+    double t = g->a->tiles, now = ease__seconds();
+
+    if (now - g->reported < REPORT_SECONDS)
+        return;
+    g->reported = now;
+    if (ease__progress(g->hooks, "solving",
+                       (double)atomic_load(&g->done) / (3 * t * t * t)))
+        atomic_store(&g->cancel, true);
+}
+
+/* Asked at the start of each task. Hooks are for the caller's thread, which is 0. */
+static bool stopped(graph *g)
+{
+    if (omp_get_thread_num() == 0)
+        report(g);
+    return atomic_load(&g->cancel) || atomic_load(&g->failed) >= 0;
+}
+
+static void submit_factor(graph *g, int32_t k)
+{
+    int32_t e = g->a->edge;
+    char *a = ease__tile(g->a, k, k);
+
+#pragma omp task depend(inout : a[0])
+    if (!stopped(g)) {
+        int32_t pivot = g->kernels->factor(a, e);
+
+        /* Factors run one after the other: the first to fail is the lowest. */
+        if (pivot > 0)
+            atomic_store(&g->failed, k * e + pivot - 1);
+        atomic_fetch_add(&g->done, FACTOR);
+    }
+}
+
+static void submit1(graph *g, unary *kernel, char *a, int cost)
+{
+    int32_t e = g->a->edge;
+
+#pragma omp task depend(inout : a[0])
+    if (!stopped(g)) {
+        kernel(a, e);
+        atomic_fetch_add(&g->done, cost);
+    }
+}
+
+static void submit2(graph *g, binary *kernel, char *a, const char *b, int cost)
+{
+    int32_t e = g->a->edge;
+
+#pragma omp task depend(inout : a[0]) depend(in : b[0])
+    if (!stopped(g)) {
+        kernel(a, b, e);
+        atomic_fetch_add(&g->done, cost);
+    }
+}
+
+static void submit3(graph *g, ternary *kernel, char *c, const char *a, const char *b,
+                    int cost)
+{
+    int32_t e = g->a->edge;
+
+#pragma omp task depend(inout : c[0]) depend(in : a[0], b[0])
+    if (!stopped(g)) {
+        kernel(c, a, b, e);
+        atomic_fetch_add(&g->done, cost);
+    }
+}
+
+static void factor_column(graph *g, int32_t k)
+{
+    const ease__tiled *a = g->a;
+
+    submit_factor(g, k);
+    for (int32_t i = k + 1; i < a->tiles; i++)
+        submit2(g, g->kernels->panel, ease__tile(a, i, k), ease__tile(a, k, k),
+                TRIANGULAR);
+}
+
+/* What column k of L takes from column j of the rest. */
+static void trail_column(graph *g, int32_t k, int32_t j)
+{
+    const ease__tiled *a = g->a;
+
+    submit2(g, g->kernels->trail_diagonal, ease__tile(a, j, j), ease__tile(a, j, k),
+            TRIANGULAR);
+    for (int32_t i = j + 1; i < a->tiles; i++)
+        submit3(g, g->kernels->trail, ease__tile(a, i, j), ease__tile(a, i, k),
+                ease__tile(a, j, k), PRODUCT);
+}
+
+static void update_row(graph *g, int32_t k, int32_t i)
+{
+    const ease__tiled *a = g->a;
+
+    submit2(g, g->kernels->negate, ease__tile(a, i, k), ease__tile(a, k, k),
+            TRIANGULAR);
+    for (int32_t j = 0; j < k; j++)
+        submit3(g, g->kernels->update, ease__tile(a, i, j), ease__tile(a, i, k),
+                ease__tile(a, k, j), PRODUCT);
+}
+
+/* Row k of W is complete: its share of P. */
+static void gather_row(graph *g, int32_t k)
+{
+    const ease__tiled *a = g->a;
+    char *w = ease__tile(a, k, k);
+
+    for (int32_t j = 0; j < k; j++)
+        submit2(g, g->kernels->finish_row, ease__tile(a, k, j), w, TRIANGULAR);
+    for (int32_t i = 0; i < k; i++) {
+        for (int32_t j = 0; j < i; j++)
+            submit3(g, g->kernels->gather, ease__tile(a, i, j), ease__tile(a, k, i),
+                    ease__tile(a, k, j), PRODUCT);
+        submit2(g, g->kernels->gather_diagonal, ease__tile(a, i, i),
+                ease__tile(a, k, i), TRIANGULAR);
+    }
+    for (int32_t j = 0; j < k; j++)
+        submit2(g, g->kernels->close_row, ease__tile(a, k, j), w, TRIANGULAR);
+    submit1(g, g->kernels->close_diagonal, w, CLOSE);
+}
+
+/* The next column is factored before the rest of a step is submitted: what all else
+ * waits for is then never last in the queue. */
+static void sweep(graph *g)
+{
+    int32_t tiles = g->a->tiles;
+
+    factor_column(g, 0);
+    for (int32_t k = 0; k < tiles && !stopped(g); k++) {
+        if (k + 1 < tiles) {
+            trail_column(g, k, k + 1);
+            factor_column(g, k + 1);
+        }
+        for (int32_t j = k + 2; j < tiles; j++)
+            trail_column(g, k, j);
+        for (int32_t i = k + 1; i < tiles; i++)
+            update_row(g, k, i);
+        gather_row(g, k);
+    }
+}
+
+ease_status ease__invert_tiles(ease__tiled *a, const ease__tile_kernels *kernels,
+                               int threads, const ease_hooks *hooks, ease_error *err)
+{
+    graph g = {.a = a, .kernels = kernels, .hooks = hooks, .failed = -1};
+    int failed;
+
+#pragma omp parallel num_threads(ease__threads(threads))
+#pragma omp master
+    {
+        /* Inherited by the tasks. A region of one thread is not "in parallel", and
+         * OpenBLAS would thread itself there. */
+        omp_set_num_threads(1);
+        sweep(&g);
+    }
+
+    failed = atomic_load(&g.failed);
+    if (failed >= 0)
+        return ease__fail_at(
+            err, EASE_E_NOT_POSDEF, failed,
+            "the matrix is not positive definite at item %d: raise lambda%s", failed,
+            a->element == EASE__F32 ? " or use float64" : "");
+    if (atomic_load(&g.cancel) || ease__progress(hooks, "solving", 1))
+        return ease__cancelled(err);
+    return EASE_OK;
+}

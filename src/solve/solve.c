@@ -1,0 +1,195 @@
+/* Solving with a check, and the table of backends. */
+#include "solve/solve.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/random.h"
+
+/* ---- y = A x ------------------------------------------------------------------ */
+
+static inline double entry(const void *tile, bool wide, size_t at)
+{
+    return wide ? ((const double *)tile)[at] : (double)((const float *)tile)[at];
+}
+
+static int32_t rows_of(const ease__tiled *a, int32_t block)
+{
+    int32_t left = a->n - block * a->edge;
+
+    return left < a->edge ? left : a->edge;
+}
+
+/* y_b += A_bj x_j; of a diagonal tile, the lower half without the diagonal. */
+static void add_tile(const ease__tiled *a, int32_t b, int32_t j, const double *x,
+                     double *y)
+{
+    const void *tile = ease__tile(a, b, j);
+    bool wide = a->element == EASE__F64;
+    int32_t rows = rows_of(a, b), columns = rows_of(a, j);
+
+    x += (size_t)j * (size_t)a->edge;
+    y += (size_t)b * (size_t)a->edge;
+    for (int32_t r = 0; r < rows; r++) {
+        size_t from = (size_t)r * (size_t)a->edge;
+        int32_t to = b == j ? r : columns;
+        double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+        for (int32_t c = 0; c < to; c++)
+            sum += entry(tile, wide, from + (size_t)c) * x[c];
+        y[r] += sum;
+    }
+}
+
+/* y_b += A_ib' x_i; of a diagonal tile, the lower half with the diagonal. */
+static void add_transposed(const ease__tiled *a, int32_t b, int32_t i, const double *x,
+                           double *y)
+{
+    const void *tile = ease__tile(a, i, b);
+    bool wide = a->element == EASE__F64;
+    int32_t rows = rows_of(a, i), columns = rows_of(a, b);
+
+    x += (size_t)i * (size_t)a->edge;
+    y += (size_t)b * (size_t)a->edge;
+    for (int32_t r = 0; r < rows; r++) {
+        size_t from = (size_t)r * (size_t)a->edge;
+        int32_t to = b == i ? r + 1 : columns;
+        double factor = x[r];
+
+#pragma omp simd
+        for (int32_t c = 0; c < to; c++)
+            y[c] += entry(tile, wide, from + (size_t)c) * factor;
+    }
+}
+
+void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads)
+{
+#pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
+    for (int32_t b = 0; b < a->tiles; b++) {
+        for (int32_t r = 0; r < rows_of(a, b); r++)
+            y[(size_t)b * (size_t)a->edge + (size_t)r] = 0;
+        for (int32_t j = 0; j <= b; j++)
+            add_tile(a, b, j, x, y);
+        for (int32_t i = b; i < a->tiles; i++)
+            add_transposed(a, b, i, x, y);
+    }
+}
+
+/* ---- backends ----------------------------------------------------------------- */
+
+static ease_status probe_cpu(ease_error *why)
+{
+    enum { OPENMP_FLAVOUR = 2 };
+
+    if (openblas_get_parallel() == OPENMP_FLAVOUR)
+        return EASE_OK;
+    return ease__fail(why, EASE_E_BACKEND,
+                      "the loaded OpenBLAS is not its OpenMP flavour, which is the one "
+                      "that keeps to this library's threads");
+}
+
+static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hooks,
+                              ease_error *err)
+{
+    return ease__invert_tiles(
+        a, a->element == EASE__F64 ? &ease__blas_f64 : &ease__blas_f32, threads, hooks,
+        err);
+}
+
+static const ease__solver solvers[] = {
+    {.name = "cpu", .probe = probe_cpu, .invert = invert_cpu},
+};
+
+ease_status ease__solver_find(const char *name, const ease__solver **out,
+                              ease_error *err)
+{
+    for (size_t i = 0; i < sizeof(solvers) / sizeof(solvers[0]); i++) {
+        ease_status status;
+
+        if (name && strcmp(name, solvers[i].name) != 0)
+            continue;
+        status = solvers[i].probe(err);
+        if (!status)
+            *out = &solvers[i];
+        return status;
+    }
+    return ease__fail(err, EASE_E_BACKEND, "unknown backend \"%s\"", name);
+}
+
+/* ---- solving -------------------------------------------------------------------- */
+
+static const double ALLOWED_RESIDUAL = 2e-4;
+
+static void add_to_diagonal(ease__tiled *a, double lambda)
+{
+    size_t edge = (size_t)a->edge;
+
+    for (int32_t i = 0; i < a->tiles * a->edge; i++) {
+        void *tile = ease__tile(a, i / a->edge, i / a->edge);
+        size_t at = (size_t)(i % a->edge) * (edge + 1);
+        double add = i < a->n ? lambda : 1;
+
+        if (a->element == EASE__F64)
+            ((double *)tile)[at] += add;
+        else
+            ((float *)tile)[at] = (float)((double)((float *)tile)[at] + add);
+    }
+}
+
+static double distance(const double *a, const double *b, int32_t n)
+{
+    double sum = 0;
+
+    for (int32_t i = 0; i < n; i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum);
+}
+
+/* room is 3 n: v, A v, P A v. */
+static ease_status invert_checked(ease__tiled *a, const ease__solver *solver,
+                                  int threads, const ease_hooks *hooks, double *room,
+                                  double *residual, ease_error *err)
+{
+    double *v = room, *w = v + a->n, *back = w + a->n, size = 0;
+    ease__random random;
+    ease_status status;
+
+    ease__random_seed(&random, 1, 0);
+    for (int32_t i = 0; i < a->n; i++) {
+        v[i] = 2 * ease__random_unit(&random) - 1;
+        size += v[i] * v[i];
+    }
+    ease__tiled_times(a, v, w, threads);
+    status = solver->invert(a, threads, hooks, err);
+    if (status)
+        return status;
+    ease__tiled_times(a, w, back, threads);
+    *residual = distance(back, v, a->n) / sqrt(size);
+    if (!(*residual <= ALLOWED_RESIDUAL)) /* NaN is not */
+        return ease__fail(
+            err, EASE_E_ACCURACY,
+            "the solution fails its check (residual %.1e, at most %.0e is "
+            "allowed): raise lambda%s",
+            *residual, ALLOWED_RESIDUAL,
+            a->element == EASE__F32 ? " or use float64" : "");
+    return EASE_OK;
+}
+
+ease_status ease__solve(ease__tiled *a, double lambda, const ease__solver *solver,
+                        int threads, const ease_hooks *hooks, double *residual,
+                        ease_error *err)
+{
+    double *room = ease__alloc_array(3 * (size_t)a->n, sizeof(*room));
+    ease_status status;
+
+    if (!room)
+        return ease__fail(err, EASE_E_NOMEM, "vectors of %d items", (int)a->n);
+    add_to_diagonal(a, lambda);
+    status = invert_checked(a, solver, threads, hooks, room, residual, err);
+    ease__free(room);
+    if (!status)
+        ease__tiled_mirror_diagonal(a);
+    return status;
+}
