@@ -520,6 +520,23 @@ EASE_API const char *ease_report_user_id(const ease_report *r, int64_t user);
 EASE_API const int64_t *ease_report_times(const ease_report *r, int32_t *k);
 EASE_API void ease_report_free(ease_report *r);
 
+/* ---- comparing ---------------------------------------------------------------- */
+
+/* A model against the first, over the same users: the paired t test. */
+typedef struct ease_difference {
+    double mean, standard_error; /* of the users' differences */
+    double low, high;            /* 95 % interval of the mean */
+    double p;                    /* two-sided, for this pair alone */
+    double p_holm;               /* corrected for all pairs (Holm) */
+} ease_difference;
+
+/* reports[0] is what the others are compared with, on one metric of theirs all (by
+ * number, one with a value for each user). out has count - 1 entries. Fails with
+ * EASE_E_ARG if the reports are not of the same users in the same order. */
+EASE_API EASE_MUST_USE ease_status ease_compare(const ease_report *const *reports,
+                                                int count, int metric,
+                                                ease_difference *out, ease_error *err);
+
 /* ---- tuning ------------------------------------------------------------------ */
 
 typedef struct ease_tuning ease_tuning;

@@ -264,6 +264,10 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     t.result->train = o->train;
     status = ease_gram_build(x, &o->train, &t.result->gram, err);
     if (!status)
+        status = ease__memory_check(
+            "tuning", x->items, ease__tiled_bytes(x->items, EASE__F32),
+            ease__memory_allowed(o->train.memory_limit, 0), err);
+    if (!status)
         status = o->lambdas ? try_grid(&t, err) : search(&t, err);
     if (status) {
         ease_tuning_free(t.result);
