@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdlib.h>
 
 #include "lists.h"
@@ -33,16 +32,6 @@ typedef struct explanation {
     int64_t unknown;
     float base, score;
 } explanation;
-
-static int compare_reasons(const void *a, const void *b)
-{
-    const ease_rec *x = a, *y = b;
-    float p = fabsf(x->score), q = fabsf(y->score);
-
-    if (p != q)
-        return p < q ? 1 : -1;
-    return (x->item > y->item) - (x->item < y->item);
-}
 
 static void put_row(const ease_model *m, float value, int decimals, int32_t item)
 {
@@ -149,7 +138,7 @@ static int explain(console *c, const explain_args *a, const ease_model *m,
         ease_explain(s, history_row(h), item, e.reasons, &e.base, &e.score, &err))
         code = fail_with(c, &err);
     if (!code) {
-        qsort(e.reasons, (size_t)e.count, sizeof(*e.reasons), compare_reasons);
+        sort_reasons(e.reasons, e.count);
         if (format == OUTPUT_JSON)
             put_json(m, &e);
         else if (format == OUTPUT_CSV)

@@ -13,19 +13,27 @@ static bool takes_value(const option *o)
 /* ---- man ---------------------------------------------------------------------------
  */
 
-/* `s` as roff text: no requests, no escapes, hyphens as minus signs so that options
- * can be copied. */
+/* The first `length` bytes of `s` as roff text: no requests, no escapes, hyphens as
+ * minus signs so that options can be copied; in lines that can be read as they are. */
 static void put_roff_part(const char *s, size_t length)
 {
+    size_t column = 0;
+
     for (size_t i = 0; i < length; i++) {
+        if (s[i] == ' ' && column > 60) {
+            putchar('\n');
+            column = 0;
+            continue;
+        }
         if (s[i] == '\\')
             fputs("\\e", stdout);
         else if (s[i] == '-')
             fputs("\\-", stdout);
-        else if ((s[i] == '.' || s[i] == '\'') && i == 0)
+        else if ((s[i] == '.' || s[i] == '\'') && column == 0)
             printf("\\&%c", s[i]);
         else
             putchar(s[i]);
+        column++;
     }
 }
 
@@ -34,7 +42,6 @@ static void put_roff(const char *s)
     put_roff_part(s, strlen(s));
 }
 
-/* Text with paragraphs; the first goes on from what came before. */
 static void put_roff_text(const char *s)
 {
     const char *gap;

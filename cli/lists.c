@@ -1,6 +1,7 @@
 #include "lists.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define AT(member) .at = offsetof(list_args, member)
@@ -60,6 +61,87 @@ int decimals_for(const ease_rec *recs, int32_t count)
     return decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
 }
 
+/* ---- reasons --------------------------------------------------------------------- */
+
+int reasons_make(console *c, const ease_model *m, int64_t most, int32_t longest,
+                 list_reasons *out)
+{
+    ease_error err;
+
+    out->most = (int32_t)most;
+    if (!most)
+        return EXIT_DONE;
+    out->found = calloc((size_t)longest + 1, sizeof(*out->found));
+    if (!out->found)
+        return fail_no_memory(c);
+    return ease_scorer_new(m, &out->scorer, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
+void reasons_free(list_reasons *r)
+{
+    ease_scorer_free(r->scorer);
+    free(r->found);
+}
+
+static int compare_reasons(const void *a, const void *b)
+{
+    const ease_rec *x = a, *y = b;
+    float p = fabsf(x->score), q = fabsf(y->score);
+
+    if (p != q)
+        return p < q ? 1 : -1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+void sort_reasons(ease_rec *reasons, int32_t count)
+{
+    if (count > 1)
+        qsort(reasons, (size_t)count, sizeof(*reasons), compare_reasons);
+}
+
+/* How many there are to show for an item of the list, the strongest first. */
+static int32_t find_reasons(const item_list *l, int32_t item)
+{
+    list_reasons *r = l->reasons;
+    float base, score;
+
+    if (!r || !r->most || l->popular ||
+        ease_explain(r->scorer, l->history, item, r->found, &base, &score, NULL))
+        return 0;
+    sort_reasons(r->found, l->history.count);
+    return l->history.count < r->most ? l->history.count : r->most;
+}
+
+static void put_text_reasons(const ease_model *m, const item_list *l, int32_t item)
+{
+    int32_t count = find_reasons(l, item);
+
+    for (int32_t i = 0; i < count; i++) {
+        fputs(i ? ", " : "                    because of ", stdout);
+        text_put(stdout, ease_model_item_id(m, l->reasons->found[i].item));
+        printf(" %+.3g", (double)l->reasons->found[i].score);
+    }
+    if (count)
+        fputc('\n', stdout);
+}
+
+static void put_json_reasons(json *j, const ease_model *m, const item_list *l,
+                             int32_t item)
+{
+    int32_t count = find_reasons(l, item);
+
+    json_open(j, "reasons", '[');
+    for (int32_t i = 0; i < count; i++) {
+        json_open(j, NULL, '{');
+        json_text(j, "id", ease_model_item_id(m, l->reasons->found[i].item));
+        json_float(j, "contribution", l->reasons->found[i].score);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+/* ---- lists ----------------------------------------------------------------------- */
+
 static void put_text(const ease_model *m, const item_list *l)
 {
     int decimals = decimals_for(l->recs, l->count), width = 2;
@@ -88,6 +170,7 @@ static void put_text(const ease_model *m, const item_list *l)
             text_put(stdout, title);
         }
         fputc('\n', stdout);
+        put_text_reasons(m, l, l->recs[i].item);
     }
     if (l->heading)
         fputc('\n', stdout);
@@ -112,6 +195,8 @@ static void put_json(const ease_model *m, const item_list *l)
         if (title)
             json_text(&j, "title", title);
         json_float(&j, l->value, l->recs[i].score);
+        if (l->reasons)
+            put_json_reasons(&j, m, l, l->recs[i].item);
         json_close(&j, '}');
     }
     json_close(&j, ']');

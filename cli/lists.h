@@ -25,6 +25,20 @@ extern const option list_options[];
 int list_setup(console *c, const common_args *common, const list_args *a,
                const ease_model *m, ease_recommend_options *o, uint8_t **mask);
 
+/* What is needed to say why: room for a reason for each item of the history. */
+typedef struct list_reasons {
+    ease_scorer *scorer;
+    ease_rec *found;
+    int32_t most;
+} list_reasons;
+
+/* `longest` is the length of the longest history. */
+int reasons_make(console *c, const ease_model *m, int64_t most, int32_t longest,
+                 list_reasons *out);
+void reasons_free(list_reasons *r);
+/* Sorts by magnitude, the strongest first. */
+void sort_reasons(ease_rec *reasons, int32_t count);
+
 typedef struct item_list {
     const char *key;     /* what it is for: "user", "item" */
     const char *subject; /* its id */
@@ -35,6 +49,8 @@ typedef struct item_list {
     int64_t unknown; /* ids that were not used */
     bool popular;    /* nothing was known: these are the popular items */
     bool can_fall_back;
+    list_reasons *reasons; /* NULL: not asked for */
+    ease_row history;      /* what they are looked for in */
 } item_list;
 
 /* For CSV a header first, once. */

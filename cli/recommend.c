@@ -13,6 +13,7 @@ typedef struct recommend_args {
     text_list history;
     const char *users;
     int keep_seen;
+    int64_t reasons;
 } recommend_args;
 
 #define AT(member) .at = offsetof(recommend_args, member)
@@ -33,9 +34,34 @@ static const option recommend_options[] = {
      .type = OPTION_FLAG,
      AT(keep_seen),
      .help = "recommend also what the history has"},
+    {.name = "reasons",
+     .type = OPTION_COUNT,
+     AT(reasons),
+     .value = "N",
+     .most = INT32_MAX,
+     .help = "show the N strongest reasons of each item; not in CSV"},
     OPTIONS_END};
 
 /* ---- histories from the command line --------------------------------------------- */
+
+static int put_one(console *c, const recommend_args *a, const ease_model *m,
+                   const history *h, item_list *l, bool first)
+{
+    list_reasons why = {0};
+    int code = reasons_make(c, m, a->reasons, h->count, &why);
+
+    if (!code) {
+        l->unknown = h->unknown;
+        l->popular = h->count == 0;
+        l->reasons = a->reasons ? &why : NULL;
+        l->history = history_row(h);
+        if (first)
+            list_header(m, format_of(&a->common), l);
+        list_put(m, format_of(&a->common), l);
+    }
+    reasons_free(&why);
+    return code;
+}
 
 static int recommend_one(console *c, const recommend_args *a, const ease_model *m,
                          ease_scorer *s, const ease_recommend_options *o,
@@ -58,13 +84,8 @@ static int recommend_one(console *c, const recommend_args *a, const ease_model *
     snprintf(name, sizeof(name), "%zu", number + 1);
     if (ease_recommend(s, history_row(&h), o, recs, &l.count, &err))
         code = fail_with(c, &err);
-    if (!code) {
-        l.unknown = h.unknown;
-        l.popular = h.count == 0;
-        if (number == 0)
-            list_header(m, format_of(&a->common), &l);
-        list_put(m, format_of(&a->common), &l);
-    }
+    if (!code)
+        code = put_one(c, a, m, &h, &l, number == 0);
     history_free(&h);
     return code;
 }
@@ -106,6 +127,7 @@ typedef struct batch {
     int64_t users, first;
     int32_t size; /* users in a block, at most */
     bool weighted;
+    list_reasons why;
     /* of a block */
     ease_row *rows;
     int64_t *unknown;
@@ -122,6 +144,7 @@ typedef struct batch {
 
 static void batch_free(batch *b)
 {
+    reasons_free(&b->why);
     free(b->map);
     free(b->rows);
     free(b->unknown);
@@ -227,7 +250,7 @@ static void translate_block(batch *b, int32_t count)
     }
 }
 
-static void put_block(const batch *b, int32_t count, int32_t k, output_format format)
+static void put_block(batch *b, int32_t count, int32_t k, output_format format)
 {
     for (int32_t i = 0; i < count; i++) {
         item_list l = {.key = "user",
@@ -238,7 +261,9 @@ static void put_block(const batch *b, int32_t count, int32_t k, output_format fo
                        .count = b->counts[i],
                        .unknown = b->unknown[i],
                        .popular = b->rows[i].count == 0,
-                       .can_fall_back = true};
+                       .can_fall_back = true,
+                       .reasons = b->why.most ? &b->why : NULL,
+                       .history = b->rows[i]};
 
         if (b->first + i == 0)
             list_header(b->model, format, &l);
@@ -291,6 +316,8 @@ static int recommend_users(console *c, const recommend_args *a, const ease_model
     console_clear(c);
     if (!code && !batch_make(&b, m, x, o->k))
         code = fail_no_memory(c);
+    if (!code)
+        code = reasons_make(c, m, a->reasons, ease_model_describe(m).items, &b.why);
     while (!code && b.first < b.users)
         code = run_block(c, &b, o, format_of(&a->common));
     if (!code)
@@ -316,6 +343,8 @@ static int run(console *c, void *args)
     if (!a->users && !reading_is_default(&a->reading))
         return usage_error(c, a->common.verb,
                            "options for reading DATA belong to --users");
+    if (a->reasons && a->common.csv)
+        return usage_error(c, a->common.verb, "--reasons and --csv exclude each other");
     code = open_model(c, a->common.operands[0], a->list.titles, &m);
     if (!code)
         code = list_setup(c, &a->common, &a->list, m, &o, &mask);
@@ -349,7 +378,8 @@ const verb verb_recommend = {
              "history of which nothing is known gets the popular items, and the output "
              "says so.\n\n--json gives one line a list, with the keys user (for "
              "--history its number: \"1\", \"2\", ...), unknown (how many ids were, if "
-             "any), fallback (\"popular\", if so) and items (id, title, score). --csv "
+             "any), fallback (\"popular\", if so) and items (id, title, score, "
+             "reasons). --csv "
              "has the columns user, rank, item, title (if there are any), score and "
              "fallback.",
     .operands = operands,

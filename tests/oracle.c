@@ -14,9 +14,10 @@ void oracle_gram(const double *x, int64_t users, int32_t items, double *gram)
         }
 }
 
-/* a (n x n) becomes its inverse; positive definite, so that no pivoting is needed. */
-static void invert(double *a, size_t n)
+void oracle_invert(double *a, int32_t order)
 {
+    size_t n = (size_t)order;
+
     for (size_t k = 0; k < n; k++) {
         double pivot = a[k * n + k];
 
@@ -44,7 +45,7 @@ void oracle_ease(const double *gram, int32_t items, double lambda, double *b)
         p[i] = gram[i];
     for (size_t i = 0; i < n; i++)
         p[i * n + i] += lambda;
-    invert(p, n);
+    oracle_invert(p, items);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             b[i * n + j] = i == j ? 0 : -p[i * n + j] / p[j * n + j];

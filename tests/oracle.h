@@ -4,9 +4,13 @@
 
 #include "ease.h"
 
-/* The weights of the paper's Eq. 8 in float64: b is items x items, row-major. Gauss-
- * Jordan elimination; a handful of items only. */
+/* The weights of the paper's Eq. 8 in float64: b is items x items, row-major. A
+ * handful of items only. */
 void oracle_ease(const double *gram, int32_t items, double lambda, double *b);
+
+/* a (n x n) becomes its inverse by Gauss-Jordan elimination; positive definite, so that
+ * no pivoting is needed. */
+void oracle_invert(double *a, int32_t n);
 
 /* X'X of dense X (users x items, row-major). */
 void oracle_gram(const double *x, int64_t users, int32_t items, double *gram);

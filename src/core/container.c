@@ -106,12 +106,13 @@ static ease_status keep_block_hash(ease__container_writer *w, ease_error *err)
 /* Writes the block hashes of the large section that is open, if one is. */
 static ease_status end_large(ease__container_writer *w, ease_error *err)
 {
-    ease__disk_section *large = &w->header.section[w->header.sections - 1];
+    ease__disk_section *large;
     char name[sizeof(large->name)];
     ease_status status = EASE_OK;
 
     if (!w->in_large)
         return EASE_OK;
+    large = &w->header.section[w->header.sections - 1];
     w->in_large = false;
     if (large->bytes % EASE__BLOCK)
         status = keep_block_hash(w, err);

@@ -271,11 +271,13 @@ static bool stopped(counting *c)
 {
     if (omp_get_thread_num() == 0 && ease__seconds() - c->reported > 0.05) {
         c->reported = ease__seconds();
-        if (ease__progress(c->hooks, "counting pairs",
-                           (double)atomic_load(&c->done) / (double)c->x->nnz))
-            atomic_store(&c->cancel, true);
+        if (ease__progress(
+                c->hooks, "counting pairs",
+                (double)atomic_load_explicit(&c->done, memory_order_relaxed) /
+                    (double)(c->x->nnz + 1)))
+            atomic_store_explicit(&c->cancel, true, memory_order_relaxed);
     }
-    return atomic_load(&c->cancel);
+    return atomic_load_explicit(&c->cancel, memory_order_relaxed);
 }
 
 /* Long rows first: the last ones to be handed out are then short. Scratch is 8 bytes
@@ -307,10 +309,11 @@ static bool fill_rows(counting *work, const columns *c, ease__tiled *g, double *
                 count_row(x, c, i, (uint32_t *)row);
             }
             store_row(g, x->vals != NULL, i, row);
-            atomic_fetch_add(&work->done, c->ptr[i + 1] - c->ptr[i]);
+            atomic_fetch_add_explicit(&work->done, c->ptr[i + 1] - c->ptr[i],
+                                      memory_order_relaxed);
         }
     }
-    return !atomic_load(&work->cancel);
+    return !atomic_load_explicit(&work->cancel, memory_order_relaxed);
 }
 
 /* ---- building
@@ -381,28 +384,6 @@ done:
     return status;
 }
 
-/* More threads than this are a mistake, and the OpenMP runtime would end the process
- * where it cannot start them. */
-enum { MOST_THREADS = 1024 };
-
-ease_status ease__train_options_check(const ease_train_options *o, ease_error *err)
-{
-    ease_status status = EASE__CHECK_OPTIONS(o, err);
-
-    if (status)
-        return status;
-    if (o->kind != EASE_GRAM_COUNTS && o->kind != EASE_GRAM_COVARIANCE &&
-        o->kind != EASE_GRAM_CORRELATION)
-        return ease__fail(err, EASE_E_ARG, "unknown kind of Gram matrix: %d",
-                          (int)o->kind);
-    if (o->precision != EASE_F32 && o->precision != EASE_F64)
-        return ease__fail(err, EASE_E_ARG, "unknown precision: %d", (int)o->precision);
-    if (o->threads < 0 || o->threads > MOST_THREADS)
-        return ease__fail(err, EASE_E_ARG, "threads must be 0 .. %d, not %d",
-                          (int)MOST_THREADS, o->threads);
-    return EASE_OK;
-}
-
 /* ---- the public way, with its memory known before ---------------------------------
  */
 
@@ -426,26 +407,6 @@ size_t ease__gram_scratch_bytes(int64_t interactions, int32_t items, bool weight
 
     return (size_t)interactions * (weighted ? 8 : 4) + (n + 1) * 8 +
            ease__size_mul((size_t)threads, n * 8);
-}
-
-size_t ease__memory_allowed(size_t limit, size_t held)
-{
-    size_t available;
-
-    if (limit)
-        return limit;
-    available = ease_memory_available();
-    return available ? ease__size_add(available, held) : 0;
-}
-
-ease_status ease__memory_check(const char *what, int32_t items, size_t peak,
-                               size_t allowed, ease_error *err)
-{
-    if (allowed == 0 || peak <= allowed)
-        return EASE_OK;
-    return ease__fail(err, EASE_E_MEMORY_LIMIT,
-                      "%s %d items takes %.2f GB, %.2f GB are available (see plan)",
-                      what, (int)items, (double)peak / 1e9, (double)allowed / 1e9);
 }
 
 ease_status ease_gram_build(const ease_interactions *x, const ease_train_options *o,

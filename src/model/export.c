@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "model/topk.h"
 
-enum { ROOM = 1 << 16, NUMBER_ROOM = 32 };
+enum { ROOM = 1 << 16, NUMBER_ROOM = 32, ROWS = 16 };
 
 typedef struct export
 {
@@ -17,9 +17,10 @@ typedef struct export
     char separator;
     char *text; /* ROOM */
     size_t used;
-    float *row;     /* n */
-    float *size;    /* n, of the weights; with `top` only, as what follows */
-    ease_rec *best; /* n */
+    float *rows;      /* ROWS x n: packed weights are read no slower so than one row */
+    const float *row; /* the one at hand */
+    float *size;      /* n, of the weights; with `top` only, as what follows */
+    ease_rec *best;   /* n */
 }
 export;
 
@@ -36,6 +37,16 @@ static ease_status report(const export *x, int32_t row, ease_error *err)
                           (double)row / (double)x->model->info.items)
                ? ease__cancelled(err)
                : EASE_OK;
+}
+
+static void take_row(export *x, int32_t i)
+{
+    int32_t n = x->model->info.items;
+    ease__window w = {i, n - i > ROWS ? i + ROWS : n, 0, n};
+
+    if (i % ROWS == 0)
+        x->model->store->read(x->model, w, x->rows, (size_t)n);
+    x->row = x->rows + (size_t)(i % ROWS) * (size_t)n;
 }
 
 /* ---- .npy ------------------------------------------------------------------------ */
@@ -64,7 +75,7 @@ static ease_status write_npy(export *x, ease_error *err)
     ease_status status = write_npy_header(x, err);
 
     for (int32_t i = 0; !status && i < n; i++) {
-        ease_model_row(x->model, i, x->row);
+        take_row(x, i);
         status = ease__output_write(&x->out, x->row, (size_t)n * sizeof(float), err);
         if (!status)
             status = report(x, i + 1, err);
@@ -176,7 +187,7 @@ static ease_status write_text(export *x, ease_error *err)
     ease_status status = EASE_OK;
 
     for (int32_t i = 0; !status && i < x->model->info.items; i++) {
-        ease_model_row(x->model, i, x->row);
+        take_row(x, i);
         status = x->top > 0 ? put_top_of_row(x, i, err) : put_whole_row(x, i, err);
         if (!status)
             status = report(x, i + 1, err);
@@ -191,12 +202,12 @@ static ease_status allocate(export *x, ease_error *err)
     size_t n = (size_t)x->model->info.items;
 
     x->text = ease__alloc_array(ROOM, 1);
-    x->row = ease__alloc_array(n, sizeof(*x->row));
+    x->rows = ease__alloc_array(ease__size_mul(n, ROWS), sizeof(*x->rows));
     if (x->top > 0) {
         x->size = ease__alloc_array(n, sizeof(*x->size));
         x->best = ease__alloc_array(n, sizeof(*x->best));
     }
-    if (!x->text || !x->row || (x->top > 0 && (!x->size || !x->best)))
+    if (!x->text || !x->rows || (x->top > 0 && (!x->size || !x->best)))
         return ease__fail(err, EASE_E_NOMEM, "exporting %zu items", n);
     return EASE_OK;
 }
@@ -221,7 +232,7 @@ ease_status ease_model_export(const ease_model *m, const char *path, int32_t top
         status = ease__output_commit(&x.out, err);
     ease__output_discard(&x.out);
     ease__free(x.text);
-    ease__free(x.row);
+    ease__free(x.rows);
     ease__free(x.size);
     ease__free(x.best);
     return status;

@@ -67,6 +67,7 @@ typedef struct job {
     ease__container_writer *writer;
     const ease_hooks *hooks;
     double done, whole; /* bytes of weights, once for each pass over them */
+    float largest;      /* |weight| that is finite */
 } job;
 
 static ease_status report(job *j, size_t bytes, ease_error *err)
@@ -145,8 +146,8 @@ static ease_status see_largest(job *j, float *rows, int32_t count, ease_error *e
     float largest = largest_finite(rows, (size_t)count * (size_t)j->params.items);
 
     (void)err;
-    if (largest > j->params.unit)
-        j->params.unit = largest;
+    if (largest > j->largest)
+        j->largest = largest;
     return EASE_OK;
 }
 
@@ -162,10 +163,9 @@ static ease_status choose_unit(job *j, ease_error *err)
         j->params.unit = m->unit;
         return EASE_OK;
     }
-    j->params.unit = 0;
     j->whole *= 2;
     status = for_blocks(j, (size_t)j->params.items, see_largest, err);
-    exponent = j->params.unit > 0 ? ilogbf(j->params.unit) - 14 : 0;
+    exponent = j->largest > 0 ? ilogbf(j->largest) - 14 : 0;
     if (exponent < -126) /* of a normal float */
         exponent = -126;
     j->params.unit = ldexpf(1.0f, exponent);

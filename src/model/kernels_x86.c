@@ -4,6 +4,7 @@
 
 #if defined(__x86_64__)
 
+#include <cpuid.h>
 #include <immintrin.h>
 
 #include "model/kernels_body.h"
@@ -60,10 +61,16 @@ static const ease__kernels newer = {
     .to_half = to_half,
 };
 
+/* The first question covers the operating system as well: it must keep the wide
+ * registers. */
 const ease__kernels *ease__kernels_x86(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") ? &newer
-                                                                            : NULL;
+    unsigned a, b, c, d;
+
+    if (!__builtin_cpu_supports("avx2") || !__get_cpuid(1, &a, &b, &c, &d) ||
+        !(c & bit_F16C))
+        return NULL;
+    return &newer;
 }
 
 #else

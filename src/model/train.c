@@ -7,11 +7,6 @@
 #include "model/plan.h"
 #include "solve/solve.h"
 
-void ease_train_options_init(ease_train_options *o)
-{
-    *o = (ease_train_options){.size = sizeof(*o)};
-}
-
 static ease_status check_options(const ease_train_options *o, ease_error *err)
 {
     ease_status status;

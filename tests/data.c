@@ -1,0 +1,121 @@
+#include "data.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/random.h"
+
+/* The weight of a pair, or 0: not there. */
+static float draw(ease__random *r, int32_t item, int32_t items, double chance,
+                  bool weighted)
+{
+    bool there = ease__random_unit(r) < chance;
+    float weight = 0.25f * (float)(1 + ease__random_below(r, 20));
+
+    if (items > 4 && item == 1)
+        return 1;
+    if (!there || (items > 4 && item == 2))
+        return 0;
+    return weighted ? weight : 1;
+}
+
+ease_interactions *random_interactions(int64_t users, int32_t items, double chance,
+                                       bool weighted, uint64_t seed)
+{
+    ease_interactions *x = calloc(1, sizeof(*x));
+    size_t most = (size_t)users * (size_t)items;
+    ease__random r;
+
+    ease__random_seed(&r, seed, 0);
+    x->users = users;
+    x->items = items;
+    x->row_ptr = calloc((size_t)users + 1, sizeof(*x->row_ptr));
+    x->cols = malloc((most + 1) * sizeof(*x->cols));
+    x->vals = weighted ? malloc((most + 1) * sizeof(*x->vals)) : NULL;
+    for (int64_t u = 0; u < users; u++) {
+        for (int32_t i = 0; i < items; i++) {
+            float weight = draw(&r, i, items, chance, weighted);
+
+            if (weight == 0)
+                continue;
+            if (weighted)
+                x->vals[x->nnz] = weight;
+            x->cols[x->nnz++] = i;
+        }
+        x->row_ptr[u + 1] = x->nnz;
+    }
+    return x;
+}
+
+void free_interactions(ease_interactions *x)
+{
+    free(x->row_ptr);
+    free(x->cols);
+    free(x->vals);
+    ease__ids_free(&x->item_ids);
+    ease__ids_free(&x->user_ids);
+    free(x);
+}
+
+double *dense_interactions(const ease_interactions *x)
+{
+    double *dense = calloc((size_t)x->users * (size_t)x->items + 1, sizeof(*dense));
+
+    for (int64_t u = 0; u < x->users; u++)
+        for (int64_t k = x->row_ptr[u]; k < x->row_ptr[u + 1]; k++)
+            dense[u * x->items + x->cols[k]] = x->vals ? (double)x->vals[k] : 1;
+    return dense;
+}
+
+void set_entry(ease__tiled *a, int32_t i, int32_t j, double value)
+{
+    void *tile = ease__tile(a, i / a->edge, j / a->edge);
+    size_t at = (size_t)(i % a->edge) * (size_t)a->edge + (size_t)(j % a->edge);
+
+    if (a->element == EASE__F64)
+        ((double *)tile)[at] = value;
+    else
+        ((float *)tile)[at] = (float)value;
+}
+
+ease__tiled random_definite(int32_t n, int32_t edge, ease__element element,
+                            uint64_t seed, double *largest)
+{
+    enum { RANK = 16 };
+    ease__tiled a = {.n = n, .edge = edge, .element = element};
+    double(*v)[RANK] = calloc((size_t)n, sizeof(*v)), trace = 0;
+    ease__random r;
+
+    a.tiles = (n + edge - 1) / edge;
+    a.bytes = ease__tile_count(a.tiles) * (size_t)edge * (size_t)edge *
+              ease__element_bytes(element);
+    a.data = ease__alloc_pages(a.bytes);
+    ease__random_seed(&r, seed, 1);
+    for (int32_t i = 0; i < n; i++)
+        for (int k = 0; k < RANK; k++) {
+            v[i][k] = (2 * ease__random_unit(&r) - 1) * sqrt(12.0 / n);
+            trace += v[i][k] * v[i][k];
+        }
+    for (int32_t i = 0; i < a.tiles * edge; i++)
+        for (int32_t j = 0; j <= i; j++) {
+            double sum = i == j;
+
+            for (int k = 0; k < RANK && i < n; k++)
+                sum += v[i][k] * v[j][k];
+            set_entry(&a, i, j, sum);
+        }
+    ease__tiled_mirror_diagonal(&a);
+    free(v);
+    *largest = 1 + trace;
+    return a;
+}
+
+double *dense_matrix(const ease__tiled *a)
+{
+    double *dense = malloc((size_t)a->n * (size_t)a->n * sizeof(*dense));
+
+    for (int32_t i = 0; i < a->n; i++)
+        for (int32_t j = 0; j < a->n; j++)
+            dense[(size_t)i * (size_t)a->n + (size_t)j] = ease__tiled_at(a, i, j);
+    return dense;
+}

@@ -1,0 +1,24 @@
+/* Small data and matrices for tests. Everything returned is freed by the caller. */
+#ifndef EASE_TEST_DATA_H
+#define EASE_TEST_DATA_H
+
+#include "data/interactions.h"
+#include "matrix/tiled.h"
+
+/* Each pair with this chance; weights are multiples of 1/4 from 1/4 to 5. With more
+ * than four items, everyone has item 1 (with weight 1) and no one has item 2. */
+ease_interactions *random_interactions(int64_t users, int32_t items, double chance,
+                                       bool weighted, uint64_t seed);
+void free_interactions(ease_interactions *x);
+/* users x items, row-major. */
+double *dense_interactions(const ease_interactions *x);
+
+/* I + V V' of order n in tiles of this edge, V random of rank 16: no eigenvalue below
+ * 1, and none above *largest. The padding's diagonal is 1. */
+ease__tiled random_definite(int32_t n, int32_t edge, ease__element element,
+                            uint64_t seed, double *largest);
+void set_entry(ease__tiled *a, int32_t i, int32_t j, double value); /* i >= j */
+/* n x n, row-major, both halves from the lower triangle. */
+double *dense_matrix(const ease__tiled *a);
+
+#endif

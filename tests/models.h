@@ -1,0 +1,238 @@
+/* Small models for tests: from dense data by the plainest arithmetic, or random. */
+#ifndef EASE_TEST_MODELS_H
+#define EASE_TEST_MODELS_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/random.h"
+#include "model/model.h"
+#include "test.h"
+
+/* a (n x n) becomes its inverse, without pivoting. */
+static inline void dense_invert(double *a, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        double pivot = a[k * n + k];
+
+        a[k * n + k] = 1;
+        for (size_t j = 0; j < n; j++)
+            a[k * n + j] /= pivot;
+        for (size_t i = 0; i < n; i++) {
+            double factor = a[i * n + k];
+
+            if (i == k)
+                continue;
+            a[i * n + k] = 0;
+            for (size_t j = 0; j < n; j++)
+                a[i * n + j] -= factor * a[k * n + j];
+        }
+    }
+}
+
+/* The tiles of a dense symmetric matrix as a solver leaves them: NaN stands in the
+ * halves that nobody may read, the identity in the padding. */
+static inline ease__tiled tile_matrix(const double *dense, int32_t n, ease__element e)
+{
+    ease__tiled t = {0};
+
+    if (ease__tiled_new(n, e, &t, NULL) != EASE_OK)
+        abort();
+    for (int32_t i = 0; i < t.tiles * t.edge; i++)
+        for (int32_t j = 0; j < (i / t.edge + 1) * t.edge; j++) {
+            size_t at = (size_t)(i % t.edge) * (size_t)t.edge + (size_t)(j % t.edge);
+            bool inside = i < n && j < n;
+            double v = inside ? dense[(size_t)i * (size_t)n + (size_t)j] : i == j;
+
+            if (j > i)
+                v = NAN;
+            if (e == EASE__F64)
+                ((double *)ease__tile(&t, i / t.edge, j / t.edge))[at] = v;
+            else
+                ((float *)ease__tile(&t, i / t.edge, j / t.edge))[at] = (float)v;
+        }
+    return t;
+}
+
+/* Ids "a", "b", ... or "item 26" and so on. */
+static inline ease__ids letter_ids(int32_t n)
+{
+    ease__ids ids = {0};
+
+    for (int32_t i = 0; i < n; i++) {
+        char text[24];
+        int length = i < 26 ? snprintf(text, sizeof(text), "%c", 'a' + (int)i)
+                            : snprintf(text, sizeof(text), "item %d", (int)i);
+
+        if (ease__ids_add(&ids, text, (size_t)length) != i)
+            abort();
+    }
+    return ids;
+}
+
+/* All of a model in float64, dense: the twin of what the library keeps. */
+typedef struct dense_model {
+    int32_t n;
+    double *inverse, *weights; /* n x n */
+    double *base, *sums, *scale, *diagonal;
+} dense_model;
+
+static inline void dense_free(dense_model *d)
+{
+    free(d->inverse);
+    free(d->weights);
+    free(d->base);
+    free(d->sums);
+    free(d->scale);
+    free(d->diagonal);
+}
+
+/* From X (users x n, row-major) by the formulas of ease_gram_kind. */
+static inline dense_model dense_train(const double *x, int64_t users, int32_t items,
+                                      ease_gram_kind kind, double lambda, bool clip)
+{
+    size_t n = (size_t)items;
+    double count = (double)users;
+    dense_model d = {.n = items,
+                     .inverse = calloc(n * n, sizeof(double)),
+                     .weights = calloc(n * n, sizeof(double)),
+                     .base = calloc(n, sizeof(double)),
+                     .sums = calloc(n, sizeof(double)),
+                     .scale = calloc(n, sizeof(double)),
+                     .diagonal = calloc(n, sizeof(double))};
+    double *p = d.inverse;
+
+    for (int64_t u = 0; u < users; u++)
+        for (size_t i = 0; i < n; i++) {
+            d.sums[i] += x[(size_t)u * n + i];
+            for (size_t j = 0; j < n; j++)
+                p[i * n + j] += x[(size_t)u * n + i] * x[(size_t)u * n + j];
+        }
+    for (size_t i = 0; i < n; i++)
+        d.diagonal[i] = p[i * n + i];
+    for (size_t i = 0; i < n; i++) {
+        double c = d.diagonal[i] - d.sums[i] * d.sums[i] / count;
+
+        d.scale[i] = c > 1e-12 * d.diagonal[i] ? sqrt(c) : 0;
+    }
+    for (size_t i = 0; kind != EASE_GRAM_COUNTS && i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            p[i * n + j] -= d.sums[i] * d.sums[j] / count;
+            if (d.scale[i] == 0 || d.scale[j] == 0)
+                p[i * n + j] = 0;
+            else if (kind == EASE_GRAM_CORRELATION)
+                p[i * n + j] /= d.scale[i] * d.scale[j];
+        }
+    for (size_t i = 0; i < n; i++)
+        p[i * n + i] += lambda;
+    dense_invert(p, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double w = i == j ? 0 : -p[i * n + j] / p[j * n + j];
+
+            if (kind == EASE_GRAM_CORRELATION && w != 0)
+                w *= d.scale[j] / d.scale[i];
+            d.weights[i * n + j] = clip && w < 0 ? 0 : w;
+        }
+    for (size_t j = 0; kind != EASE_GRAM_COUNTS && j < n; j++) {
+        d.base[j] = d.sums[j] / count;
+        for (size_t i = 0; i < n; i++)
+            d.base[j] -= d.sums[i] / count * d.weights[i * n + j];
+    }
+    return d;
+}
+
+/* The library's model of the same. */
+static inline ease_model *model_of(const dense_model *d, int64_t users,
+                                   ease_gram_kind kind, bool clip, ease__element e)
+{
+    ease__tiled p = tile_matrix(d->inverse, d->n, e);
+    ease__ids ids = letter_ids(d->n);
+    ease__recipe r = {.kind = kind,
+                      .precision = e == EASE__F64 ? EASE_F64 : EASE_F32,
+                      .lambda = 1.5,
+                      .residual = 1e-6,
+                      .nonnegative = clip,
+                      .users = users,
+                      .interactions = 77,
+                      .sums = d->sums,
+                      .scale = kind == EASE_GRAM_CORRELATION ? d->scale : NULL,
+                      .diagonal = d->diagonal,
+                      .ids = &ids};
+    ease_model *m = NULL;
+    ease_error err;
+
+    if (ease__model_from_inverse(&p, &r, &m, &err) != EASE_OK) {
+        printf("%s\n", err.text);
+        abort();
+    }
+    return m;
+}
+
+/* Zeros and ones, a third of them ones; the last item but one was never touched and
+ * the last one by everybody, which centring makes empty. */
+static inline double *random_data(int64_t users, int32_t items, uint64_t seed)
+{
+    double *x = calloc((size_t)users * (size_t)items, sizeof(*x));
+    ease__random r;
+
+    ease__random_seed(&r, seed, 0);
+    for (int64_t u = 0; u < users; u++)
+        for (int32_t i = 0; i < items; i++) {
+            double v = ease__random_below(&r, 3) == 0;
+
+            if (i >= items - 2)
+                v = i == items - 1;
+            x[(size_t)u * (size_t)items + (size_t)i] = v;
+        }
+    return x;
+}
+
+/* A model whose P is random and symmetric, of any size; `coarse` weights are few
+ * different numbers, so that scores tie. */
+static inline ease_model *random_model(int32_t n, uint64_t seed, bool coarse,
+                                       ease_gram_kind kind, bool clip)
+{
+    dense_model d = {.n = n};
+    size_t size = (size_t)n;
+    ease_model *m;
+    ease__random r;
+
+    ease__random_seed(&r, seed, 1);
+    d.inverse = calloc(size * size, sizeof(double));
+    d.sums = calloc(size, sizeof(double));
+    d.scale = calloc(size, sizeof(double));
+    d.diagonal = calloc(size, sizeof(double));
+    for (size_t i = 0; i < size; i++) {
+        d.sums[i] = 1 + (double)ease__random_below(&r, 40);
+        d.diagonal[i] = d.sums[i];
+        d.scale[i] = sqrt(d.diagonal[i]);
+        for (size_t j = 0; j < i; j++)
+            d.inverse[i * size + j] = d.inverse[j * size + i] =
+                coarse ? 0.25 * ((double)ease__random_below(&r, 5) - 2)
+                       : ease__random_unit(&r) - 0.5;
+        d.inverse[i * size + i] = coarse ? 1 : 1 + ease__random_unit(&r);
+    }
+    m = model_of(&d, 50, kind, clip, EASE__F32);
+    dense_free(&d);
+    return m;
+}
+
+/* Saves and opens again. */
+static inline ease_model *reopened(test *t, const ease_model *m, ease_storage storage)
+{
+    const char *path = test_path("reopened.ease");
+    ease_model *back = NULL;
+    ease_error err = {0};
+
+    if (!check_status(t, ease_model_save(m, path, storage, NULL, &err), EASE_OK) ||
+        !check_status(t, ease_model_open(path, &back, &err), EASE_OK)) {
+        printf("  %s\n", err.text);
+        abort();
+    }
+    return back;
+}
+
+#endif

@@ -1,0 +1,145 @@
+"""What the tests of the program have in common: running it, files, counting."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("EASE_BUILD") or os.path.join(ROOT, "build")
+EASE = os.path.join(BUILD, "ease")
+SANITIZED = bool(os.environ.get("EASE_SANITIZE"))
+DATA = os.path.join(os.path.dirname(ROOT), "shared", "data")
+
+
+def shared(*names):
+    """A file of the real data, or a skipped test where there is none."""
+    path = os.path.join(DATA, *names)
+    if not os.path.exists(path):
+        raise unittest.SkipTest("no " + os.path.join(*names))
+    return path
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.raw = code, out
+        self.out = out.decode("utf-8", "replace")
+        self.err = err.decode("utf-8", "replace")
+
+    def __repr__(self):
+        return f"exit {self.code}\nstdout: {self.out[:2000]}\nstderr: {self.err[:4000]}"
+
+
+def run(*args, input=b"", cwd=None, env=None, timeout=300, before=None, stdout=None):
+    """Runs the program; `before` is called in the child."""
+    if isinstance(input, str):
+        input = input.encode()
+    full = dict(os.environ)
+    full.pop("NO_COLOR", None)
+    full.update(env or {})
+    done = subprocess.run([EASE, *map(str, args)], input=input, cwd=cwd, env=full,
+                          stdout=stdout or subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=timeout, preexec_fn=before, check=False)
+    return Result(done.returncode, done.stdout or b"", done.stderr)
+
+
+class Case(unittest.TestCase):
+    """A test with a directory of its own, at self.dir, in which the program runs."""
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="ease-test-")
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, content):
+        if isinstance(content, str):
+            content = content.encode()
+        with open(self.path(name), "wb") as f:
+            f.write(content)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
+
+    def ease(self, *args, code=0, **how):
+        """Runs the program, which must end with `code` and without a crash."""
+        r = run(*args, cwd=self.dir, **how)
+        self.assertNotIn("Sanitizer", r.err, r)
+        self.assertNotIn("runtime error", r.err, r)
+        self.assertEqual(r.code, code, f"ease {' '.join(map(str, args))}\n{r}")
+        return r
+
+    def fails(self, code, pattern, *args, **how):
+        """It must end with this code and one line that matches, and print nothing."""
+        r = self.ease(*args, code=code, **how)
+        lines = [s for s in r.err.splitlines() if s.startswith("ease: ")
+                 and not s.startswith(("ease: warning:", "ease: note:"))]
+        self.assertEqual(len(lines), 1, r)
+        self.assertRegex(lines[0], pattern, r)
+        self.assertEqual(r.out, "", r)
+        return r
+
+
+class _Lines(unittest.TestResult):
+    """A line for each test that did not pass."""
+
+    def __init__(self):
+        super().__init__()
+        self.passed = 0
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+
+    def _failed(self, test, err):
+        for line in self._exc_info_to_string(err, test).splitlines():
+            print("  " + line)
+        print("FAILED   " + name_of(test), flush=True)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._failed(test, err)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._failed(test, err)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        print(f"skipped  {name_of(test)}: {reason}", flush=True)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self._failed(subtest, err)
+
+
+def name_of(test):
+    return re.sub(r"^__main__\.", "", test.id()) if hasattr(test, "id") else str(test)
+
+
+def main():
+    """Runs the tests of __main__, or those whose names contain an argument."""
+    suite = unittest.TestSuite()
+    for group in unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]):
+        for test in group:
+            if len(sys.argv) < 2 or any(a in test.id() for a in sys.argv[1:]):
+                suite.addTest(test)
+    result = _Lines()
+    began = time.monotonic()
+    suite.run(result)
+    failed = len({name_of(t).split(" ")[0] for t, _ in result.failures + result.errors})
+    skipped = len(result.skipped)
+    if os.environ.get("EASE_TEST_TIMES"):
+        print(f"  {time.monotonic() - began:.1f} s")
+    print(f"{result.passed} passed, {failed} failed, {skipped} skipped")
+    if failed:
+        sys.exit(1)
+    sys.exit(77 if skipped and not result.passed else 0)

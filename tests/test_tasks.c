@@ -1,0 +1,137 @@
+/* What runs in parallel, on kernels that a thread sanitizer can see into: in the tsan
+ * preset a data race ends this program with an error. "seeded-race" as its argument
+ * makes one, to prove that it would be seen. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "gram/gram.h"
+#include "kernels.h"
+#include "oracle.h"
+#include "test.h"
+
+enum { THREADS = 4 };
+
+static void check_graph(test *t, const ease__tile_kernels *kernels,
+                        ease__element element)
+{
+    double largest, *want;
+    ease__tiled a = random_definite(150, 16, element, 3, &largest);
+    size_t n = 150;
+
+    want = dense_matrix(&a);
+    oracle_invert(want, 150);
+    check_status(t, ease__invert_tiles(&a, kernels, THREADS, NULL, NULL), EASE_OK);
+    for (int32_t i = 0; i < 150; i++)
+        for (int32_t j = 0; j <= i; j++)
+            check_near(t, ease__tiled_at(&a, i, j), want[(size_t)i * n + (size_t)j],
+                       (element == EASE__F64 ? 1e-12 : 1e-3));
+    free(want);
+    ease__tiled_free(&a);
+}
+
+static void the_task_graph_has_no_race(test *t)
+{
+    check_graph(t, &plain_f32, EASE__F32);
+    check_graph(t, &plain_f64, EASE__F64);
+}
+
+static int cancel_soon(void *user, const char *stage, double fraction)
+{
+    (void)stage;
+    (void)fraction;
+    return ++*(int *)user == 2;
+}
+
+static void cancelling_and_failing_have_no_race(test *t)
+{
+    double largest;
+    int count = 0;
+    ease_hooks hooks = {.progress = cancel_soon, .user = &count};
+    ease__tiled a = random_definite(640, 32, EASE__F32, 3, &largest);
+    ease_status status = ease__invert_tiles(&a, &plain_f32, THREADS, &hooks, NULL);
+
+    check_status(t, status, EASE_E_CANCELLED);
+    ease__tiled_free(&a);
+
+    a = random_definite(150, 16, EASE__F32, 3, &largest);
+    set_entry(&a, 70, 70, -1);
+    check_status(t, ease__invert_tiles(&a, &plain_f32, THREADS, NULL, NULL),
+                 EASE_E_NOT_POSDEF);
+    ease__tiled_free(&a);
+}
+
+static void products_have_no_race(test *t)
+{
+    double largest, x[150], y[150];
+    ease__tiled a = random_definite(150, 16, EASE__F32, 3, &largest);
+
+    for (int i = 0; i < 150; i++)
+        x[i] = 1;
+    ease__tiled_times(&a, x, y, THREADS);
+    check(t, isfinite(y[0]));
+    ease__tiled_free(&a);
+}
+
+static void counting_pairs_has_no_race(test *t)
+{
+    for (int weighted = 0; weighted < 2; weighted++) {
+        ease_interactions *x = random_interactions(200, 600, 0.05, weighted, 3);
+        ease_gram *g = NULL;
+        double *scale = NULL;
+
+        check_status(t,
+                     ease__gram_build(x, weighted ? EASE__F32 : EASE__U32, THREADS,
+                                      NULL, &g, NULL),
+                     EASE_OK);
+        check_status(
+            t, ease__gram_prepare(g, EASE_GRAM_CORRELATION, THREADS, &scale, NULL),
+            EASE_OK);
+        ease__free(scale);
+        ease_gram_free(g);
+        free_interactions(x);
+    }
+}
+
+/* ---- the seeded race
+ * ----------------------------------------------------------------- */
+
+/* Tasks of one step write different tiles, so that this is the only thing they all
+ * write, and nothing orders it. */
+static int64_t unguarded;
+
+static void racing_trail(void *c, const void *a, const void *b, int32_t e)
+{
+    unguarded++;
+    plain_f32.trail(c, a, b, e);
+}
+
+static int run_seeded_race(void)
+{
+    double largest;
+    ease__tile_kernels kernels = plain_f32;
+    ease__tiled a = random_definite(150, 16, EASE__F32, 3, &largest);
+    ease_status status;
+
+    kernels.trail = racing_trail;
+    status = ease__invert_tiles(&a, &kernels, THREADS, NULL, NULL);
+    ease__tiled_free(&a);
+    printf("%s after %lld products\n", ease_status_text(status), (long long)unguarded);
+    return 0;
+}
+
+static const test_case cases[] = {
+    TEST(the_task_graph_has_no_race),
+    TEST(cancelling_and_failing_have_no_race),
+    TEST(products_have_no_race),
+    TEST(counting_pairs_has_no_race),
+};
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "seeded-race") == 0)
+        return run_seeded_race();
+    return test_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
