@@ -520,6 +520,66 @@ EASE_API const char *ease_report_user_id(const ease_report *r, int64_t user);
 EASE_API const int64_t *ease_report_times(const ease_report *r, int32_t *k);
 EASE_API void ease_report_free(ease_report *r);
 
+/* ---- comparing ---------------------------------------------------------------- */
+
+/* A model against the first, over the same users: the paired t test. */
+typedef struct ease_difference {
+    double mean, standard_error; /* of the users' differences */
+    double low, high;            /* 95 % interval of the mean */
+    double p;                    /* two-sided, for this pair alone */
+    double p_holm;               /* corrected for all pairs (Holm) */
+} ease_difference;
+
+/* reports[0] is what the others are compared with, on one metric of theirs all (by
+ * number, one with a value for each user). out has count - 1 entries. Fails with
+ * EASE_E_ARG if the reports are not of the same users in the same order. */
+EASE_API EASE_MUST_USE ease_status ease_compare(const ease_report *const *reports,
+                                                int count, int metric,
+                                                ease_difference *out, ease_error *err);
+
+/* ---- tuning ------------------------------------------------------------------ */
+
+typedef struct ease_tuning ease_tuning;
+
+typedef struct ease_trial {
+    double lambda;
+    double mean, standard_error; /* of the metric */
+    double seconds;              /* to solve and to measure */
+} ease_trial;
+
+typedef struct ease_tune_options {
+    size_t size;
+    const double *lambdas; /* a grid of `count`; NULL: search */
+    int count;
+    const char *metric;       /* one of ease_evaluate's; "ndcg@100" */
+    double seconds;           /* no trial begins that would end later; 0: any time */
+    ease_train_options train; /* its lambda is not used */
+} ease_tune_options;
+
+EASE_API void ease_tune_options_init(ease_tune_options *o);
+
+/* Tries lambdas on validation users: trains on x, measures as ease_evaluate does. The
+ * Gram matrix is built once; beside it one more of its size is needed. The search
+ * brackets the best by decades of lambda, then halves its steps down to an eighth of
+ * a decade. Each trial is told to the log (level 2). If it is cancelled or runs out
+ * of time after at least one trial, what was tried so far is the result. */
+EASE_API EASE_MUST_USE ease_status ease_tune(const ease_interactions *x,
+                                             const ease_interactions *input,
+                                             const ease_interactions *target,
+                                             const ease_tune_options *o,
+                                             ease_tuning **out, ease_error *err);
+EASE_API int ease_tuning_count(const ease_tuning *t);
+/* Trials in the order of lambda; ease_tuning_best says which is best: the highest
+ * mean, of equal ones the largest lambda. */
+EASE_API ease_trial ease_tuning_trial(const ease_tuning *t, int trial);
+EASE_API int ease_tuning_best(const ease_tuning *t);
+EASE_API int ease_tuning_stopped(const ease_tuning *t); /* 1: before it was done */
+/* The model of the best lambda, from the Gram matrix at hand, which is used up. */
+EASE_API EASE_MUST_USE ease_status ease_tuning_train(ease_tuning *t,
+                                                     const ease_hooks *hooks,
+                                                     ease_model **out, ease_error *err);
+EASE_API void ease_tuning_free(ease_tuning *t);
+
 /* ---- figures ------------------------------------------------------------------ */
 
 /* SVG files, whole or not at all ("-" is standard output): readable on paper and, by

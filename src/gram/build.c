@@ -42,6 +42,37 @@ void ease_gram_free(ease_gram *g)
     ease__free(g);
 }
 
+ease_status ease__gram_copy(const ease_gram *g, ease_gram **out, ease_error *err)
+{
+    size_t n = (size_t)g->g.n;
+    ease_gram *copy = ease__alloc_zero(1, sizeof(*copy));
+    ease_status status = EASE_OK;
+
+    if (!copy)
+        return ease__fail(err, EASE_E_NOMEM, "a copy of the Gram matrix");
+    copy->weighted = g->weighted;
+    copy->users = g->users;
+    copy->interactions = g->interactions;
+    if (g->sums) {
+        copy->sums = ease__alloc_array(n, sizeof(*copy->sums));
+        if (copy->sums)
+            memcpy(copy->sums, g->sums, n * sizeof(*copy->sums));
+        else
+            status = ease__fail(err, EASE_E_NOMEM, "a copy of the Gram matrix");
+    }
+    if (!status)
+        status = ease__ids_copy(&copy->ids, &g->ids, err);
+    if (!status)
+        status = ease__tiled_new(g->g.n, g->g.element, &copy->g, err);
+    if (status) {
+        ease_gram_free(copy);
+        return status;
+    }
+    memcpy(copy->g.data, g->g.data, g->g.bytes);
+    *out = copy;
+    return EASE_OK;
+}
+
 /* ---- the transpose ----------------------------------------------------------------
  */
 
