@@ -15,8 +15,7 @@ bool ease__npz_begins(const char *sample, size_t bytes)
            (memcmp(sample, "PK\3\4", 4) == 0 || memcmp(sample, "PK\5\6", 4) == 0);
 }
 
-/* ---- one array
- * -------------------------------------------------------------------------- */
+/* ---- one array ------------------------------------------------------------- */
 
 typedef struct array {
     ease__member member;
@@ -217,8 +216,7 @@ static double as_double(const array *a, const unsigned char *p)
     return a->kind == 'b' ? (double)(*p != 0) : (double)as_integer(a, p);
 }
 
-/* ---- the matrix
- * ----------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------ */
 
 typedef struct npz {
     ease__zip zip;
