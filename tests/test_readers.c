@@ -15,8 +15,7 @@
 #include "data/titles.h"
 #include "test.h"
 
-/* ---- helpers ----------------------------------------------------------------------
- */
+/* ---- helpers --------------------------------------------------------------- */
 
 static ease_read_options defaults(void)
 {
@@ -109,8 +108,7 @@ static void check_fails(test *t, const char *text, const ease_read_options *o,
     check_fails_bytes(t, text, strlen(text), o, want, part, where);
 }
 
-/* ---- forms that are recognized
- * ------------------------------------------------------- */
+/* ---- forms that are recognized --------------------------------------------- */
 
 static void csv_with_header_is_recognized(test *t)
 {
@@ -265,8 +263,7 @@ static void ids_may_have_any_length_and_bytes(test *t)
     free(text);
 }
 
-/* ---- compressed
- * ------------------------------------------------------------------------ */
+/* ---- compressed ------------------------------------------------------------ */
 
 static size_t gzip_text(const char *text, unsigned char *to, size_t room)
 {
@@ -341,8 +338,7 @@ static void damaged_streams_say_so(test *t)
     check_contains(t, err.text, "zstd stream");
 }
 
-/* ---- bad input
- * --------------------------------------------------------------------------- */
+/* ---- bad input ------------------------------------------------------------- */
 
 static void bad_lines_are_named(test *t)
 {
@@ -462,8 +458,7 @@ static void options_that_make_no_sense_are_refused(test *t)
     check(t, x == NULL);
 }
 
-/* ---- .npz and .mtx
- * ---------------------------------------------------------------------- */
+/* ---- .npz and .mtx --------------------------------------------------------- */
 
 static void matrix_market_is_read(test *t)
 {
@@ -593,8 +588,7 @@ static void npz_drops_low_ratings_and_keeps_users(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- standard input
- * ------------------------------------------------------------------------ */
+/* ---- standard input -------------------------------------------------------- */
 
 static void a_pipe_can_be_read(test *t)
 {
@@ -654,8 +648,7 @@ static void reading_a_file_can_be_cancelled(test *t)
     check(t, x == NULL);
 }
 
-/* ---- numbers
- * ------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------- */
 
 static void numbers_read_as_strtod_does(test *t)
 {
@@ -724,8 +717,7 @@ static void integers_keep_to_64_bits(test *t)
     check_int(t, ease__parse_int("-", 1, &got), EASE__NUMBER_BAD);
 }
 
-/* ---- tables and titles
- * ---------------------------------------------------------------------- */
+/* ---- tables and titles ----------------------------------------------------- */
 
 static void tables_are_read_row_by_row(test *t)
 {

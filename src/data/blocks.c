@@ -31,17 +31,15 @@ typedef struct reader {
     int threads, most; /* blocks in a round */
     size_t block_bytes, largest;
     ease__dictionary users, items;
-    uint32_t *numbers; /* of newcomers, by their place in a block */
-    size_t number_room;
-    char *tail; /* the begin of a line whose end is still to be read */
+    uint32_t **places; /* where the records of a round's blocks go */
+    char *tail;        /* the begin of a line whose end is still to be read */
     size_t tail_bytes, tail_room;
     bool ended;
     int64_t lines; /* before the current block */
     round rounds[2];
 } reader;
 
-/* ---- reading blocks
- * ------------------------------------------------------------------ */
+/* ---- reading blocks -------------------------------------------------------- */
 
 static bool make_text_room(ease__block *b, size_t bytes)
 {
@@ -146,8 +144,7 @@ static void read_round(reader *r, round *to)
         r->block_bytes *= 2;
 }
 
-/* ---- parsing
- * --------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------- */
 
 static void parse_blocks(const reader *r, round *now)
 {
@@ -172,8 +169,7 @@ static void parse_round(reader *r, round *now, round *next)
     }
 }
 
-/* ---- merging
- * ----------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------- */
 
 static ease_status too_many(const reader *r, const char *what, ease_error *err)
 {
@@ -181,19 +177,19 @@ static ease_status too_many(const reader *r, const char *what, ease_error *err)
                       what);
 }
 
-/* Numbers the newcomers of a block in order; r->numbers has them. */
+/* Numbers the newcomers of a block, in order. */
 static ease_status number_newcomers(reader *r, ease__newcomers *n,
                                     ease__dictionary *all, ease__ids *ids, int64_t most,
                                     const char *what, ease_error *err)
 {
-    if (n->fresh.count > r->number_room) {
-        uint32_t *grown = ease__realloc_array(r->numbers, n->fresh.count,
+    if (n->fresh.count > n->number_room) {
+        uint32_t *grown = ease__realloc_array(n->numbers, n->fresh.count,
                                               sizeof(*grown));
 
         if (!grown)
             return no_room(r, err);
-        r->numbers = grown;
-        r->number_room = n->fresh.count;
+        n->numbers = grown;
+        n->number_room = n->fresh.count;
     }
     for (size_t i = 0; i < n->fresh.count; i++) {
         ease__name id = n->fresh.names[i];
@@ -201,10 +197,10 @@ static ease_status number_newcomers(reader *r, ease__newcomers *n,
         ease__slot *slot = ease__dictionary_slot(all, k);
 
         if (slot->kind) { /* a block before it has met it too */
-            r->numbers[i] = slot->code;
+            n->numbers[i] = slot->code;
             continue;
         }
-        r->numbers[i] = (uint32_t)all->count;
+        n->numbers[i] = (uint32_t)all->count;
         if (ids->count >= most)
             return too_many(r, what, err);
         if (ease__ids_add(ids, id.text, id.length) < 0 ||
@@ -214,39 +210,10 @@ static ease_status number_newcomers(reader *r, ease__newcomers *n,
     return EASE_OK;
 }
 
-/* Puts the numbers of newcomers in the place of codes; at: 0 users, 1 items. */
-static void renumber(const reader *r, ease__block *b, const ease__newcomers *n,
-                     size_t at)
-{
-    size_t words = ease__record_words(r->form->weighted);
-    size_t count = n->fresh.count ? b->chunk.count : 0;
-
-    for (size_t i = 0; i < count; i++) {
-        uint32_t *code = &b->chunk.records[i * words + at];
-
-        if (*code >= n->known)
-            *code = r->numbers[*code - n->known];
-    }
-}
-
-static ease_status merge_ids(reader *r, ease__block *b, ease_error *err)
+static ease_status merge_block(reader *r, ease__block *b, uint32_t **place,
+                               ease_error *err)
 {
     ease__draft *d = r->draft;
-    ease_status status = number_newcomers(r, &b->users, &r->users, &d->user_ids,
-                                          EASE__MAX_IDS, "users", err);
-
-    if (status)
-        return status;
-    renumber(r, b, &b->users, 0);
-    status = number_newcomers(r, &b->items, &r->items, &d->item_ids, INT32_MAX, "items",
-                              err);
-    if (!status)
-        renumber(r, b, &b->items, 1);
-    return status;
-}
-
-static ease_status merge_block(reader *r, ease__block *b, ease_error *err)
-{
     ease_status status;
 
     if (b->status == EASE_E_NOMEM)
@@ -255,18 +222,43 @@ static ease_status merge_block(reader *r, ease__block *b, ease_error *err)
         return ease__fail_at(err, b->status, r->lines + b->bad_line, "%s:%lld: %s",
                              ease__input_name(r->in),
                              (long long)(r->lines + b->bad_line), b->what);
-    status = merge_ids(r, b, err);
+    status = number_newcomers(r, &b->users, &r->users, &d->user_ids, EASE__MAX_IDS,
+                              "users", err);
+    if (!status)
+        status = number_newcomers(r, &b->items, &r->items, &d->item_ids, INT32_MAX,
+                                  "items", err);
     if (status)
         return status;
-    r->draft->counts.rows += (int64_t)b->chunk.count + b->below_rating;
-    r->draft->counts.below_rating += b->below_rating;
-    if (b->chunk.count && !ease__draft_add(r->draft, &b->chunk))
+    *place = ease__draft_add(d, b->count);
+    if (!*place)
         return no_room(r, err);
-    if (b->chunk.count)
-        b->chunk = (ease__chunk){0}; /* handed over */
-    ease__chunk_free(&b->chunk);
+    d->counts.rows += (int64_t)b->count + b->below_rating;
+    d->counts.below_rating += b->below_rating;
     r->lines += b->lines;
     return EASE_OK;
+}
+
+static inline uint32_t number_of(const ease__newcomers *n, uint32_t code)
+{
+    return code < n->known ? code : n->numbers[code - n->known];
+}
+
+/* Copies records to their place, with numbers for codes. */
+static void place_records(const ease__block *b, bool weighted, uint32_t *to)
+{
+    size_t words = ease__record_words(weighted);
+    const uint32_t *from = b->records;
+
+    if (b->users.fresh.count == 0 && b->items.fresh.count == 0) {
+        memcpy(to, from, b->count * words * sizeof(*to));
+        return;
+    }
+    for (size_t i = 0; i < b->count; i++, from += words, to += words) {
+        to[0] = number_of(&b->users, from[0]);
+        to[1] = number_of(&b->items, from[1]);
+        if (weighted)
+            to[2] = from[2];
+    }
 }
 
 /* What is held now and what the rows will take: records are 8 bytes (12 with
@@ -297,19 +289,20 @@ static ease_status merge_round(reader *r, round *now, ease_error *err)
     ease_status status = EASE_OK;
 
     for (int i = 0; !status && i < now->count; i++)
-        status = merge_block(r, &now->blocks[i], err);
+        status = merge_block(r, &now->blocks[i], &r->places[i], err);
     if (!status)
         status = check_limit(r, err);
-    if (!status && now->status) {
-        status = now->status;
-        if (err)
-            *err = now->error;
-    }
-    return status;
+    if (status)
+        return status;
+#pragma omp parallel for num_threads(r->threads) schedule(dynamic, 1)
+    for (int i = 0; i < now->count; i++)
+        place_records(&now->blocks[i], r->form->weighted, r->places[i]);
+    if (now->status && err)
+        *err = now->error;
+    return now->status;
 }
 
-/* ---- all of it
- * ----------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------- */
 
 static bool start_block(reader *r, ease__block *b)
 {
@@ -333,6 +326,9 @@ static bool start_reader(reader *r, size_t block_bytes)
     r->block_bytes = FIRST_BLOCK;
     if (block_bytes)
         r->block_bytes = r->largest = block_bytes;
+    r->places = ease__alloc_array((size_t)r->most, sizeof(*r->places));
+    if (!r->places)
+        return false;
     for (int i = 0; i < 2; i++) {
         r->rounds[i].blocks = ease__alloc_zero((size_t)r->most, sizeof(ease__block));
         if (!r->rounds[i].blocks)
@@ -344,6 +340,12 @@ static bool start_reader(reader *r, size_t block_bytes)
     return true;
 }
 
+static void free_newcomers(ease__newcomers *n)
+{
+    ease__dictionary_free(&n->fresh);
+    ease__free(n->numbers);
+}
+
 static void free_reader(reader *r)
 {
     for (int i = 0; i < 2; i++) {
@@ -351,15 +353,15 @@ static void free_reader(reader *r)
             ease__block *b = &r->rounds[i].blocks[j];
 
             ease__free(b->text);
-            ease__chunk_free(&b->chunk);
-            ease__dictionary_free(&b->users.fresh);
-            ease__dictionary_free(&b->items.fresh);
+            ease__free(b->records);
+            free_newcomers(&b->users);
+            free_newcomers(&b->items);
         }
         ease__free(r->rounds[i].blocks);
     }
     ease__dictionary_free(&r->users);
     ease__dictionary_free(&r->items);
-    ease__free(r->numbers);
+    ease__free(r->places);
     ease__free(r->tail);
 }
 

@@ -11,8 +11,7 @@ enum {
     STUDIED_LINES = 1000
 };
 
-/* ---- the sample ---------------------------------------------------------------------
- */
+/* ---- the sample ------------------------------------------------------------ */
 
 static size_t count_lines(const char *p, size_t bytes, size_t enough)
 {
@@ -45,8 +44,7 @@ ease_status ease__sample(ease__input *in, const char **data, size_t *bytes, bool
     }
 }
 
-/* ---- names --------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------- */
 
 typedef enum role { NO_ROLE, USER, ITEM, VALUE, TIME } role;
 
@@ -151,8 +149,7 @@ static bool all_have_recbole_type(const ease__field *names, size_t count)
     return true;
 }
 
-/* ---- the layout
- * ---------------------------------------------------------------------- */
+/* ---- the layout ------------------------------------------------------------ */
 
 /* A number, or what would be one in another program: to be refused with its line. */
 static bool looks_numeric(const ease__field *f)
@@ -375,8 +372,7 @@ void ease__layout_free(ease__layout *l)
     *l = (ease__layout){0};
 }
 
-/* ---- what the columns mean
- * ------------------------------------------------------------ */
+/* ---- what the columns mean ------------------------------------------------- */
 
 static int next_unnamed(const ease__layout *l, const role *roles, int *from)
 {
@@ -519,8 +515,7 @@ static bool is_adjacency(const ease__dialect *d, const ease_read_options *o)
     return l->varied || l->fields > 4 || (l->fields > 2 && !l->numeric[2]);
 }
 
-/* ---- in words
- * --------------------------------------------------------------------------- */
+/* ---- in words -------------------------------------------------------------- */
 
 static const char *kind_of_table(const ease__layout *l, char *room, size_t bytes)
 {
@@ -570,8 +565,7 @@ static bool describe(ease__dialect *d, const char *coding)
     return d->recognized != NULL;
 }
 
-/* ---- all of it
- * --------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------- */
 
 static ease_status settle_columns(ease__dialect *d, const char *name,
                                   const ease_read_options *o, ease_error *err)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-void ease__chunk_free(ease__chunk *c)
+static void free_chunk(ease__chunk *c)
 {
     ease__free_pages(c->records, c->bytes);
     *c = (ease__chunk){0};
@@ -11,15 +11,21 @@ void ease__chunk_free(ease__chunk *c)
 void ease__draft_free(ease__draft *d)
 {
     for (size_t i = 0; i < d->chunk_count; i++)
-        ease__chunk_free(&d->chunks[i]);
+        free_chunk(&d->chunks[i]);
     ease__free(d->chunks);
     ease__ids_free(&d->user_ids);
     ease__ids_free(&d->item_ids);
     *d = (ease__draft){0};
 }
 
-bool ease__draft_add(ease__draft *d, const ease__chunk *c)
+/* Large enough that huge pages pay, small enough that freeing them one by one while
+ * rows are made keeps the peak low. */
+enum { CHUNK_BYTES = 1 << 23 };
+
+static bool new_chunk(ease__draft *d, size_t bytes)
 {
+    ease__chunk c = {.bytes = bytes < CHUNK_BYTES ? CHUNK_BYTES : bytes};
+
     if (d->chunk_count == d->chunk_room) {
         size_t room = d->chunk_room ? 2 * d->chunk_room : 64;
         ease__chunk *grown = ease__realloc_array(d->chunks, room, sizeof(*grown));
@@ -29,13 +35,29 @@ bool ease__draft_add(ease__draft *d, const ease__chunk *c)
         d->chunks = grown;
         d->chunk_room = room;
     }
-    d->chunks[d->chunk_count++] = *c;
-    d->records += (int64_t)c->count;
+    c.records = ease__alloc_pages(c.bytes);
+    if (!c.records)
+        return false;
+    d->chunks[d->chunk_count++] = c;
     return true;
 }
 
-/* ---- from records to rows: a counting sort by user ---------------------------------
- */
+uint32_t *ease__draft_add(ease__draft *d, size_t count)
+{
+    size_t a_record = ease__record_words(d->weighted) * sizeof(uint32_t);
+    ease__chunk *last = d->chunk_count ? &d->chunks[d->chunk_count - 1] : NULL;
+
+    if (!last || last->bytes / a_record - last->count < count) {
+        if (!new_chunk(d, ease__size_mul(count, a_record)))
+            return NULL;
+        last = &d->chunks[d->chunk_count - 1];
+    }
+    last->count += count;
+    d->records += (int64_t)count;
+    return last->records + (last->count - count) * ease__record_words(d->weighted);
+}
+
+/* ---- from records to rows: a counting sort by user ------------------------- */
 
 /* Chunks are dealt to `parts` in runs of about equal size; each part counts, and
  * later places, its own records, so that a row keeps the order of the file. */
@@ -114,7 +136,7 @@ static void place_part(const sorter *s, int part, ease_interactions *x)
             if (words == 3)
                 memcpy(&x->vals[at], &r[2], sizeof(float));
         }
-        ease__chunk_free(c);
+        free_chunk(c);
     }
 }
 

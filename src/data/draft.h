@@ -4,8 +4,7 @@
 
 #include "data/interactions.h"
 
-/* Records of one block of input, in its order: user, item and, if weighted, the
- * bits of a float. */
+/* Records in file order: user, item and, if weighted, the bits of a float. */
 typedef struct ease__chunk {
     uint32_t *records;
     size_t count;
@@ -27,9 +26,8 @@ static inline size_t ease__record_words(bool weighted)
 }
 
 void ease__draft_free(ease__draft *d);
-void ease__chunk_free(ease__chunk *c);
-/* Takes the chunk over; false: no memory, and the chunk is still the caller's. */
-bool ease__draft_add(ease__draft *d, const ease__chunk *c);
+/* Room for more records, to be written by the caller; NULL: no memory. */
+uint32_t *ease__draft_add(ease__draft *d, size_t count);
 
 /* Rows from records, in file order within a row, repeats and all: x->user_ids,
  * item_ids, row_ptr, cols, vals and counts are filled, chunks freed on the way. */

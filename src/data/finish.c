@@ -77,8 +77,7 @@ static ease_status filter(finishing *f, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- numbers without gaps
- * ------------------------------------------------------------ */
+/* ---- numbers without gaps -------------------------------------------------- */
 
 /* The ids that stay, in their order. */
 static bool keep_ids(ease__ids *ids, const uint8_t *gone)

@@ -35,7 +35,7 @@ struct ease__input {
     size_t ahead_at, ahead_end, ahead_room;
 };
 
-/* ---- the file ------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------- */
 
 static ease_status ask_hooks(const ease__input *in, ease_error *err)
 {
@@ -101,7 +101,7 @@ static ease_status refill(ease__input *in, ease_error *err)
     return status;
 }
 
-/* ---- decoding: some bytes, or none at the end ----------------------------------- */
+/* ---- decoding: some bytes, or none at the end ------------------------------ */
 
 static ease_status damaged(const ease__input *in, const char *what, ease_error *err)
 {
@@ -201,7 +201,7 @@ static ease_status read_some(ease__input *in, void *to, size_t room, size_t *got
     return read_plain(in, to, room, got, err);
 }
 
-/* ---- opening --------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------- */
 
 static bool starts_with(const ease__input *in, const char *magic, size_t length)
 {
@@ -309,8 +309,7 @@ void ease__input_close(ease__input *in)
     ease__free(in);
 }
 
-/* ---- reading ----------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------- */
 
 static ease_status read_fully(ease__input *in, char *to, size_t bytes, size_t *got,
                               ease_error *err)

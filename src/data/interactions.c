@@ -12,8 +12,7 @@ void ease_read_options_init(ease_read_options *o)
         .size = sizeof(*o), .header = -1, .min_rating = (double)NAN};
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------- */
 
 static ease_status check_options(const ease_read_options *o, ease_error *err)
 {
@@ -208,8 +207,7 @@ ease_status ease_interactions_read(const char *path, const ease_read_options *o,
     return ease__interactions_read(path, o, 0, out, err);
 }
 
-/* ---- from memory
- * ------------------------------------------------------------------------ */
+/* ---- from memory ----------------------------------------------------------- */
 
 static ease_status check_csr(int64_t users, int32_t items, const int64_t *row_ptr,
                              const int32_t *cols, const float *vals, ease_error *err)
@@ -303,8 +301,7 @@ ease_status ease_interactions_from_csr(int64_t users, int32_t items,
     return EASE_OK;
 }
 
-/* ---- looking
- * ------------------------------------------------------------------------------ */
+/* ---- looking --------------------------------------------------------------- */
 
 ease_interactions_info ease_interactions_describe(const ease_interactions *x)
 {
@@ -350,8 +347,7 @@ void ease_interactions_free(ease_interactions *x)
     ease__free(x);
 }
 
-/* ---- the transpose
- * -------------------------------------------------------------------------- */
+/* ---- the transpose --------------------------------------------------------- */
 
 ease_status ease__columns_make(const ease_interactions *x, ease__columns *out,
                                ease_error *err)

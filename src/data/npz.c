@@ -16,8 +16,7 @@ bool ease__npz_begins(const char *sample, size_t bytes)
            (memcmp(sample, "PK\3\4", 4) == 0 || memcmp(sample, "PK\5\6", 4) == 0);
 }
 
-/* ---- one array
- * -------------------------------------------------------------------------- */
+/* ---- one array ------------------------------------------------------------- */
 
 typedef struct array {
     ease__member member;
@@ -104,8 +103,7 @@ static ease_status next_element(array *a, const unsigned char **out, ease_error 
     return EASE_OK;
 }
 
-/* ---- the matrix
- * ----------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------ */
 
 typedef struct npz {
     ease__zip zip;

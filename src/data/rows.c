@@ -8,8 +8,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* ---- scanning by words of 8 bytes -------------------------------------------------
- */
+/* ---- scanning by words of 8 bytes ------------------------------------------ */
 
 #define EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(c))
 
@@ -60,14 +59,25 @@ INLINE const char *skip_blanks(const char *p)
     return p;
 }
 
-/* ---- fields ------------------------------------------------------------------------
- */
+/* ---- fields ---------------------------------------------------------------- */
+
+/* A pair to be looked up. Lookups wait for memory, so that some pairs are gathered
+ * and their slots fetched ahead. */
+typedef struct pair {
+    ease__key user, item; /* an item of length 0: the user alone */
+    float value;
+} pair;
+
+enum { PAIRS = 32 };
 
 typedef struct cursor {
     const char *at, *end; /* end: behind the last line end of the block */
     const ease__splitter *splitter;
     uint64_t mark; /* the separator's first byte, in each byte */
     ease__block *block;
+    pair pairs[PAIRS];
+    int pair_count;
+    ease__key user; /* of the row before */
 } cursor;
 
 /* The first bad line of the block; parsing ends there. */
@@ -144,23 +154,14 @@ INLINE bool skip_blank_line(cursor *c, ease__split_kind kind)
     return true;
 }
 
-/* ---- ids and values
- * ------------------------------------------------------------------ */
+/* ---- ids and values -------------------------------------------------------- */
 
 /* The code of an id; false: no memory. */
-INLINE bool code_of(ease__newcomers *n, ease__name id, uint32_t *code)
+INLINE bool code_of(ease__newcomers *n, ease__key k, uint32_t *code)
 {
-    ease__key k = {0, id.text, id.length};
     ease__slot *slot;
 
-    /* Before hashing: rows of one user often follow each other. */
-    if (id.length > 8 && id.length == n->last.length &&
-        memcmp(id.text, n->last.text, id.length) == 0) {
-        *code = n->last_code;
-        return true;
-    }
-    k = ease__key_of(id.text, id.length);
-    if (id.length <= 8 && k.bits == n->last.bits && n->last.length <= 8) {
+    if (ease__key_same(k, n->last)) { /* rows of one user often follow each other */
         *code = n->last_code;
         return true;
     }
@@ -176,6 +177,78 @@ INLINE bool code_of(ease__newcomers *n, ease__name id, uint32_t *code)
     n->last = k;
     n->last_code = *code;
     return true;
+}
+
+INLINE void put_record(const ease__row_form *form, ease__block *b, uint32_t user,
+                       uint32_t item, float value)
+{
+    uint32_t *to = b->records + b->count++ * ease__record_words(form->weighted);
+
+    to[0] = user;
+    to[1] = item;
+    if (form->weighted)
+        memcpy(&to[2], &value, sizeof(value));
+}
+
+static bool no_memory(ease__block *b)
+{
+    return bad_line(b, EASE_E_NOMEM, "out of memory");
+}
+
+/* Makes records of the pairs gathered. */
+static bool look_up(const ease__row_form *form, cursor *c)
+{
+    ease__block *b = c->block;
+
+    for (int i = 0; i < c->pair_count; i++) {
+        const pair *p = &c->pairs[i];
+        uint32_t user, item;
+
+        if (!code_of(&b->users, p->user, &user))
+            return no_memory(b);
+        if (p->item.length == 0)
+            continue;
+        if (!code_of(&b->items, p->item, &item))
+            return no_memory(b);
+        put_record(form, b, user, item, p->value);
+    }
+    c->pair_count = 0;
+    return true;
+}
+
+INLINE void fetch_ahead(const ease__newcomers *n, ease__key k)
+{
+    __builtin_prefetch(&n->all->slots[ease__dictionary_home(n->all, k.bits)]);
+}
+
+INLINE void set_user(cursor *c, ease__name user)
+{
+    ease__key k;
+
+    /* Before hashing, which long ids need. */
+    if (user.length > 8 && user.length == c->user.length &&
+        memcmp(user.text, c->user.text, user.length) == 0)
+        return;
+    k = ease__key_of(user.text, user.length);
+    if (k.length > 8 || k.bits != c->user.bits)
+        fetch_ahead(&c->block->users, k);
+    c->user = k;
+}
+
+/* A pair of the user set last. An item of length 0 stands for none. */
+INLINE bool add_pair(const ease__row_form *form, cursor *c, ease__name item,
+                     float value)
+{
+    pair *p = &c->pairs[c->pair_count++];
+
+    p->user = c->user;
+    p->value = value;
+    p->item.length = 0;
+    if (item.length) {
+        p->item = ease__key_of(item.text, item.length);
+        fetch_ahead(&c->block->items, p->item);
+    }
+    return c->pair_count < PAIRS || look_up(form, c);
 }
 
 static bool bad_value(ease__block *b, ease__name v, ease__number_fault fault)
@@ -212,33 +285,12 @@ INLINE bool value_of(const ease__row_form *form, ease__block *b, ease__name v,
     return fault == EASE__NUMBER_OK || bad_value(b, v, fault);
 }
 
-INLINE void put_record(const ease__row_form *form, ease__block *b, uint32_t user,
-                       uint32_t item, double value)
-{
-    uint32_t *to = b->chunk.records +
-                   b->chunk.count++ * ease__record_words(form->weighted);
-
-    to[0] = user;
-    to[1] = item;
-    if (form->weighted) {
-        float f = (float)value;
-
-        memcpy(&to[2], &f, sizeof(f));
-    }
-}
-
-static bool no_memory(ease__block *b)
-{
-    return bad_line(b, EASE_E_NOMEM, "out of memory");
-}
-
 static bool empty_id(ease__block *b, bool user)
 {
     return bad_line(b, EASE_E_PARSE, user ? "the user is empty" : "the item is empty");
 }
 
-/* ---- a row of a table
- * ------------------------------------------------------------------ */
+/* ---- a row of a table ------------------------------------------------------ */
 
 /* The cursor stands behind `found` fields of a line with another number of them. */
 static bool ragged(const ease__row_form *form, cursor *c, size_t found, bool more)
@@ -261,7 +313,6 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
 {
     ease__name user = {0}, item = {0}, value = {0}, field;
     ease__block *b = c->block;
-    uint32_t user_code, item_code;
     double number = 1.0;
     bool more = true;
     size_t n = 0;
@@ -286,20 +337,16 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
         b->below_rating++;
         return true;
     }
-    if (!code_of(&b->users, user, &user_code) || !code_of(&b->items, item, &item_code))
-        return no_memory(b);
-    put_record(form, b, user_code, item_code, number);
-    return true;
+    set_user(c, user);
+    return add_pair(form, c, item, (float)number);
 }
 
-/* ---- an adjacency line
- * ------------------------------------------------------------------ */
+/* ---- an adjacency line ----------------------------------------------------- */
 
 INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
                                 ease__split_kind kind)
 {
     ease__block *b = c->block;
-    uint32_t user, item;
     ease__name field;
     bool more;
 
@@ -307,22 +354,21 @@ INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
         return false;
     if (field.length == 0)
         return empty_id(b, true);
-    if (!code_of(&b->users, field, &user))
-        return no_memory(b);
+    set_user(c, field);
+    if (!more)
+        return add_pair(form, c, (ease__name){0}, 1.0f);
     while (more) {
         if (!take_field(c, kind, &field, &more))
             return false;
         if (field.length == 0)
             return empty_id(b, false);
-        if (!code_of(&b->items, field, &item))
-            return no_memory(b);
-        put_record(form, b, user, item, 1.0);
+        if (!add_pair(form, c, field, 1.0f))
+            return false;
     }
     return true;
 }
 
-/* ---- coordinates
- * -------------------------------------------------------------------------- */
+/* ---- coordinates ----------------------------------------------------------- */
 
 static bool bad_index(ease__block *b, ease__name index, const char *of, int64_t most)
 {
@@ -358,12 +404,11 @@ static bool parse_coordinate_row(const ease__row_form *form, cursor *c)
     if (number < form->min_rating)
         b->below_rating++;
     else
-        put_record(form, b, (uint32_t)(row - 1), (uint32_t)(column - 1), number);
+        put_record(form, b, (uint32_t)(row - 1), (uint32_t)(column - 1), (float)number);
     return true;
 }
 
-/* ---- blocks
- * --------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------- */
 
 INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind kind,
                         ease__split_kind split)
@@ -416,31 +461,21 @@ static void parse_all(const ease__row_form *form, cursor *c)
 
 /* Room for as many records as the text could hold: a row of a table has 4 bytes at
  * least ("1,2\n"), an adjacent item 2. Only what is written becomes memory. */
-static bool make_chunk(const ease__row_form *form, ease__block *b)
+static bool make_record_room(const ease__row_form *form, ease__block *b)
 {
     size_t shortest = form->kind == EASE__ROWS_ADJACENCY ? 2 : 4;
     size_t most = b->bytes / shortest + 1;
 
-    b->chunk.count = 0;
-    b->chunk.bytes = ease__size_mul(most, ease__record_words(form->weighted) *
-                                              sizeof(uint32_t));
-    b->chunk.records = ease__alloc_pages(b->chunk.bytes);
-    return b->chunk.records != NULL;
-}
-
-/* Gives the pages behind the last record back. */
-static void trim_chunk(const ease__row_form *form, ease__chunk *c)
-{
-    size_t page = 4096, used, kept;
-
-    used = c->count * ease__record_words(form->weighted) * sizeof(uint32_t);
-    kept = (used + page - 1) / page * page;
-    if (kept >= c->bytes)
-        return;
-    ease__free_pages((char *)c->records + kept, c->bytes - kept);
-    c->bytes = kept;
-    if (kept == 0)
-        c->records = NULL;
+    b->count = 0;
+    if (b->record_room >= most)
+        return true;
+    ease__free(b->records);
+    b->record_room = 0;
+    b->records = ease__alloc_array(most, ease__record_words(form->weighted) *
+                                             sizeof(*b->records));
+    if (b->records)
+        b->record_room = most;
+    return b->records != NULL;
 }
 
 static bool start_newcomers(ease__newcomers *n)
@@ -453,16 +488,19 @@ static bool start_newcomers(ease__newcomers *n)
 void ease__parse_block(const ease__row_form *form, ease__block *b)
 {
     const char *nul = memchr(b->text, '\0', b->bytes);
-    cursor c = {.at = b->text,
-                .end = b->text + b->bytes,
-                .splitter = &form->splitter,
-                .mark = EACH_BYTE(form->splitter.text[0]),
-                .block = b};
+    cursor c;
 
+    c.at = b->text;
+    c.end = b->text + b->bytes;
+    c.splitter = &form->splitter;
+    c.mark = EACH_BYTE(form->splitter.text[0]);
+    c.block = b;
+    c.pair_count = 0;
+    c.user = (ease__key){0};
     b->status = EASE_OK;
     b->lines = b->below_rating = 0;
     if (!start_newcomers(&b->users) || !start_newcomers(&b->items) ||
-        !make_chunk(form, b)) {
+        !make_record_room(form, b)) {
         b->lines = 1;
         no_memory(b);
         return;
@@ -473,9 +511,10 @@ void ease__parse_block(const ease__row_form *form, ease__block *b)
         c.end = line ? line + 1 : b->text;
     }
     parse_all(form, &c);
+    if (!b->status)
+        look_up(form, &c);
     if (nul && !b->status) {
         b->lines++;
         bad_line(b, EASE_E_PARSE, "a NUL byte");
     }
-    trim_chunk(form, &b->chunk);
 }

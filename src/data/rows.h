@@ -36,13 +36,16 @@ typedef struct ease__newcomers {
     uint32_t known;
     ease__key last; /* of the row before, and its code */
     uint32_t last_code;
+    uint32_t *numbers; /* of those in fresh, once the blocks before are merged */
+    size_t number_room;
 } ease__newcomers;
 
 typedef struct ease__block {
     char *text; /* whole lines, the last one ended too; changed by unquoting */
     size_t bytes, room;
     ease__newcomers users, items;
-    ease__chunk chunk;
+    uint32_t *records; /* as in ease__chunk, with codes */
+    size_t count, record_room;
     int64_t lines, below_rating;
     ease_status status; /* of the first bad line, counted from 1 within the block */
     int64_t bad_line;

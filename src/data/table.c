@@ -19,8 +19,7 @@ struct ease__table {
     int64_t line, next_line;
 };
 
-/* ---- opening
- * ----------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------- */
 
 /* The header's names lie in the sample, which will be gone. */
 static bool copy_header(ease__table *t, const ease__layout *l)
@@ -110,8 +109,7 @@ void ease__table_close(ease__table *t)
     ease__free(t);
 }
 
-/* ---- rows
- * ---------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------ */
 
 /* More text behind what is left of the buffer. */
 static ease_status refill(ease__table *t, ease_error *err)

@@ -104,8 +104,7 @@ static ease__field cell_at(const cells *c, size_t row, size_t column)
     return (ease__field){.text = c->text + start, .length = c->ends[i] - start};
 }
 
-/* ---- which columns
- * ------------------------------------------------------------------------ */
+/* ---- which columns --------------------------------------------------------- */
 
 static size_t choose_ids(const cells *c)
 {
@@ -132,8 +131,7 @@ static size_t choose_titles(const ease__table *t, const cells *c, size_t ids)
     return c->columns;
 }
 
-/* ---- text
- * ---------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------ */
 
 /* The bytes of the UTF-8 character at p, of which `left` are there; 0: it is none. */
 static size_t utf8_length(const unsigned char *p, size_t left)
@@ -208,8 +206,7 @@ static size_t put_title(const ease__field *f, char *to)
     return used;
 }
 
-/* ---- packing
- * --------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------- */
 
 /* Rows of items: row + 1, or 0. The first row of an item is its title's. */
 static int32_t find_rows(const cells *c, size_t ids, const ease__ids *items,

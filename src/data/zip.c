@@ -15,8 +15,7 @@ enum {
     MOST_DEFLATION = 1032 /* deflate cannot do better */
 };
 
-/* ---- bytes
- * ---------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------- */
 
 static uint64_t little(const unsigned char *p, int bytes)
 {
@@ -59,8 +58,7 @@ static ease_status read_at(const ease__zip *z, void *to, size_t bytes, size_t at
     return EASE_OK;
 }
 
-/* ---- opening
- * --------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------- */
 
 static ease_status slurp(ease__input *in, size_t limit, ease__zip *z, ease_error *err)
 {
@@ -175,8 +173,7 @@ void ease__zip_close(ease__zip *z)
     *z = EASE__ZIP_NONE;
 }
 
-/* ---- members
- * ---------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------- */
 
 typedef struct entry {
     unsigned flags, method;
