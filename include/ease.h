@@ -370,7 +370,7 @@ EASE_API EASE_MUST_USE ease_status ease_model_save(const ease_model *m,
 
 /* Maps the model file at `path`; weights are read on first use. The file may be
  * replaced meanwhile, never edited in place. Header and ids are checked here, the
- * weights by ease_model_verify. Fails with EASE_E_IO, EASE_E_FORMAT or
+ * weights by ease_file_verify. Fails with EASE_E_IO, EASE_E_FORMAT or
  * EASE_E_VERSION. */
 EASE_API EASE_MUST_USE ease_status ease_model_open(const char *path, ease_model **out,
                                                    ease_error *err);
@@ -463,6 +463,110 @@ EASE_API EASE_MUST_USE ease_status ease_explain(ease_scorer *s, ease_row history
                                                 float *base, float *score,
                                                 ease_error *err);
 EASE_API void ease_scorer_free(ease_scorer *s);
+
+/* The same users with the model's item numbers: items are matched by id, and what the
+ * model does not know is dropped. `unknown` (may be NULL) receives how many
+ * interactions that were. */
+EASE_API EASE_MUST_USE ease_status ease_interactions_align(const ease_interactions *x,
+                                                           const ease_model *m,
+                                                           ease_interactions **out,
+                                                           int64_t *unknown,
+                                                           ease_error *err);
+
+/* ---- evaluating ------------------------------------------------------------- */
+
+typedef struct ease_report ease_report;
+
+typedef struct ease_eval_options {
+    size_t size;
+    const char *metrics; /* "recall@20,recall@50,ndcg@100", the default: NAME@K, ... */
+    int threads;         /* 0: all */
+    ease_hooks hooks;
+} ease_eval_options;
+
+typedef struct ease_report_info {
+    int64_t users;           /* that the means are over */
+    int64_t without_target;  /* users of the input left out: nothing was held out */
+    int64_t without_input;   /* users with an empty history: they got popular items */
+    int64_t unknown_targets; /* held-out items that the model does not know: missed */
+    int metrics;
+} ease_report_info;
+
+/* The standard error is std / sqrt(users), NaN for a measure of all lists together. */
+typedef struct ease_metric {
+    const char *name; /* borrowed */
+    double mean, standard_error;
+} ease_metric;
+
+EASE_API void ease_eval_options_init(ease_eval_options *o);
+
+/* Ranks the whole catalog for every user of `target` from that user's row of `input`
+ * (users are matched by id, items by id with the model's), without the items of the
+ * input, and measures where the target's items are. For each user: recall (divided by
+ * min(k, held out)), plain-recall (by held out), ndcg, precision (by k), hit, map (by
+ * min(k, held out)), mrr, popularity (the mean count of what was recommended); for
+ * all together: coverage and gini, over the catalog. */
+EASE_API EASE_MUST_USE ease_status ease_evaluate(const ease_model *m,
+                                                 const ease_interactions *input,
+                                                 const ease_interactions *target,
+                                                 const ease_eval_options *o,
+                                                 ease_report **out, ease_error *err);
+EASE_API ease_report_info ease_report_describe(const ease_report *r);
+EASE_API ease_metric ease_report_metric(const ease_report *r, int metric);
+/* By user, in the order of the target; NaN for a measure of all lists together. */
+EASE_API double ease_report_value(const ease_report *r, int metric, int64_t user);
+EASE_API const char *ease_report_user_id(const ease_report *r, int64_t user);
+/* How often each of the model's items is among the best K, the largest K of all. */
+EASE_API const int64_t *ease_report_times(const ease_report *r, int32_t *k);
+EASE_API void ease_report_free(ease_report *r);
+
+/* ---- figures ------------------------------------------------------------------ */
+
+/* SVG files, whole or not at all ("-" is standard output): readable on paper and, by
+ * the viewer's colour scheme, on a dark page; the same bytes for the same data. Names
+ * may hold any bytes. */
+
+enum { EASE_WEIGHT_QUANTILES = 7 };
+
+/* Of the weights off the diagonal. All is 0 where there are none (one item). */
+typedef struct ease_weight_summary {
+    int64_t count;         /* items x (items - 1) */
+    double negative, zero; /* shares of them, 0 .. 1; zero: exactly */
+    double smallest, largest, mean;
+    /* 0.1, 1, 10, 50, 90, 99 and 99.9 %, each to a relative 0.1 %. */
+    double quantile[EASE_WEIGHT_QUANTILES];
+} ease_weight_summary;
+
+/* Reads the weights once, row by row. Fails with EASE_E_FORMAT on a weight that is not
+ * a finite number, EASE_E_CANCELLED, EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status
+ease_model_summarize_weights(const ease_model *m, ease_weight_summary *out,
+                             const ease_hooks *hooks, ease_error *err);
+
+/* The histogram of the weights, on a logarithmic scale of counts, with their summary.
+ * Reads them twice. `summary` may be NULL. */
+EASE_API EASE_MUST_USE ease_status ease_plot_weights(const ease_model *m,
+                                                     const char *path,
+                                                     ease_weight_summary *summary,
+                                                     const ease_hooks *hooks,
+                                                     ease_error *err);
+
+/* The long tail: how often each item is in a list of the best k, items sorted by that,
+ * a line for each of 1 to 8 models. times[m] has a count for each item, as
+ * ease_report_times gives it. */
+EASE_API EASE_MUST_USE ease_status ease_plot_longtail(const int64_t *const *times,
+                                                      const char *const *names,
+                                                      int models, int32_t items,
+                                                      int32_t k, const char *path,
+                                                      ease_error *err);
+
+/* A metric against lambda, with its standard errors (NULL, or NaN: none) and the
+ * largest mean marked. In any order; lambda is from 1e-100 to 1e100. */
+EASE_API EASE_MUST_USE ease_status ease_plot_lambda(const double *lambda,
+                                                    const double *mean,
+                                                    const double *standard_error,
+                                                    int count, const char *metric,
+                                                    const char *path, ease_error *err);
 
 #ifdef __cplusplus
 }

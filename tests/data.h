@@ -5,6 +5,14 @@
 #include "data/interactions.h"
 #include "matrix/tiled.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
 /* Each pair with this chance; weights are multiples of 1/4 from 1/4 to 5. With more
  * than four items, everyone has item 1 (with weight 1) and no one has item 2. */
 ease_interactions *random_interactions(int64_t users, int32_t items, double chance,

@@ -19,19 +19,19 @@ void oracle_invert(double *a, int32_t order)
     size_t n = (size_t)order;
 
     for (size_t k = 0; k < n; k++) {
-        double pivot = a[k * n + k];
+        double *top = a + k * n, pivot = top[k];
 
-        a[k * n + k] = 1;
+        top[k] = 1;
         for (size_t j = 0; j < n; j++)
-            a[k * n + j] /= pivot;
+            top[j] /= pivot;
         for (size_t i = 0; i < n; i++) {
-            double factor = a[i * n + k];
+            double *row = a + i * n, factor = row[k];
 
             if (i == k)
                 continue;
-            a[i * n + k] = 0;
+            row[k] = 0;
             for (size_t j = 0; j < n; j++)
-                a[i * n + j] -= factor * a[k * n + j];
+                row[j] -= factor * top[j];
         }
     }
 }

@@ -1,8 +1,13 @@
 /* The inverse of a tiled matrix, its check, and the kernels below it. */
 #include <float.h>
 #include <math.h>
+#include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "core/random.h"
 #include "data.h"
@@ -220,6 +225,25 @@ static void inverse_has_the_same_bits_at_any_number_of_threads(test *t)
     ease__tiled_free(&first);
 }
 
+/* OpenBLAS would thread itself, did the graph not see to it. */
+static void one_thread_takes_one_processor(test *t)
+{
+    double largest, begin, wall, cpu;
+    ease__tiled a = random_definite(1536, 512, EASE__F32, 3, &largest);
+    clock_t ticks;
+
+    omp_set_num_threads(4);
+    usleep(300000); /* until the threads of other tests have ceased to spin */
+    begin = ease__seconds();
+    ticks = clock();
+    check_status(t, ease__invert_tiles(&a, &ease__blas_f32, 1, NULL, NULL), EASE_OK);
+    cpu = (double)(clock() - ticks) / CLOCKS_PER_SEC;
+    wall = ease__seconds() - begin;
+    check(t, cpu < 1.3 * wall);
+    check_int(t, omp_get_max_threads(), 4); /* the caller's setting is untouched */
+    ease__tiled_free(&a);
+}
+
 static void a_failed_pivot_names_its_item(test *t)
 {
     const int32_t items[] = {0, 15, 16, 70, 99};
@@ -354,6 +378,33 @@ static void solve_survives_every_failed_allocation(test *t)
     check(t, n > 1);
 }
 
+/* OpenBLAS would try to map its buffers for ever. */
+static void a_limit_on_addresses_is_an_error(test *t)
+{
+#ifdef SANITIZED
+    test_skip(t, "a sanitizer takes addresses of its own");
+#else
+    double largest, residual;
+    ease__tiled a = random_definite(50, 16, EASE__F32, 4, &largest);
+    struct rlimit before, limit;
+    FILE *f = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    ease_status status;
+
+    check(t, f && fscanf(f, "%lu", &pages) == 1);
+    if (f)
+        fclose(f);
+    check_int(t, getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+    limit.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE) + 50000000;
+    check_int(t, setrlimit(RLIMIT_AS, &limit), 0);
+    status = ease__solve(&a, 1, cpu(t), 2, NULL, &residual, NULL);
+    setrlimit(RLIMIT_AS, &before);
+    check_status(t, status, EASE_E_NOMEM);
+    ease__tiled_free(&a);
+#endif
+}
+
 /* ---- hooks and backends
  * ----------------------------------------------------------------------- */
 
@@ -372,14 +423,14 @@ static int on_progress(void *user, const char *stage, double fraction)
     return ++c->count == c->cancel_at;
 }
 
-/* Long enough for some reports: 2.1 GFLOP in plain C. */
+/* The first report comes at once, the last at the end. */
 static void progress_rises_and_can_cancel(test *t)
 {
     for (int cancel_at = 0; cancel_at <= 2; cancel_at++) {
         double largest;
         calls c = {.cancel_at = cancel_at};
         ease_hooks hooks = {.progress = on_progress, .user = &c};
-        ease__tiled a = random_definite(1280, 64, EASE__F32, 4, &largest);
+        ease__tiled a = random_definite(640, 32, EASE__F32, 4, &largest);
         ease_status status = ease__invert_tiles(&a, &plain_f32, 2, &hooks, NULL);
 
         check_status(t, status, cancel_at ? EASE_E_CANCELLED : EASE_OK);
@@ -409,12 +460,14 @@ static const test_case cases[] = {
     TEST(inverse_equals_the_oracle_around_tile_borders),
     TEST(inverse_equals_the_oracle_on_many_small_tiles),
     TEST(inverse_has_the_same_bits_at_any_number_of_threads),
+    TEST(one_thread_takes_one_processor),
     TEST(a_failed_pivot_names_its_item),
     TEST(products_equal_the_dense_ones),
     TEST(solve_adds_lambda_and_reports_a_small_residual),
     TEST(nan_fails_the_check),
     TEST(an_inaccurate_solution_is_refused),
     TEST(solve_survives_every_failed_allocation),
+    TEST(a_limit_on_addresses_is_an_error),
     TEST(progress_rises_and_can_cancel),
     TEST(unknown_backends_are_refused),
 };

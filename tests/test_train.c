@@ -11,14 +11,6 @@
 #include "oracle.h"
 #include "test.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
 static ease_train_options options(double lambda)
 {
     ease_train_options o;

@@ -219,13 +219,14 @@ static void renumber(const reader *r, ease__block *b, const ease__newcomers *n,
                      size_t at)
 {
     size_t words = ease__record_words(r->form->weighted);
-    uint32_t *p = b->chunk.records + at, *end = p + b->chunk.count * words;
+    size_t count = n->fresh.count ? b->chunk.count : 0;
 
-    if (n->fresh.count == 0)
-        return;
-    for (; p < end; p += words)
-        if (*p >= n->known)
-            *p = r->numbers[*p - n->known];
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *code = &b->chunk.records[i * words + at];
+
+        if (*code >= n->known)
+            *code = r->numbers[*code - n->known];
+    }
 }
 
 static ease_status merge_ids(reader *r, ease__block *b, ease_error *err)

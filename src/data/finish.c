@@ -205,11 +205,13 @@ static ease_status nothing_left(const ease_interactions *x, const char *name,
 static ease_status finish_with(finishing *f, const char *name, ease_error *err)
 {
     ease_interactions *x = f->x;
+    ease_error why = {0};
     ease_status status = ease__fold_rows(x, f->o->repeat, ease__threads(f->o->threads),
-                                         f->lost_users, f->lost_items, err);
+                                         f->lost_users, f->lost_items, &why);
 
-    if (!status)
-        status = filter(f, err);
+    if (status)
+        return ease__fail(err, status, "%s: %s", name, why.text);
+    status = filter(f, err);
     if (status)
         return status;
     if (x->nnz == 0)

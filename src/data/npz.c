@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/npy.h"
 #include "data/readers.h"
 #include "data/zip.h"
 
-enum { HEAD_ROOM = 1 << 12, PART_BYTES = 1 << 18 };
+enum { PART_BYTES = 1 << 18 };
 
 bool ease__npz_begins(const char *sample, size_t bytes)
 {
@@ -21,9 +22,8 @@ bool ease__npz_begins(const char *sample, size_t bytes)
 typedef struct array {
     ease__member member;
     const char *name; /* of the input */
-    char kind;        /* b, i, u, f, S or U */
-    size_t size;      /* bytes of an element */
-    size_t count;     /* elements; 1 for a scalar */
+    ease__npy form;
+    size_t count; /* elements; 1 for a scalar */
     unsigned char *part;
     size_t part_at, part_end;
 } array;
@@ -33,73 +33,24 @@ static ease_status bad_array(const array *a, const char *what, ease_error *err)
     return ease__fail(err, EASE_E_PARSE, "%s: %s: %s", a->name, a->member.name, what);
 }
 
-/* What follows 'key': in the head, which is a Python dictionary in text. */
-static const char *after_key(const char *head, const char *key)
+static ease_status member_source(void *from, void *to, size_t bytes, ease_error *err)
 {
-    const char *p = strstr(head, key);
-
-    if (!p)
-        return NULL;
-    p += strlen(key);
-    return p + strspn(p, ": ");
-}
-
-/* '<i4' and the like; sizes have one or two digits. */
-static bool parse_type(array *a, const char *p)
-{
-    if (!p || (*p != '\'' && *p != '"') || !strchr("<|=", p[1]) || !p[2])
-        return false;
-    a->kind = p[2];
-    a->size = 0;
-    for (p += 3; *p >= '0' && *p <= '9'; p++)
-        if (a->size < 100)
-            a->size = 10 * a->size + (size_t)(*p - '0');
-    return (*p == '\'' || *p == '"') && a->size > 0 && a->size < 100;
-}
-
-/* () or (n,); more dimensions are none of ours. */
-static bool parse_shape(array *a, const char *p)
-{
-    if (!p || *p++ != '(')
-        return false;
-    a->count = 1;
-    if (*p == ')')
-        return true;
-    a->count = 0;
-    for (; *p >= '0' && *p <= '9'; p++)
-        a->count = ease__size_add(ease__size_mul(a->count, 10), (size_t)(*p - '0'));
-    if (*p == ',')
-        p++;
-    return *p == ')' && a->count != SIZE_MAX;
+    return ease__member_read(from, to, bytes, err);
 }
 
 static ease_status read_head(array *a, ease_error *err)
 {
-    unsigned char start[12];
-    char head[HEAD_ROOM];
-    size_t wide, length;
-    ease_status status = ease__member_read(&a->member, start, 10, err);
+    char name[256];
+    ease_status status;
 
+    snprintf(name, sizeof(name), "%.180s: %.60s", a->name, a->member.name);
+    status = ease__npy_head(member_source, &a->member, name, &a->form, err);
     if (status)
         return status;
-    if (memcmp(start, "\x93NUMPY", 6) != 0 || start[6] < 1 || start[6] > 3)
-        return bad_array(a, "not an array of NumPy", err);
-    wide = start[6] > 1 ? 2 : 0;
-    status = ease__member_read(&a->member, start + 10, wide, err);
-    length = start[8] | (size_t)start[9] << 8;
-    if (wide)
-        length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
-    if (!status && length >= sizeof(head))
-        return bad_array(a, "its head is too long", err);
-    if (!status)
-        status = ease__member_read(&a->member, head, length, err);
-    if (status)
-        return status;
-    head[length] = '\0';
-    if (!parse_type(a, after_key(head, "'descr'")) ||
-        !parse_shape(a, after_key(head, "'shape'")))
+    if (a->form.dimensions > 1)
         return bad_array(a, "an array of a kind that is not read here", err);
-    if (ease__size_mul(a->count, a->size) > a->member.bytes)
+    a->count = a->form.shape[0];
+    if (ease__size_mul(a->count, a->form.size) > a->member.bytes)
         return bad_array(a, "an array that is cut", err);
     return EASE_OK;
 }
@@ -111,36 +62,32 @@ static void close_array(array *a)
     *a = (array){0};
 }
 
-static ease_status open_array(const ease__zip *z, const char *name, array *out,
+/* In place; to be closed in any case. */
+static ease_status open_array(const ease__zip *z, const char *name, array *a,
                               ease_error *err)
 {
-    array a = {.name = z->name};
     bool found;
-    ease_status status = ease__member_open(z, name, &a.member, &found, err);
+    ease_status status;
 
+    *a = (array){.name = z->name};
+    status = ease__member_open(z, name, &a->member, &found, err);
     if (!status && !found)
-        return ease__fail(err, EASE_E_PARSE,
-                          "%s: a zip file, but no sparse matrix of SciPy: no %s",
-                          z->name, name);
-    if (!status) {
-        a.part = ease__alloc_array(PART_BYTES, 1);
-        status = a.part ? read_head(&a, err)
-                        : ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
-    }
-    if (status) {
-        close_array(&a);
+        status = ease__fail(err, EASE_E_PARSE,
+                            "%s: a zip file, but no sparse matrix of SciPy: no %s",
+                            z->name, name);
+    if (status)
         return status;
-    }
-    *out = a;
-    return EASE_OK;
+    a->part = ease__alloc_array(PART_BYTES, 1);
+    return a->part ? read_head(a, err)
+                   : ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
 }
 
 /* The next element's bytes; the caller counts. */
 static ease_status next_element(array *a, const unsigned char **out, ease_error *err)
 {
     if (a->part_at == a->part_end) {
-        size_t whole = PART_BYTES / a->size * a->size;
-        size_t left = a->count * a->size;
+        size_t whole = PART_BYTES / a->form.size * a->form.size;
+        size_t left = a->count * a->form.size;
         ease_status status;
 
         if (left < whole)
@@ -148,77 +95,13 @@ static ease_status next_element(array *a, const unsigned char **out, ease_error 
         status = ease__member_read(&a->member, a->part, whole, err);
         if (status)
             return status;
-        a->count -= whole / a->size;
+        a->count -= whole / a->form.size;
         a->part_at = 0;
         a->part_end = whole;
     }
     *out = a->part + a->part_at;
-    a->part_at += a->size;
+    a->part_at += a->form.size;
     return EASE_OK;
-}
-
-static double half_to_double(uint16_t h)
-{
-    int exponent = h >> 10 & 31;
-    double fraction = (double)(h & 1023), value;
-
-    if (exponent == 31)
-        value = fraction != 0.0 ? (double)NAN : (double)INFINITY;
-    else if (exponent)
-        value = ldexp(1024.0 + fraction, exponent - 25);
-    else
-        value = ldexp(fraction, -24);
-    return h >> 15 ? -value : value;
-}
-
-static bool is_integer(const array *a)
-{
-    return (a->kind == 'i' || a->kind == 'u') &&
-           (a->size == 1 || a->size == 2 || a->size == 4 || a->size == 8);
-}
-
-static bool is_number(const array *a)
-{
-    return is_integer(a) || (a->kind == 'b' && a->size == 1) ||
-           (a->kind == 'f' && (a->size == 2 || a->size == 4 || a->size == 8));
-}
-
-/* An integer of 1 to 8 bytes; one past int64 becomes -1, which is always refused. */
-static int64_t as_integer(const array *a, const unsigned char *p)
-{
-    uint64_t bits = 0;
-    int spare = 64 - 8 * (int)a->size;
-
-    memcpy(&bits, p, a->size);
-    if (a->kind == 'i')
-        return (int64_t)(bits << spare) >> spare;
-    return bits > INT64_MAX ? -1 : (int64_t)bits;
-}
-
-static double as_double(const array *a, const unsigned char *p)
-{
-    uint16_t half;
-    float single;
-    double value;
-    uint64_t bits;
-
-    if (a->kind == 'f' && a->size == 2) {
-        memcpy(&half, p, 2);
-        return half_to_double(half);
-    }
-    if (a->kind == 'f' && a->size == 4) {
-        memcpy(&single, p, 4);
-        return (double)single;
-    }
-    if (a->kind == 'f') {
-        memcpy(&value, p, 8);
-        return value;
-    }
-    if (a->kind == 'u' && a->size == 8) {
-        memcpy(&bits, p, 8);
-        return (double)bits;
-    }
-    return a->kind == 'b' ? (double)(*p != 0) : (double)as_integer(a, p);
 }
 
 /* ---- the matrix
@@ -232,31 +115,31 @@ typedef struct npz {
     int64_t rows, columns;
 } npz;
 
+/* A word: bytes, or characters of 4 bytes. */
+static ease_status read_word(array *a, char text[100], ease_error *err)
+{
+    size_t step = a->form.kind == 'U' ? 4 : 1, length = a->form.size;
+    const unsigned char *p = NULL;
+    ease_status status;
+
+    if (a->count != 1 || (a->form.kind != 'S' && a->form.kind != 'U') || length > 20 ||
+        step * length > a->member.bytes)
+        return bad_array(a, "not a word", err);
+    a->form.size = step * length;
+    status = next_element(a, &p, err);
+    for (size_t i = 0; !status && i < length; i++)
+        text[i] = (char)p[step * i];
+    return status;
+}
+
 static ease_status check_format(const npz *n, ease_error *err)
 {
     array a = {0};
     char text[100] = "";
-    const unsigned char *p = NULL;
     ease_status status = open_array(&n->zip, "format.npy", &a, err);
 
-    if (status)
-        return status;
-    if (a.count != 1 || (a.kind != 'S' && a.kind != 'U') ||
-        (a.kind == 'U' && a.size > 24)) {
-        status = bad_array(&a, "not a word", err);
-    } else if (a.kind == 'S') {
-        status = next_element(&a, &p, err);
-        if (!status)
-            memcpy(text, p, a.size);
-    } else { /* 4 bytes a character */
-        a.size *= 4;
-        if (a.size > a.member.bytes)
-            status = bad_array(&a, "an array that is cut", err);
-        else
-            status = next_element(&a, &p, err);
-        for (size_t i = 0; !status && i < a.size / 4; i++)
-            text[i] = (char)p[4 * i];
-    }
+    if (!status)
+        status = read_word(&a, text, err);
     if (!status && strcmp(text, "csr") != 0)
         status = ease__fail(err, EASE_E_PARSE,
                             "%s: a SciPy matrix of format '%.8s': save it as CSR "
@@ -272,14 +155,12 @@ static ease_status read_shape(npz *n, ease_error *err)
     const unsigned char *p;
     ease_status status = open_array(&n->zip, "shape.npy", &a, err);
 
-    if (status)
-        return status;
-    if (a.count != 2 || !is_integer(&a))
+    if (!status && (a.count != 2 || !ease__npy_is_integer(&a.form)))
         status = bad_array(&a, "not two integers", err);
     for (int i = 0; !status && i < 2; i++) {
         status = next_element(&a, &p, err);
         if (!status)
-            *(i ? &n->columns : &n->rows) = as_integer(&a, p);
+            *(i ? &n->columns : &n->rows) = ease__npy_integer(&a.form, p);
     }
     if (!status && (n->rows < 0 || n->columns < 0))
         status = bad_array(&a, "a size below zero", err);
@@ -295,9 +176,7 @@ static ease_status read_indptr(npz *n, ease_error *err)
     int64_t before = 0;
     ease_status status = open_array(&n->zip, "indptr.npy", &a, err);
 
-    if (status)
-        return status;
-    if (!is_integer(&a) || a.count != (size_t)n->rows + 1)
+    if (!status && (!ease__npy_is_integer(&a.form) || a.count != (size_t)n->rows + 1))
         status = bad_array(&a, "not an integer for each row and one more", err);
     if (!status) {
         x->row_ptr = ease__alloc_array((size_t)n->rows + 1, sizeof(*x->row_ptr));
@@ -308,7 +187,7 @@ static ease_status read_indptr(npz *n, ease_error *err)
         status = next_element(&a, &p, err);
         if (status)
             break;
-        x->row_ptr[u] = as_integer(&a, p);
+        x->row_ptr[u] = ease__npy_integer(&a.form, p);
         if (x->row_ptr[u] < before || (u == 0 && x->row_ptr[0] != 0))
             status = bad_array(&a, "it decreases, or does not begin with 0", err);
         before = x->row_ptr[u];
@@ -333,7 +212,7 @@ static ease_status read_indices(npz *n, array *a, ease_error *err)
     ease_interactions *x = n->x;
     const unsigned char *p;
 
-    if (!is_integer(a) || a->count < (size_t)x->nnz)
+    if (!ease__npy_is_integer(&a->form) || a->count < (size_t)x->nnz)
         return bad_array(a, "not an integer for each entry", err);
     x->cols = ease__alloc_array((size_t)x->nnz, sizeof(*x->cols));
     if (n->o->weights)
@@ -348,7 +227,7 @@ static ease_status read_indices(npz *n, array *a, ease_error *err)
             status = next_element(a, &p, err);
         if (status)
             return status;
-        column = as_integer(a, p);
+        column = ease__npy_integer(&a->form, p);
         if (column < 0 || column >= n->columns)
             return bad_array(a, "a column outside of the matrix", err);
         x->cols[i] = (int32_t)column;
@@ -363,7 +242,7 @@ static ease_status read_data(npz *n, array *a, ease_error *err)
     const unsigned char *p;
     int64_t kept = 0, i = 0;
 
-    if (!is_number(a) || a->count < (size_t)x->nnz)
+    if (!ease__npy_is_number(&a->form) || a->count < (size_t)x->nnz)
         return bad_array(a, "not a number for each entry", err);
     for (int64_t u = 0; u < n->rows; u++) {
         int64_t end = x->row_ptr[u + 1];
@@ -377,7 +256,7 @@ static ease_status read_data(npz *n, array *a, ease_error *err)
                 status = next_element(a, &p, err);
             if (status)
                 return status;
-            value = as_double(a, p);
+            value = ease__npy_double(&a->form, p);
             if (!isfinite(value) || (x->vals && !isfinite((float)value)))
                 return bad_array(a, "a value that is not finite", err);
             if (value < n->o->min_rating)

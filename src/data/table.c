@@ -146,34 +146,41 @@ static ease_status bad_row(const ease__table *t, const char *what, ease_error *e
                          (long long)t->line, what);
 }
 
+/* The record at the begin of the buffer's text, which moves behind it. */
+static ease__record_stop take_record(ease__table *t)
+{
+    const char *start, *p;
+    ease__record_stop stop;
+
+    t->line = t->next_line;
+    if (t->at == t->end)
+        return EASE__RECORD_CUT;
+    p = start = t->buffer + t->at;
+    stop = ease__record_next(&t->splitter, &p, t->buffer + t->end, t->ended,
+                             &t->record);
+    for (const char *q = start; q < p; q++)
+        t->next_line += *q == '\n';
+    t->at += (size_t)(p - start);
+    return stop;
+}
+
 /* A whole record, past blank lines; *count 0 at the end. */
 static ease_status next_record(ease__table *t, size_t *count, ease_error *err)
 {
-    for (;;) {
-        const char *start = t->buffer + t->at, *p = start;
-        ease__record_stop stop = EASE__RECORD_CUT;
-        ease_status status;
+    ease_status status = EASE_OK;
 
-        t->line = t->next_line;
-        if (t->at < t->end)
-            stop = ease__record_next(&t->splitter, &p, t->buffer + t->end, t->ended,
-                                     &t->record);
-        for (const char *q = start; q < p; q++)
-            t->next_line += *q == '\n';
-        t->at += (size_t)(p - start);
-        switch (stop) {
+    *count = 0;
+    while (!status) {
+        switch (take_record(t)) {
         case EASE__RECORD_WHOLE:
             *count = t->record.count;
             return EASE_OK;
         case EASE__RECORD_BLANK:
             break;
         case EASE__RECORD_CUT:
-            *count = 0;
             if (t->ended)
                 return EASE_OK;
             status = refill(t, err);
-            if (status)
-                return status;
             break;
         case EASE__RECORD_OPEN:
             return bad_row(t, "a quoted field does not end", err);
@@ -183,6 +190,7 @@ static ease_status next_record(ease__table *t, size_t *count, ease_error *err)
             return ease__fail(err, EASE_E_NOMEM, "reading %s", ease__table_name(t));
         }
     }
+    return status;
 }
 
 ease_status ease__table_next(ease__table *t, const ease__field **fields, size_t *count,

@@ -28,7 +28,7 @@ static void free_cells(cells *c)
 
 static bool make_room(cells *c, size_t bytes)
 {
-    if (c->room - c->used < bytes) {
+    if (c->room - c->used <= bytes) {
         size_t room = ease__size_add(ease__size_mul(c->room, 2), bytes + 4096);
         char *grown = ease__realloc_array(c->text, room, 1);
 

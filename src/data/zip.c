@@ -295,14 +295,14 @@ static ease_status start_member(ease__member *m, const entry *e, ease_error *err
     return EASE_OK;
 }
 
-ease_status ease__member_open(const ease__zip *z, const char *name, ease__member *out,
+ease_status ease__member_open(const ease__zip *z, const char *name, ease__member *m,
                               bool *found, ease_error *err)
 {
-    ease__member m = {.zip = z, .name = name};
     size_t at = z->directory;
     ease_status status = EASE_OK;
     entry e = {0};
 
+    *m = (ease__member){.zip = z, .name = name};
     *found = false;
     while (!status && !*found && at < z->directory_end) {
         status = read_entry(z, at, &e, err);
@@ -313,10 +313,7 @@ ease_status ease__member_open(const ease__zip *z, const char *name, ease__member
     }
     if (status || !*found)
         return status;
-    status = start_member(&m, &e, err);
-    if (!status)
-        *out = m;
-    return status;
+    return start_member(m, &e, err);
 }
 
 static ease_status refill(ease__member *m, ease_error *err)

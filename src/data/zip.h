@@ -32,8 +32,9 @@ typedef struct ease__member {
     unsigned char *raw;
 } ease__member;
 
-/* *found: false if there is no member of the name. */
-ease_status ease__member_open(const ease__zip *z, const char *name, ease__member *out,
+/* *found: false if there is no member of the name. The member must not be moved: zlib
+ * knows where its state is. Close it in any case. */
+ease_status ease__member_open(const ease__zip *z, const char *name, ease__member *m,
                               bool *found, ease_error *err);
 /* Exactly `bytes`, or EASE_E_PARSE. */
 ease_status ease__member_read(ease__member *m, void *to, size_t bytes, ease_error *err);

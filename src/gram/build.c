@@ -227,6 +227,8 @@ static void store_row(ease__tiled *g, bool weighted, int32_t i, void *row)
 /* ---- all rows
  * ------------------------------------------------------------------------ */
 
+static const double REPORT_SECONDS = 0.05;
+
 typedef struct counting {
     const ease_interactions *x;
     const ease_hooks *hooks;
@@ -235,18 +237,25 @@ typedef struct counting {
     double reported; /* when; thread 0 only */
 } counting;
 
-/* Hooks are for the caller's thread, which is 0. */
+/* Asked before each row. Hooks are for the caller's thread, which is 0, and not again
+ * once it has cancelled. */
 static bool stopped(counting *c)
 {
-    if (omp_get_thread_num() == 0 && ease__seconds() - c->reported > 0.05) {
-        c->reported = ease__seconds();
-        if (ease__progress(
-                c->hooks, "counting pairs",
-                (double)atomic_load_explicit(&c->done, memory_order_relaxed) /
-                    (double)(c->x->nnz + 1)))
-            atomic_store_explicit(&c->cancel, true, memory_order_relaxed);
-    }
-    return atomic_load_explicit(&c->cancel, memory_order_relaxed);
+    bool stop = atomic_load_explicit(&c->cancel, memory_order_relaxed);
+    double now;
+
+    if (stop || omp_get_thread_num() != 0)
+        return stop;
+    now = ease__seconds();
+    if (now - c->reported < REPORT_SECONDS)
+        return false;
+    c->reported = now;
+    stop = ease__progress(c->hooks, "counting pairs",
+                          (double)atomic_load_explicit(&c->done, memory_order_relaxed) /
+                              (double)(c->x->nnz + 1));
+    if (stop)
+        atomic_store_explicit(&c->cancel, true, memory_order_relaxed);
+    return stop;
 }
 
 /* Long rows first: the last ones to be handed out are then short. Scratch is 8 bytes

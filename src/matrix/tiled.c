@@ -1,16 +1,37 @@
 #include "matrix/tiled.h"
 
-/* Edges are multiples of this: whole vectors and cache lines in each row. */
-enum { GRAIN = 16, SMALL_EDGE = 512, LARGE_EDGE = 896, LARGE_FROM = 12288 };
+#include <string.h>
 
+/* Edges are multiples of this: whole vectors and cache lines in each row. */
+enum { GRAIN = 16 };
+
+/* Products of tiles gain speed up to an edge of some 640 and lose it from 1024 on; with
+ * few tiles a side, what is not a plain product weighs more, and so does the padding.
+ */
+static const struct {
+    int32_t from, least, most;
+} edges[] = {{12288, 640, 896}, {4096, 512, 640}, {0, 512, 512}};
+
+/* Of equal tiles within the bounds, those with the least padding, and of these the
+ * largest: padding costs time by its cube. */
 int32_t ease__tile_edge(int32_t n)
 {
-    int64_t most = n < LARGE_FROM ? SMALL_EDGE : LARGE_EDGE;
-    int64_t tiles = (n + most - 1) / most, edge;
+    int64_t best = GRAIN, least_size = INT64_MAX;
+    int row = 0;
 
-    /* Of equal size, so that the last tile is not mostly padding. */
-    edge = tiles ? (n + tiles - 1) / tiles : 1;
-    return (int32_t)((edge + GRAIN - 1) / GRAIN * GRAIN);
+    while (n < edges[row].from)
+        row++;
+    for (int64_t tiles = (n + (int64_t)edges[row].most - 1) / edges[row].most;
+         tiles > 0 && tiles <= (n + (int64_t)edges[row].least - 1) / edges[row].least;
+         tiles++) {
+        int64_t edge = ((n + tiles - 1) / tiles + GRAIN - 1) / GRAIN * GRAIN;
+
+        if (tiles * edge < least_size) {
+            least_size = tiles * edge;
+            best = edge;
+        }
+    }
+    return (int32_t)best;
 }
 
 size_t ease__element_bytes(ease__element e)
@@ -73,6 +94,37 @@ double ease__tiled_at(const ease__tiled *t, int32_t i, int32_t j)
         break;
     }
     return ((const double *)t->data)[at];
+}
+
+/* Through small buffers, front to back: what is written never reaches what is still to
+ * read. */
+void ease__tiled_narrow(ease__tiled *t, ease__element to)
+{
+    enum { CHUNK = 1024, PAGE = 4096 };
+    double wide[CHUNK];
+    uint32_t narrow[CHUNK];
+    size_t count = t->bytes / sizeof(double), keep = count * sizeof(float);
+    size_t whole = (keep + PAGE - 1) / PAGE * PAGE;
+    char *data = t->data;
+
+    for (size_t at = 0; at < count; at += CHUNK) {
+        size_t part = count - at < CHUNK ? count - at : CHUNK;
+
+        memcpy(wide, data + at * sizeof(double), part * sizeof(double));
+        for (size_t i = 0; i < part; i++) {
+            float rounded = (float)wide[i];
+
+            if (to == EASE__U32)
+                narrow[i] = (uint32_t)wide[i];
+            else
+                memcpy(&narrow[i], &rounded, sizeof(rounded));
+        }
+        memcpy(data + at * sizeof(float), narrow, part * sizeof(float));
+    }
+    if (whole < t->bytes)
+        ease__free_pages(data + whole, t->bytes - whole);
+    t->bytes = keep;
+    t->element = to;
 }
 
 void ease__tiled_mirror_diagonal(ease__tiled *t)

@@ -48,6 +48,10 @@ static inline void *ease__tile(const ease__tiled *t, int32_t i, int32_t j)
 /* Entry (i, j) in either order. */
 double ease__tiled_at(const ease__tiled *t, int32_t i, int32_t j);
 
+/* F64 entries become F32, or U32 where all are such integers, where they lie; the
+ * second half of the memory is given back. */
+void ease__tiled_narrow(ease__tiled *t, ease__element to);
+
 /* Copies the lower half of every diagonal tile to its upper half. */
 void ease__tiled_mirror_diagonal(ease__tiled *t);
 

@@ -5,32 +5,6 @@
 
 #include "model/model.h"
 
-/* An F64 inverse becomes F32 where it lies, and its second half is given back. Through
- * small buffers, front to back: what is written never reaches what is still to read. */
-static void narrow(ease__tiled *p)
-{
-    enum { CHUNK = 1024 };
-    double wide[CHUNK];
-    float narrow[CHUNK];
-    size_t count = p->bytes / sizeof(double), keep = count * sizeof(float);
-    size_t whole = (keep + EASE__PAGE - 1) / EASE__PAGE * EASE__PAGE;
-    char *data = p->data;
-
-    for (size_t at = 0; at < count; at += CHUNK) {
-        size_t part = count - at < CHUNK ? count - at : CHUNK;
-
-        memcpy(wide, data + at * sizeof(double), part * sizeof(double));
-        for (size_t i = 0; i < part; i++)
-            narrow[i] = (float)wide[i];
-        memcpy(data + at * sizeof(float), narrow, part * sizeof(float));
-    }
-    if (whole < p->bytes) {
-        ease__free_pages(data + whole, p->bytes - whole);
-        p->bytes = whole;
-    }
-    p->element = EASE__F32;
-}
-
 /* Items without variance carry nothing once the columns are centred. */
 static bool is_constant(const ease__recipe *r, int32_t i)
 {
@@ -139,7 +113,7 @@ static ease_status fill(ease_model *m, const ease__recipe *r, ease_error *err)
     memcpy(popularity, r->sums ? r->sums : r->diagonal, n * sizeof(double));
     make_scales(&m->inverse, r, rows, columns, norm);
     if (m->inverse.element == EASE__F64)
-        narrow(&m->inverse);
+        ease__tiled_narrow(&m->inverse, EASE__F32);
     ease__tiled_mirror_diagonal(&m->inverse);
     if (base)
         make_base(m, r, base);

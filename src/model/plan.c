@@ -4,6 +4,8 @@
 #include <cblas.h>
 #include <omp.h>
 
+#include "solve/solve.h"
+
 /* ---- memory ------------------------------------------------------------------------
  */
 
@@ -97,10 +99,12 @@ static ease_status measure_flops(int threads, bool wide, double *flops, ease_err
 {
     enum { EDGE = 512 };
     size_t room = 3 * (size_t)EDGE * EDGE;
-    double *all = ease__alloc_array(ease__size_mul((size_t)threads, room),
-                                    sizeof(*all));
-    double sum = 0;
+    double *all, sum = 0;
+    ease_status status = ease__blas_room(threads, err);
 
+    if (status)
+        return status;
+    all = ease__alloc_array(ease__size_mul((size_t)threads, room), sizeof(*all));
     if (!all)
         return ease__fail(err, EASE_E_NOMEM, "measuring on %d threads", threads);
 #pragma omp parallel num_threads(threads) reduction(+ : sum)

@@ -7,8 +7,10 @@
 #include "model/plan.h"
 #include "solve/solve.h"
 
+/* Everything that can be refused before the work begins. */
 static ease_status check_options(const ease_train_options *o, ease_error *err)
 {
+    const ease__solver *solver;
     ease_status status;
 
     if (!o)
@@ -17,7 +19,7 @@ static ease_status check_options(const ease_train_options *o, ease_error *err)
     if (!status && !(isfinite(o->lambda) && o->lambda > 0))
         status = ease__fail(err, EASE_E_ARG,
                             "lambda must be finite and above 0, not %g", o->lambda);
-    return status;
+    return status ? status : ease__solver_find(o->backend, &solver, err);
 }
 
 /* ---- one solve ------------------------------------------------------------------- */

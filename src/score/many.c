@@ -23,7 +23,7 @@ typedef struct batch {
     const ease_rec *popular; /* for empty histories */
     int32_t popular_count;
     float *panel;  /* n x EASE__PANEL; only rows of the batch's items are filled */
-    uint8_t *used; /* n: the item is in a history of the batch */
+    uint8_t *used; /* by item / grain: one of them is in a history of the batch */
     run *runs;     /* such rows, at most RUN together */
     int64_t run_count;
     int32_t *seen;     /* USERS: how many of the history lie before this panel */

@@ -42,11 +42,13 @@ enum { FACTOR = 2, CLOSE = 1, TRIANGULAR = 3, PRODUCT = 6 };
 
 static const double REPORT_SECONDS = 0.05;
 
+/* Only by the caller's thread, and not again once it has cancelled. */
 static void report(graph *g)
 {
     double t = g->a->tiles, now = ease__seconds();
 
-    if (now - g->reported < REPORT_SECONDS)
+    if (now - g->reported < REPORT_SECONDS ||
+        atomic_load_explicit(&g->cancel, memory_order_relaxed))
         return;
     g->reported = now;
     if (ease__progress(g->hooks, "solving",
@@ -55,7 +57,7 @@ static void report(graph *g)
         atomic_store_explicit(&g->cancel, true, memory_order_relaxed);
 }
 
-/* Asked at the start of each task. Hooks are for the caller's thread, which is 0. */
+/* Asked at the start of each task. The caller's thread is 0. */
 static bool stopped(graph *g)
 {
     if (omp_get_thread_num() == 0)

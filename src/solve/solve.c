@@ -14,6 +14,24 @@ static inline double entry(const void *tile, bool wide, size_t at)
     return wide ? ((const double *)tile)[at] : (double)((const float *)tile)[at];
 }
 
+/* In eight sums, for the vector units, always added up in the same order. */
+static double dot(const void *tile, bool wide, size_t from, size_t count,
+                  const double *x)
+{
+    enum { LANES = 8 };
+    double sums[LANES] = {0}, total = 0;
+    size_t c = 0;
+
+    for (; c + LANES <= count; c += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            sums[lane] += entry(tile, wide, from + c + lane) * x[c + lane];
+    for (; c < count; c++)
+        total += entry(tile, wide, from + c) * x[c];
+    for (size_t lane = 0; lane < LANES; lane++)
+        total += sums[lane];
+    return total;
+}
+
 static int32_t rows_of(const ease__tiled *a, int32_t block)
 {
     int32_t left = a->n - block * a->edge;
@@ -33,13 +51,9 @@ static void add_tile(const ease__tiled *a, int32_t b, int32_t j, const double *x
     y += (size_t)b * (size_t)a->edge;
     for (int32_t r = 0; r < rows; r++) {
         size_t from = (size_t)r * (size_t)a->edge;
-        int32_t to = b == j ? r : columns;
-        double sum = 0;
+        int32_t count = b == j ? r : columns;
 
-#pragma omp simd reduction(+ : sum)
-        for (int32_t c = 0; c < to; c++)
-            sum += entry(tile, wide, from + (size_t)c) * x[c];
-        y[r] += sum;
+        y[r] += dot(tile, wide, from, (size_t)count, x);
     }
 }
 
@@ -58,7 +72,6 @@ static void add_transposed(const ease__tiled *a, int32_t b, int32_t i, const dou
         int32_t to = b == i ? r + 1 : columns;
         double factor = x[r];
 
-#pragma omp simd
         for (int32_t c = 0; c < to; c++)
             y[c] += entry(tile, wide, from + (size_t)c) * factor;
     }
@@ -90,9 +103,38 @@ static ease_status probe_cpu(ease_error *why)
                       "that keeps to this library's threads");
 }
 
+ease_status ease__blas_room(int threads, ease_error *err)
+{
+    /* 128 MB mapped, of which little is touched, and a stack; once more for the
+     * caller. */
+    const size_t each = (size_t)160 << 20;
+    size_t count = (size_t)threads + 1, got = 0;
+    void **blocks = ease__alloc_array(count, sizeof(*blocks));
+    bool enough = blocks != NULL;
+
+    while (enough && got < count) {
+        blocks[got] = ease__alloc_pages(each);
+        if (blocks[got])
+            got++;
+        else
+            enough = false;
+    }
+    while (got > 0)
+        ease__free_pages(blocks[--got], each);
+    ease__free(blocks);
+    return enough ? EASE_OK
+                  : ease__fail(err, EASE_E_NOMEM,
+                               "%zu MB of address space for the buffers of %d threads",
+                               count * (each >> 20), threads);
+}
+
 static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hooks,
                               ease_error *err)
 {
+    ease_status status = ease__blas_room(ease__threads(threads), err);
+
+    if (status)
+        return status;
     return ease__invert_tiles(
         a, a->element == EASE__F64 ? &ease__blas_f64 : &ease__blas_f32, threads, hooks,
         err);

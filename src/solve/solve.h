@@ -25,6 +25,10 @@ typedef struct ease__tile_kernels {
 
 extern const ease__tile_kernels ease__blas_f32, ease__blas_f64;
 
+/* EASE_E_NOMEM where OpenBLAS could not map its buffers for so many threads: it would
+ * try for ever. To be asked before calling it. */
+ease_status ease__blas_room(int threads, ease_error *err);
+
 /* A backend: a table in a file of its own. */
 typedef struct ease__solver {
     const char *name;

@@ -1,0 +1,348 @@
+/* Lists for all users, batch by batch, measured as they come: what is kept of a user is
+ * one number a metric. */
+#include <math.h>
+#include <string.h>
+
+#include "data/interactions.h"
+#include "eval/metrics.h"
+
+enum { BATCH = 8192 };
+
+struct ease_report {
+    ease_report_info info;
+    ease__metric metric[EASE__MAX_METRICS];
+    ease_metric value[EASE__MAX_METRICS];
+    double *by_user; /* metrics x users */
+    /* How often each item was among the best k; the last for the largest k, the others
+     * for the metrics of all lists together. */
+    int64_t *times[EASE__MAX_METRICS + 1];
+    int32_t items, k;
+    ease__ids user_ids;
+};
+
+typedef struct evaluation {
+    const ease_model *model;
+    const ease_interactions *raw;      /* the target as it was given */
+    ease_interactions *input, *target; /* in the model's items */
+    ease_eval_options o;
+    ease_report *report;
+    int64_t *users;      /* of target, by place in the report */
+    int64_t first;       /* place of the batch's first user */
+    ease_row *histories; /* BATCH */
+    ease_rec *recs;      /* BATCH x k */
+    int32_t *counts;
+    bool *hits; /* BATCH x k */
+    int64_t batch;
+} evaluation;
+
+void ease_eval_options_init(ease_eval_options *o)
+{
+    *o = (ease_eval_options){.size = sizeof(*o),
+                             .metrics = "recall@20,recall@50,ndcg@100"};
+}
+
+static ease_status no_memory(ease_error *err)
+{
+    return ease__fail(err, EASE_E_NOMEM, "evaluating");
+}
+
+static void evaluation_free(evaluation *e)
+{
+    ease_interactions_free(e->input);
+    ease_interactions_free(e->target);
+    ease__free(e->users);
+    ease__free(e->histories);
+    ease__free(e->recs);
+    ease__free(e->counts);
+    ease__free(e->hits);
+    ease_report_free(e->report);
+}
+
+static int64_t held_out(const evaluation *e, int64_t user)
+{
+    return e->raw->row_ptr[user + 1] - e->raw->row_ptr[user];
+}
+
+/* The users with something held out, and their ids. */
+static ease_status choose_users(evaluation *e, ease_error *err)
+{
+    ease_report *r = e->report;
+
+    e->users = ease__alloc_array((size_t)e->raw->users, sizeof(*e->users));
+    if (!e->users)
+        return no_memory(err);
+    for (int64_t u = 0; u < e->raw->users; u++) {
+        const char *id = ease_interactions_user_id(e->raw, u);
+
+        if (held_out(e, u) == 0)
+            continue;
+        if (ease__ids_add(&r->user_ids, id, strlen(id)) < 0)
+            return no_memory(err);
+        e->users[r->info.users++] = u;
+    }
+    if (r->info.users == 0)
+        return ease__fail(err, EASE_E_DATA, "no user has anything held out");
+    for (int64_t u = 0; u < e->input->users; u++) {
+        const char *id = ease_interactions_user_id(e->input, u);
+
+        r->info.without_target += ease__ids_find(&r->user_ids, id, strlen(id)) < 0;
+    }
+    return EASE_OK;
+}
+
+static ease_status prepare(evaluation *e, ease_error *err)
+{
+    ease_report *r = e->report;
+    size_t lists;
+
+    for (int i = 0; i < r->info.metrics; i++)
+        if (r->metric[i].k > r->k)
+            r->k = r->metric[i].k;
+    r->items = ease_model_describe(e->model).items;
+    lists = (size_t)BATCH * (size_t)r->k;
+    r->by_user = ease__alloc_array(
+        ease__size_mul((size_t)r->info.metrics, (size_t)r->info.users),
+        sizeof(*r->by_user));
+    e->histories = ease__alloc_array(BATCH, sizeof(*e->histories));
+    e->recs = ease__alloc_array(lists, sizeof(*e->recs));
+    e->counts = ease__alloc_array(BATCH, sizeof(*e->counts));
+    e->hits = ease__alloc_array(lists, sizeof(*e->hits));
+    for (int i = 0; i <= r->info.metrics; i++) {
+        if (i < r->info.metrics && ease__metric_by_user(&r->metric[i]))
+            continue;
+        r->times[i] = ease__alloc_zero((size_t)r->items, sizeof(*r->times[i]));
+        if (!r->times[i])
+            return no_memory(err);
+    }
+    if (!r->by_user || !e->histories || !e->recs || !e->counts || !e->hits)
+        return no_memory(err);
+    return EASE_OK;
+}
+
+/* ---- a batch ----------------------------------------------------------------------
+ */
+
+static void find_histories(evaluation *e)
+{
+    for (int64_t b = 0; b < e->batch; b++) {
+        const char *id = ease__ids_at(&e->report->user_ids, e->first + b);
+        int64_t user = ease__ids_find(&e->input->user_ids, id, strlen(id));
+
+        e->histories[b] = user < 0 ? (ease_row){0}
+                                   : ease_interactions_row(e->input, user);
+        e->report->info.without_input += e->histories[b].count == 0;
+    }
+}
+
+static bool contains(ease_row row, int32_t item)
+{
+    int32_t low = 0, high = row.count;
+
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+
+        if (row.items[middle] < item)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < row.count && row.items[low] == item;
+}
+
+static double mean_popularity(const ease_model *m, const ease_rec *recs, int32_t count)
+{
+    double sum = 0;
+
+    for (int32_t r = 0; r < count; r++)
+        sum += ease_model_popularity(m, recs[r].item);
+    return count ? sum / count : 0;
+}
+
+static void measure_user(evaluation *e, int64_t b)
+{
+    ease_report *r = e->report;
+    int64_t place = e->first + b, user = e->users[place];
+    ease_row wanted = ease_interactions_row(e->target, user);
+    const ease_rec *recs = e->recs + b * r->k;
+    bool *hits = e->hits + b * r->k;
+
+    for (int32_t i = 0; i < e->counts[b]; i++)
+        hits[i] = contains(wanted, recs[i].item);
+    for (int i = 0; i < r->info.metrics; i++) {
+        const ease__metric *m = &r->metric[i];
+        int32_t best = e->counts[b] < m->k ? e->counts[b] : m->k;
+
+        r->by_user[i * r->info.users + place] =
+            m->measure == EASE__POPULARITY
+                ? mean_popularity(e->model, recs, best)
+                : ease__metric_value(m, hits, e->counts[b], held_out(e, user));
+    }
+}
+
+static void count_items(const evaluation *e, int32_t k, int64_t *times)
+{
+    for (int64_t b = 0; b < e->batch; b++)
+        for (int32_t i = 0; i < e->counts[b] && i < k; i++)
+            times[e->recs[b * e->report->k + i].item]++;
+}
+
+/* The progress of a batch as a part of the whole. */
+static int report_progress(void *user, const char *stage, double fraction)
+{
+    const evaluation *e = user;
+    double done = ((double)e->first + fraction * (double)e->batch) /
+                  (double)e->report->info.users;
+
+    (void)stage;
+    return ease__progress(&e->o.hooks, "evaluating", done);
+}
+
+static ease_status run_batch(evaluation *e, ease_error *err)
+{
+    ease_report *r = e->report;
+    ease_recommend_options o;
+    ease_status status;
+
+    ease_recommend_options_init(&o);
+    o.k = r->k;
+    o.threads = e->o.threads;
+    o.hooks = (ease_hooks){.progress = report_progress, .user = e};
+    find_histories(e);
+    status = ease_recommend_many(e->model, e->histories, e->batch, &o, e->recs,
+                                 e->counts, err);
+    if (status)
+        return status;
+#pragma omp parallel for schedule(dynamic, 64) num_threads(ease__threads(e->o.threads))
+    for (int64_t b = 0; b < e->batch; b++)
+        measure_user(e, b);
+    for (int i = 0; i <= r->info.metrics; i++)
+        if (r->times[i])
+            count_items(e, i < r->info.metrics ? r->metric[i].k : r->k, r->times[i]);
+    return EASE_OK;
+}
+
+/* ---- all of them -------------------------------------------------------------------
+ */
+
+static ease_metric summarize(const char *name, const double *value, int64_t count)
+{
+    double mean = 0, square = 0;
+
+    for (int64_t u = 0; u < count; u++)
+        mean += value[u];
+    mean /= (double)count;
+    for (int64_t u = 0; u < count; u++)
+        square += (value[u] - mean) * (value[u] - mean);
+    return (ease_metric){name, mean, sqrt(square / (double)count / (double)count)};
+}
+
+static void summarize_all(ease_report *r)
+{
+    for (int i = 0; i < r->info.metrics; i++) {
+        const ease__metric *m = &r->metric[i];
+
+        if (ease__metric_by_user(m))
+            r->value[i] = summarize(m->name, r->by_user + i * r->info.users,
+                                    r->info.users);
+        else
+            r->value[i] = (ease_metric){m->name,
+                                        m->measure == EASE__GINI
+                                            ? ease__gini(r->times[i], r->items)
+                                            : ease__coverage(r->times[i], r->items),
+                                        NAN};
+    }
+}
+
+static ease_status run(evaluation *e, const ease_interactions *input, ease_error *err)
+{
+    ease_report *r = e->report;
+    ease_status status = ease__metrics_parse(e->o.metrics, r->metric, &r->info.metrics,
+                                             err);
+
+    if (!status)
+        status = ease_interactions_align(input, e->model, &e->input, NULL, err);
+    if (!status)
+        status = ease_interactions_align(e->raw, e->model, &e->target,
+                                         &r->info.unknown_targets, err);
+    if (!status)
+        status = choose_users(e, err);
+    if (!status)
+        status = prepare(e, err);
+    for (; !status && e->first < r->info.users; e->first += e->batch) {
+        e->batch = r->info.users - e->first;
+        if (e->batch > BATCH)
+            e->batch = BATCH;
+        status = run_batch(e, err);
+    }
+    if (!status)
+        summarize_all(r);
+    return status;
+}
+
+ease_status ease_evaluate(const ease_model *m, const ease_interactions *input,
+                          const ease_interactions *target, const ease_eval_options *o,
+                          ease_report **out, ease_error *err)
+{
+    evaluation e = {.model = m, .raw = target};
+    ease_status status = EASE_OK;
+
+    if (!m || !input || !target || !out)
+        return ease__fail(err, EASE_E_ARG,
+                          "a model, an input and a target are required");
+    ease_eval_options_init(&e.o);
+    if (o) {
+        status = EASE__CHECK_OPTIONS(o, err);
+        if (status)
+            return status;
+        e.o = *o;
+    }
+    e.report = ease__alloc_zero(1, sizeof(*e.report));
+    status = e.report ? run(&e, input, err) : no_memory(err);
+    if (!status) {
+        *out = e.report;
+        e.report = NULL;
+    }
+    evaluation_free(&e);
+    return status;
+}
+
+/* ---- the report ---------------------------------------------------------------------
+ */
+
+ease_report_info ease_report_describe(const ease_report *r)
+{
+    return r->info;
+}
+
+ease_metric ease_report_metric(const ease_report *r, int metric)
+{
+    return r->value[metric];
+}
+
+double ease_report_value(const ease_report *r, int metric, int64_t user)
+{
+    return r->by_user[metric * r->info.users + user];
+}
+
+const char *ease_report_user_id(const ease_report *r, int64_t user)
+{
+    return ease__ids_at(&r->user_ids, user);
+}
+
+const int64_t *ease_report_times(const ease_report *r, int32_t *k)
+{
+    if (k)
+        *k = r->k;
+    return r->times[r->info.metrics];
+}
+
+void ease_report_free(ease_report *r)
+{
+    if (!r)
+        return;
+    for (int i = 0; i <= EASE__MAX_METRICS; i++)
+        ease__free(r->times[i]);
+    ease__free(r->by_user);
+    ease__ids_free(&r->user_ids);
+    ease__free(r);
+}

@@ -1,0 +1,72 @@
+"""The library as others meet it: its symbols, its header, its installation."""
+import glob
+import os
+import re
+import subprocess
+import unittest
+
+import support
+
+FORBIDDEN = re.compile(
+    r"^_*(v?f?printf|puts|fputs|putchar|perror|exit|_exit|quick_exit|abort|assert_fail|"
+    r"getenv|secure_getenv|setenv|setlocale|signal|sigaction|system|fork)(_chk)?$")
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+
+
+@unittest.skipIf(support.SANITIZED, "a release build's concern")
+class Library(support.Case):
+    def test_only_ease_symbols_are_exported(self):
+        text = run("nm", "-D", "--defined-only", os.path.join(support.BUILD, "libease.so"))
+        names = [line.split()[-1] for line in text.splitlines()]
+        self.assertGreater(len(names), 40)
+        self.assertEqual([n for n in names if not re.match(r"ease_[a-z]", n)], [])
+
+    def test_everything_in_the_header_is_exported(self):
+        with open(os.path.join(support.ROOT, "include/ease.h")) as f:
+            header = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+        declared = set(re.findall(r"\b(ease_\w+)\(", header))
+        text = run("nm", "-D", "--defined-only", os.path.join(support.BUILD, "libease.so"))
+        exported = {line.split()[-1] for line in text.splitlines()}
+        self.assertEqual(declared - exported, set())
+        self.assertEqual(exported - declared, set())
+
+    def test_the_library_neither_prints_nor_exits(self):
+        text = run("nm", "-u", os.path.join(support.BUILD, "libease.a"))
+        used = {line.split()[-1] for line in text.splitlines() if line.startswith(" ")}
+        self.assertIn("pwrite64", used | {"pwrite64"} if "pwrite" in used else used)
+        self.assertEqual([n for n in used if FORBIDDEN.match(n)], [])
+
+    def test_the_header_stands_alone_in_c_and_cpp(self):
+        header = os.path.join(support.ROOT, "include/ease.h")
+        run("gcc", "-std=c99", "-pedantic-errors", "-Wall", "-Werror", "-fsyntax-only",
+            "-x", "c", header)
+        run("clang", "-std=c++11", "-Wall", "-Werror", "-fsyntax-only", "-x", "c++", header)
+
+    def test_the_installed_library_serves_a_c_program(self):
+        prefix, program = self.path("usr"), self.path("recommend")
+        run("cmake", "--install", support.BUILD, "--prefix", prefix)
+        found = [os.path.relpath(p, prefix)
+                 for p in glob.glob(prefix + "/**", recursive=True) if os.path.isfile(p)]
+        for wanted in ("bin/ease", "include/ease.h", "share/man/man1/ease.1",
+                       "share/bash-completion/completions/ease"):
+            self.assertIn(wanted, found)
+        config = glob.glob(prefix + "/**/ease.pc", recursive=True)[0]
+        env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(config))
+        flags = run("pkg-config", "--cflags", "--libs", "ease", env=env).split()
+        self.assertIn(run("pkg-config", "--modversion", "ease", env=env).strip(),
+                      run(prefix + "/bin/ease", "--version"))
+        library = os.path.dirname(glob.glob(prefix + "/**/libease.so", recursive=True)[0])
+        run("gcc", "-Wall", "-Werror", os.path.join(support.ROOT, "examples/c/recommend.c"),
+            "-o", program, *flags)
+        out = run(program, os.path.join(support.ROOT, "examples/npm.tsv.gz"), "express",
+                  "body-parser", "mongoose", env=dict(os.environ, LD_LIBRARY_PATH=library))
+        self.assertEqual(len(out.splitlines()), 10)
+        self.assertIn("morgan", out)
+        self.assertIn("cookie-parser", out)
+
+
+if __name__ == "__main__":
+    support.main()

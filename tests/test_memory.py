@@ -1,0 +1,49 @@
+"""Peak resident memory of training, and that the plan knows it."""
+import json
+import os
+import subprocess
+import unittest
+
+import support
+
+MB = 1000000
+
+
+def peak_bytes(*command):
+    """Runs the program; its largest resident size."""
+    p = subprocess.Popen([support.EASE, *map(str, command)], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE)
+    text = p.stderr.read()
+    _, status, usage = os.wait4(p.pid, 0)
+    p.stderr.close()
+    p.returncode = os.waitstatus_to_exitcode(status)
+    if p.returncode:
+        raise AssertionError(text.decode())
+    return usage.ru_maxrss * 1024
+
+
+@unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")
+class Memory(support.Case):
+    def check(self, items, users, interactions):
+        data, model = self.path("x.csv"), self.path("x.ease")
+        self.ease("synth", "-o", data, "--users", users, "--items", items,
+                  "--interactions", interactions, "--seed", 1, "--quiet")
+        peak = peak_bytes("train", data, "-o", model, "--lambda", 100)
+        bound = 2.2 * items**2 + 16 * interactions + 100 * MB
+        plan = json.loads(self.ease("plan", "--items", items, "--users", users,
+                                    "--interactions", interactions, "--json").out)
+        print(f"{items} items, {interactions} interactions: peak {peak / MB:.0f} MB, "
+              f"planned {plan['peak_bytes'] / MB:.0f} MB, bound {bound / MB:.0f} MB")
+        self.assertLessEqual(peak, bound)
+        self.assertLessEqual(peak, 1.1 * plan["peak_bytes"])
+        self.assertGreaterEqual(peak, 0.6 * plan["peak_bytes"])
+
+    def test_8192_items(self):
+        self.check(8192, 60000, 3000000)
+
+    def test_20480_items(self):
+        self.check(20480, 100000, 5000000)
+
+
+if __name__ == "__main__":
+    support.main()
