@@ -10,7 +10,7 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.environ.get("EASE_BUILD") or os.path.join(ROOT, "build")
+BUILD = os.path.abspath(os.environ.get("EASE_BUILD") or os.path.join(ROOT, "build"))
 EASE = os.path.join(BUILD, "ease")
 SANITIZED = bool(os.environ.get("EASE_SANITIZE"))
 DATA = os.path.join(os.path.dirname(ROOT), "shared", "data")
