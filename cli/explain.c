@@ -33,14 +33,19 @@ typedef struct explanation {
     float base, score;
 } explanation;
 
-static void put_row(const ease_model *m, float value, int decimals, int32_t item)
+static int id_width(const ease_model *m, int32_t item)
 {
-    const char *title = ease_model_title(m, item);
+    return text_width(ease_model_item_id(m, item));
+}
 
-    printf("%+12.*f  ", decimals, (double)value);
-    text_put(stdout, ease_model_item_id(m, item));
+static void put_row(const ease_model *m, ease_rec row, int decimals, int width)
+{
+    const char *title = ease_model_title(m, row.item);
+
+    printf("%+12.*f  ", decimals, (double)row.score);
+    text_put(stdout, ease_model_item_id(m, row.item));
     if (title) {
-        fputs("  ", stdout);
+        text_pad(stdout, width - id_width(m, row.item) + 2);
         text_put(stdout, title);
     }
     fputc('\n', stdout);
@@ -50,13 +55,19 @@ static void put_text(const ease_model *m, const explanation *e)
 {
     ease_rec numbers[2] = {{.score = e->score}, {.score = e->base}};
     int decimals = decimals_for(numbers, 2), own = decimals_for(e->reasons, e->count);
+    int width = id_width(m, e->item);
 
     if (e->count && own < decimals)
         decimals = own;
-    put_row(m, e->score, decimals, e->item);
+    for (int32_t i = 0; i < e->count; i++) {
+        int w = id_width(m, e->reasons[i].item);
+
+        width = w > width ? w : width;
+    }
+    put_row(m, (ease_rec){e->item, e->score}, decimals, width);
     puts("because of");
     for (int32_t i = 0; i < e->count; i++)
-        put_row(m, e->reasons[i].score, decimals, e->reasons[i].item);
+        put_row(m, e->reasons[i], decimals, width);
     if (ease_model_describe(m).has_base)
         printf("%+12.*f  (base)\n", decimals, (double)e->base);
     if (!e->count)

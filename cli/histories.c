@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static int ids_from_file(console *c, const char *path, id_list *l)
         return fail(c, EXIT_FAILED, "%s: cannot open: %s", path, strerror(errno));
     code = read_whole(c, fd, path, &l->bytes, &size);
     close(fd);
-    if (code)
+    if (code || !l->bytes)
         return code;
     if (strlen(l->bytes) != size)
         return fail(c, EXIT_DATA, "%s: byte %zu is NUL: not a list of ids", path,
@@ -144,6 +145,26 @@ static void warn_unknown(console *c, const named *unknown, size_t given, size_t 
          unknown->count, given, unknown->text);
 }
 
+/* Sorts them into known and unknown. */
+static bool find_ids(const ease_model *m, const id_list *ids, history *h,
+                     named *unknown)
+{
+    h->items = malloc((ids->count + 1) * sizeof(*h->items));
+    if (!h->items)
+        return false;
+    for (size_t i = 0; i < ids->count && h->count < INT32_MAX; i++) {
+        int32_t item = ease_model_find(m, ids->at[i]);
+
+        if (item != EASE_NO_ITEM)
+            h->items[h->count++] = item;
+        else
+            named_add(unknown, ids->at[i]);
+    }
+    h->unknown = unknown->count;
+    sort_distinct(h);
+    return true;
+}
+
 int history_read(console *c, const ease_model *m, const char *list, size_t number,
                  history *out)
 {
@@ -152,28 +173,12 @@ int history_read(console *c, const ease_model *m, const char *list, size_t numbe
     history h = {0};
     int code = ids_from_list(c, list, &ids);
 
-    if (!code) {
-        h.items = malloc((ids.count + 1) * sizeof(*h.items));
-        if (!h.items)
-            code = fail_no_memory(c);
-    }
-    if (!code) {
-        for (size_t i = 0; i < ids.count; i++) {
-            int32_t item = ease_model_find(m, ids.at[i]);
-
-            if (item != EASE_NO_ITEM)
-                h.items[h.count++] = item;
-            else
-                named_add(&unknown, ids.at[i]);
-            if (h.count == INT32_MAX)
-                break;
-        }
-        h.unknown = unknown.count;
-        sort_distinct(&h);
-        if (unknown.count)
-            warn_unknown(c, &unknown, ids.count, number);
+    if (!code && !find_ids(m, &ids, &h, &unknown))
+        code = fail_no_memory(c);
+    if (!code && unknown.count)
+        warn_unknown(c, &unknown, ids.count, number);
+    if (!code)
         *out = h;
-    }
     id_list_free(&ids);
     return code;
 }

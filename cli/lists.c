@@ -112,14 +112,15 @@ static int32_t find_reasons(const item_list *l, int32_t item)
     return l->history.count < r->most ? l->history.count : r->most;
 }
 
-static void put_text_reasons(const ease_model *m, const item_list *l, int32_t item)
+static void put_text_reasons(const ease_model *m, const item_list *l, int32_t item,
+                             int decimals)
 {
     int32_t count = find_reasons(l, item);
 
     for (int32_t i = 0; i < count; i++) {
         fputs(i ? ", " : "                    because of ", stdout);
         text_put(stdout, ease_model_item_id(m, l->reasons->found[i].item));
-        printf(" %+.3g", (double)l->reasons->found[i].score);
+        printf(" %+.*f", decimals, (double)l->reasons->found[i].score);
     }
     if (count)
         fputc('\n', stdout);
@@ -170,7 +171,7 @@ static void put_text(const ease_model *m, const item_list *l)
             text_put(stdout, title);
         }
         fputc('\n', stdout);
-        put_text_reasons(m, l, l->recs[i].item);
+        put_text_reasons(m, l, l->recs[i].item, decimals > 3 ? decimals - 2 : 1);
     }
     if (l->heading)
         fputc('\n', stdout);

@@ -29,13 +29,13 @@ typedef struct text_list {
 
 typedef struct option {
     const char *name;
-    char letter; /* 0: none */
-    option_type type;
-    bool required;
-    size_t at;           /* where its value lies in the group's structure */
-    const char *value;   /* as help names it: FILE, N; for a choice "f32|f64" */
-    int64_t least, most; /* of a count; most 0: no bound */
+    const char *value; /* as help names it: FILE, N; for a choice "f32|f64" */
     const char *help;
+    size_t at;           /* where its value lies in the group's structure */
+    int64_t least, most; /* of a count; most 0: no bound */
+    option_type type;
+    char letter; /* 0: none */
+    bool required;
 } option;
 
 typedef struct option_group {

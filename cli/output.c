@@ -372,7 +372,7 @@ void report_bool(report *r, const char *key, const char *label, bool value)
 static void put_item(report *r, const char *key, const char *label, size_t rank,
                      const report_item *item)
 {
-    char name[64];
+    char name[64], number[NUMBER_ROOM];
 
     if (r->format == OUTPUT_JSON) {
         json_open(&r->json, NULL, '{');
@@ -387,7 +387,11 @@ static void put_item(report *r, const char *key, const char *label, size_t rank,
     } else {
         fputs(rank == 1 ? label : "", stdout);
         text_pad(stdout, LABEL_WIDTH - (rank == 1 ? (int)strlen(label) : 0));
-        fprintf(stdout, "%-10.10g ", item->count);
+        if (item->count == floor(item->count) && fabs(item->count) < 1e15)
+            format_count(number, sizeof(number), (int64_t)item->count);
+        else
+            snprintf(number, sizeof(number), "%.6g", item->count);
+        printf("%-11s ", number);
         text_put(stdout, item->id);
         if (item->title) {
             fputs("  ", stdout);

@@ -58,6 +58,7 @@ static int put_one(console *c, const recommend_args *a, const ease_model *m,
         if (first)
             list_header(m, format_of(&a->common), l);
         list_put(m, format_of(&a->common), l);
+        l->reasons = NULL;
     }
     reasons_free(&why);
     return code;

@@ -10,7 +10,7 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.environ.get("EASE_BUILD") or os.path.join(ROOT, "build")
+BUILD = os.path.abspath(os.environ.get("EASE_BUILD") or os.path.join(ROOT, "build"))
 EASE = os.path.join(BUILD, "ease")
 SANITIZED = bool(os.environ.get("EASE_SANITIZE"))
 DATA = os.path.join(os.path.dirname(ROOT), "shared", "data")
@@ -94,6 +94,15 @@ class _Lines(unittest.TestResult):
         super().__init__()
         self.passed = 0
 
+    def startTest(self, test):
+        super().startTest(test)
+        self.began = time.monotonic()
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if os.environ.get("EASE_TEST_TIMES"):
+            print(f"  {time.monotonic() - self.began:6.2f} s  {name_of(test)}", flush=True)
+
     def addSuccess(self, test):
         super().addSuccess(test)
         self.passed += 1
@@ -126,19 +135,19 @@ def name_of(test):
 
 
 def main():
-    """Runs the tests of __main__, or those whose names contain an argument."""
+    """Runs the tests of __main__, or those whose names contain an argument.
+    EASE_TEST_TIMES in the environment: with the time of each."""
+    if not os.path.exists(EASE):
+        sys.exit(f"{EASE}: not built")
     suite = unittest.TestSuite()
     for group in unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]):
         for test in group:
             if len(sys.argv) < 2 or any(a in test.id() for a in sys.argv[1:]):
                 suite.addTest(test)
     result = _Lines()
-    began = time.monotonic()
     suite.run(result)
     failed = len({name_of(t).split(" ")[0] for t, _ in result.failures + result.errors})
     skipped = len(result.skipped)
-    if os.environ.get("EASE_TEST_TIMES"):
-        print(f"  {time.monotonic() - began:.1f} s")
     print(f"{result.passed} passed, {failed} failed, {skipped} skipped")
     if failed:
         sys.exit(1)
