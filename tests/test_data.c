@@ -694,35 +694,6 @@ static void writing_can_be_cancelled_and_leaves_nothing(test *t)
     ease_interactions_free(x);
 }
 
-static void columns_are_the_transpose(test *t)
-{
-    const char *path = test_path("wild.csv");
-    ease_read_options o = defaults();
-    ease_interactions *x = NULL;
-    ease__columns c = {0};
-    int64_t seen = 0;
-
-    write_wild_table(path, 8, 3000);
-    o.weights = 1;
-    check_status(t, ease_interactions_read(path, &o, &x, NULL), EASE_OK);
-    check_status(t, ease__columns_make(x, &c, NULL), EASE_OK);
-    check_int(t, c.ptr[0], 0);
-    check_int(t, c.ptr[x->items], x->nnz);
-    for (int32_t i = 0; i < x->items; i++) {
-        for (int64_t k = c.ptr[i]; k < c.ptr[i + 1]; k++) {
-            ease_row r = ease_interactions_row(x, c.rows[k]);
-
-            if (k > c.ptr[i])
-                check(t, c.rows[k] > c.rows[k - 1]);
-            for (int32_t j = 0; j < r.count; j++)
-                seen += r.items[j] == i && r.weights[j] == c.vals[k];
-        }
-    }
-    check_int(t, seen, x->nnz);
-    ease__columns_free(&c);
-    ease_interactions_free(x);
-}
-
 /* ---- real files ------------------------------------------------------------ */
 
 static void check_real(test *t, const char *name, int64_t users, int32_t items,
@@ -822,7 +793,6 @@ static const test_case cases[] = {
     TEST(writing_and_reading_gives_the_same),
     TEST(values_are_written_to_read_back_exactly),
     TEST(writing_can_be_cancelled_and_leaves_nothing),
-    TEST(columns_are_the_transpose),
     TEST(real_files_have_their_known_sizes),
     TEST(real_titles_are_found),
 };

@@ -15,16 +15,4 @@ struct ease_interactions {
     ease_interactions_info counts; /* rows, below_rating, ... only */
 };
 
-/* The transpose: users of item i are rows[ptr[i]] .. rows[ptr[i + 1] - 1], in
- * increasing order. Users are fewer than 2^32. */
-typedef struct ease__columns {
-    int64_t *ptr; /* items + 1 */
-    uint32_t *rows;
-    float *vals; /* NULL: all ones */
-} ease__columns;
-
-ease_status ease__columns_make(const ease_interactions *x, ease__columns *out,
-                               ease_error *err);
-void ease__columns_free(ease__columns *c);
-
 #endif
