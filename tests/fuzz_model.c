@@ -1,36 +1,8 @@
 /* Model files from anywhere. Checksums are made right first, so that what lies behind
  * them is reached; every third input is taken as it is. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <xxhash.h>
-
-#include "core/container.h"
+#include "fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void fix_checksums(unsigned char *file, size_t size)
-{
-    ease__disk_header h;
-
-    if (size < EASE__PAGE)
-        return;
-    memcpy(&h, file, sizeof(h));
-    h.file_bytes = size;
-    for (uint32_t i = 0; i < h.sections && i < EASE__SECTIONS; i++) {
-        ease__disk_section *s = &h.section[i];
-
-        if (!s->large && s->offset <= size && s->bytes <= size - s->offset)
-            s->hash = XXH3_64bits(file + s->offset, (size_t)s->bytes);
-    }
-    h.hash = 0;
-    memset(file + sizeof(h), 0, EASE__PAGE - sizeof(h));
-    memcpy(file, &h, sizeof(h));
-    h.hash = XXH3_64bits(file, EASE__PAGE);
-    memcpy(file, &h, sizeof(h));
-}
 
 static void use_scorer(const ease_model *m, int32_t n)
 {
@@ -76,29 +48,21 @@ static void use_model(const ease_model *m)
         abort();
 }
 
-static void open_bytes(const unsigned char *data, size_t size)
-{
-    int fd = memfd_create("model", MFD_CLOEXEC);
-    ease_model *m = NULL;
-    char path[48];
-
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (fd >= 0 && write(fd, data, size) == (ssize_t)size &&
-        ease_model_open(path, &m, NULL) == EASE_OK)
-        use_model(m);
-    ease_model_free(m);
-    if (fd >= 0)
-        close(fd);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     unsigned char *copy = malloc(size + 1);
+    ease_model *m = NULL;
+    char path[FUZZ_PATH];
+    int fd;
 
     memcpy(copy, data, size);
     if (size % 3 != 1)
-        fix_checksums(copy, size);
-    open_bytes(copy, size);
+        fuzz_fix_checksums(copy, size);
+    fd = fuzz_file(copy, size, path);
+    if (ease_model_open(path, &m, NULL) == EASE_OK)
+        use_model(m);
+    ease_model_free(m);
+    close(fd);
     free(copy);
     return 0;
 }
