@@ -52,48 +52,33 @@ static void fill(ease_error *err, ease_status status, int sys, int64_t where,
     vsnprintf(err->text, sizeof(err->text), fmt, args);
 }
 
-ease_status ease__fail(ease_error *err, ease_status status, const char *fmt, ...)
+void ease__note_error(ease_error *err, ease_status status, int64_t where,
+                      const char *fmt, ...)
 {
     va_list args;
 
-    if (err) {
-        va_start(args, fmt);
-        fill(err, status, 0, -1, fmt, args);
-        va_end(args);
-    }
-    return status;
+    if (!err)
+        return;
+    va_start(args, fmt);
+    fill(err, status, 0, where, fmt, args);
+    va_end(args);
 }
 
-ease_status ease__fail_at(ease_error *err, ease_status status, int64_t where,
-                          const char *fmt, ...)
-{
-    va_list args;
-
-    if (err) {
-        va_start(args, fmt);
-        fill(err, status, 0, where, fmt, args);
-        va_end(args);
-    }
-    return status;
-}
-
-ease_status ease__fail_errno(ease_error *err, const char *fmt, ...)
+void ease__note_errno(ease_error *err, const char *fmt, ...)
 {
     int sys = errno;
+    char room[96];
+    size_t used;
     va_list args;
 
-    if (err) {
-        char room[96];
-        size_t used;
-
-        va_start(args, fmt);
-        fill(err, EASE_E_IO, sys, -1, fmt, args);
-        va_end(args);
-        used = strlen(err->text);
-        snprintf(err->text + used, sizeof(err->text) - used, ": %s",
-                 strerror_r(sys, room, sizeof(room)));
-    }
-    return EASE_E_IO;
+    if (!err)
+        return;
+    va_start(args, fmt);
+    fill(err, EASE_E_IO, sys, -1, fmt, args);
+    va_end(args);
+    used = strlen(err->text);
+    snprintf(err->text + used, sizeof(err->text) - used, ": %s",
+             strerror_r(sys, room, sizeof(room)));
 }
 
 /* ---- allocating ------------------------------------------------------------- */
@@ -193,11 +178,6 @@ void ease__log(const ease_hooks *hooks, int level, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     hooks->log(hooks->user, level, text);
-}
-
-ease_status ease__cancelled(ease_error *err)
-{
-    return ease__fail(err, EASE_E_CANCELLED, "cancelled");
 }
 
 double ease__seconds(void)

@@ -13,14 +13,19 @@
 
 /* ---- failing: write the message where the facts are, return the status ----- */
 
-ease_status ease__fail(ease_error *err, ease_status status, const char *fmt, ...)
-    EASE__PRINTF(3, 4);
-/* The same with a line, item or byte offset for ease_error.where. */
-ease_status ease__fail_at(ease_error *err, ease_status status, int64_t where,
-                          const char *fmt, ...) EASE__PRINTF(4, 5);
-/* EASE_E_IO from the current errno; its words are added: "path: cannot open: No such
+/* Each gives the status, so that it can be returned; macros, for what reads the code
+ * to see that it is a failure. `where` is a line, item or byte offset. */
+#define ease__fail(err, status, ...) \
+    (ease__note_error((err), (status), -1, __VA_ARGS__), (status))
+#define ease__fail_at(err, status, where, ...) \
+    (ease__note_error((err), (status), (where), __VA_ARGS__), (status))
+/* EASE_E_IO from the current errno, whose words are added: "path: cannot open: No such
  * file or directory". */
-ease_status ease__fail_errno(ease_error *err, const char *fmt, ...) EASE__PRINTF(2, 3);
+#define ease__fail_errno(err, ...) (ease__note_errno((err), __VA_ARGS__), EASE_E_IO)
+
+void ease__note_error(ease_error *err, ease_status status, int64_t where,
+                      const char *fmt, ...) EASE__PRINTF(4, 5);
+void ease__note_errno(ease_error *err, const char *fmt, ...) EASE__PRINTF(2, 3);
 
 /* ---- allocating: sizes are checked for overflow; NULL means no memory ------- */
 
@@ -49,7 +54,10 @@ int ease__threads(int requested);
 bool ease__progress(const ease_hooks *hooks, const char *stage, double fraction);
 void ease__log(const ease_hooks *hooks, int level, const char *fmt, ...)
     EASE__PRINTF(3, 4);
-ease_status ease__cancelled(ease_error *err);
+static inline ease_status ease__cancelled(ease_error *err)
+{
+    return ease__fail(err, EASE_E_CANCELLED, "cancelled");
+}
 
 /* Guards against options that were never initialised, and against a caller built for
  * another version of the header. */

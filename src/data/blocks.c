@@ -218,10 +218,12 @@ static ease_status merge_block(reader *r, ease__block *b, uint32_t **place,
 
     if (b->status == EASE_E_NOMEM)
         return no_room(r, err);
-    if (b->status)
-        return ease__fail_at(err, b->status, r->lines + b->bad_line, "%s:%lld: %s",
-                             ease__input_name(r->in),
-                             (long long)(r->lines + b->bad_line), b->what);
+    if (b->status) {
+        long long line = r->lines + b->bad_line;
+
+        return ease__fail_at(err, b->status, line, "%s:%lld: %s",
+                             ease__input_name(r->in), line, b->what);
+    }
     status = number_newcomers(r, &b->users, &r->users, &d->user_ids, EASE__MAX_IDS,
                               "users", err);
     if (!status)

@@ -1,5 +1,6 @@
 #include "data/draft.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void free_chunk(ease__chunk *c)
@@ -35,6 +36,7 @@ static bool new_chunk(ease__draft *d, size_t bytes)
         d->chunks = grown;
         d->chunk_room = room;
     }
+    assert(d->chunks);
     c.records = ease__alloc_pages(c.bytes);
     if (!c.records)
         return false;

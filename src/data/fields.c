@@ -165,9 +165,11 @@ const char *ease__excerpt(const char *text, size_t length, char to[EASE__EXCERPT
     size_t room = EASE__EXCERPT_ROOM - 4, used = length < room ? length : room;
 
     for (size_t i = 0; i < used; i++) {
-        unsigned char c = (unsigned char)text[i];
+        bool control = (unsigned char)text[i] < 0x20 || text[i] == 0x7f;
 
-        to[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+        to[i] = text[i];
+        if (control)
+            to[i] = '?';
     }
     strcpy(to + used, used < length ? "..." : "");
     return to;

@@ -1,5 +1,6 @@
 #include "data/rows.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -127,7 +128,8 @@ INLINE bool take_field(cursor *c, ease__split_kind kind, ease__name *out, bool *
         return take_quoted(c, out, more);
     stop = find_mark(start, c->mark);
     if (kind == EASE__SPLIT_TEXT)
-        while (*stop != '\n' && memcmp(stop, c->splitter->text, c->splitter->length))
+        while (*stop != '\n' &&
+               memcmp(stop, c->splitter->text, c->splitter->length) != 0)
             stop = find_mark(stop + 1, c->mark);
     *more = *stop != '\n';
     c->at = stop + 1;
@@ -226,7 +228,7 @@ INLINE void set_user(cursor *c, ease__name user)
     ease__key k;
 
     /* Before hashing, which long ids need. */
-    if (user.length > 8 && user.length == c->user.length &&
+    if (user.length > 8 && user.length == c->user.length && c->user.text &&
         memcmp(user.text, c->user.text, user.length) == 0)
         return;
     k = ease__key_of(user.text, user.length);
@@ -267,9 +269,11 @@ static bool bad_value(ease__block *b, ease__name v, ease__number_fault fault)
 INLINE bool value_of(const ease__row_form *form, ease__block *b, ease__name v,
                      double *out)
 {
-    unsigned first = (unsigned char)v.text[0] - (unsigned)'0', third;
+    unsigned first, third;
     ease__number_fault fault;
 
+    assert(v.text); /* of a form with values every row has one */
+    first = (unsigned char)v.text[0] - (unsigned)'0';
     if (v.length == 1 && first < 10) {
         *out = (double)first;
         return true;

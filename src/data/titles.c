@@ -1,5 +1,6 @@
 #include "data/titles.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "data/dialect.h"
@@ -98,9 +99,10 @@ static ease_status read_cells(ease__table *t, const ease__ids *items, cells *c,
 
 static ease__field cell_at(const cells *c, size_t row, size_t column)
 {
-    size_t i = row * c->columns + column;
-    size_t start = i ? c->ends[i - 1] : 0;
+    size_t i = row * c->columns + column, start;
 
+    assert(c->ends); /* there is no cell without one */
+    start = i ? c->ends[i - 1] : 0;
     return (ease__field){.text = c->text + start, .length = c->ends[i] - start};
 }
 

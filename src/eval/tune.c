@@ -210,10 +210,13 @@ static ease_status climb(tuner *t, double step, bool *go_on, ease_error *err)
 static ease_status search(tuner *t, ease_error *err)
 {
     bool go_on = true;
+    double step = COARSE;
     ease_status status = attempt(t, power(START), &go_on, err);
 
-    for (double step = COARSE; go_on && step >= FINE; step /= 2)
+    while (go_on && step >= FINE) {
         status = climb(t, step, &go_on, err);
+        step /= 2;
+    }
     return status;
 }
 

@@ -79,7 +79,7 @@ static ease_status read_lines(importing *m, ease__input *in, const char *path,
         if (!stop)
             stop = end;
         status = add_item(m, path, at, (size_t)(stop - at), number + 1, err);
-        at = stop + 1;
+        at = stop < end ? stop + 1 : end;
     }
     return status;
 }

@@ -29,6 +29,8 @@
 
 enum { VERSION = 1, ROW_GRAIN = 64 };
 
+static const size_t WRITE_BYTES = (size_t)4 * EASE__BLOCK;
+
 typedef struct disk_params {
     int32_t items;
     int32_t kind;                /* ease_gram_kind */
@@ -200,8 +202,8 @@ static ease_status put_packed(job *j, ease_error *err)
     size_t bytes = ease__model_weight_bytes(m->info.items, EASE_STORE_PACKED);
     ease_status status = EASE_OK;
 
-    for (size_t at = 0; !status && at < bytes; at += 4 * EASE__BLOCK) {
-        size_t part = bytes - at < 4 * EASE__BLOCK ? bytes - at : 4 * EASE__BLOCK;
+    for (size_t at = 0; !status && at < bytes; at += WRITE_BYTES) {
+        size_t part = bytes - at < WRITE_BYTES ? bytes - at : WRITE_BYTES;
 
         status = ease__writer_put(j->writer, (const char *)m->inverse.data + at, part,
                                   err);
