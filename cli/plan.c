@@ -41,7 +41,7 @@ static const option plan_options[] = {
      .type = OPTION_CHOICE,
      AT(storage),
      .value = "f32|f16|packed",
-     .help = "of the weights in the file (default f32), for the time of writing"},
+     .help = "of the weights in the file (default f16), for the time of writing"},
     {.name = "memory-limit",
      .type = OPTION_SIZE,
      AT(memory_limit),
@@ -187,6 +187,7 @@ const verb verb_plan = {
     .examples = examples,
     .most_operands = 1,
     .size = sizeof(plan_args),
-    .defaults = &(const plan_args){.reading = READING_DEFAULTS},
+    .defaults = &(const plan_args){.reading = READING_DEFAULTS,
+                                   .storage = EASE_STORE_F16},
     .run = run,
 };

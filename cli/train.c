@@ -53,7 +53,7 @@ static const option model_options[] = {
      .type = OPTION_CHOICE,
      AT(storage),
      .value = "f32|f16|packed",
-     .help = "of the weights in the file (default f32): 4, 2 or about 2 bytes each"},
+     .help = "of the weights in the file (default f16): 4, 2 or about 2 bytes each"},
     {.name = "titles",
      .type = OPTION_PATH,
      AT(titles),
@@ -244,6 +244,7 @@ const verb verb_train = {
     .examples = examples,
     .most_operands = 1,
     .size = sizeof(train_args),
-    .defaults = &(const train_args){.reading = READING_DEFAULTS},
+    .defaults = &(const train_args){.reading = READING_DEFAULTS,
+                                    .storage = EASE_STORE_F16},
     .run = run,
 };
