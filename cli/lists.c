@@ -118,8 +118,11 @@ static void put_text_reasons(const ease_model *m, const item_list *l, int32_t it
     int32_t count = find_reasons(l, item);
 
     for (int32_t i = 0; i < count; i++) {
-        fputs(i ? ", " : "                    because of ", stdout);
-        text_put(stdout, ease_model_item_id(m, l->reasons->found[i].item));
+        int32_t reason = l->reasons->found[i].item;
+        const char *title = ease_model_title(m, reason);
+
+        fputs(i ? "; " : "                    because of ", stdout);
+        text_put(stdout, title ? title : ease_model_item_id(m, reason));
         printf(" %+.*f", decimals, (double)l->reasons->found[i].score);
     }
     if (count)
@@ -135,6 +138,8 @@ static void put_json_reasons(json *j, const ease_model *m, const item_list *l,
     for (int32_t i = 0; i < count; i++) {
         json_open(j, NULL, '{');
         json_text(j, "id", ease_model_item_id(m, l->reasons->found[i].item));
+        if (ease_model_title(m, l->reasons->found[i].item))
+            json_text(j, "title", ease_model_title(m, l->reasons->found[i].item));
         json_float(j, "contribution", l->reasons->found[i].score);
         json_close(j, '}');
     }
