@@ -325,8 +325,9 @@ static bool ragged(const ease__row_form *form, cursor *c, size_t found, bool mor
     return bad_line(c->block, EASE_E_PARSE, what);
 }
 
+/* timed is a constant here, as kind is: most readers do not want times. */
 INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
-                            ease__split_kind kind)
+                            ease__split_kind kind, bool timed)
 {
     ease__name user = {0}, item = {0}, value = {0}, time = {0}, field;
     ease__block *b = c->block;
@@ -343,7 +344,7 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
             item = field;
         else if (n == (size_t)form->value)
             value = field;
-        else if (n == (size_t)form->time)
+        else if (timed && n == (size_t)form->time)
             time = field;
     }
     if (n < form->fields || more)
@@ -352,7 +353,7 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
         return empty_id(b, user.length == 0);
     if (form->value >= 0 && !value_of(form, b, value, &number))
         return false;
-    if (form->timed && !time_of(b, time, &moment))
+    if (timed && !time_of(b, time, &moment))
         return false;
     if (number < form->min_rating) {
         b->below_rating++;
@@ -433,7 +434,7 @@ static bool parse_coordinate_row(const ease__row_form *form, cursor *c)
 /* ---- blocks ---------------------------------------------------------------- */
 
 INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind kind,
-                        ease__split_kind split)
+                        ease__split_kind split, bool timed)
 {
     bool good = true;
 
@@ -442,7 +443,7 @@ INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind ki
         if (skip_blank_line(c, split))
             continue;
         if (kind == EASE__ROWS_TABLE)
-            good = parse_table_row(form, c, split);
+            good = parse_table_row(form, c, split, timed);
         else if (kind == EASE__ROWS_ADJACENCY)
             good = parse_adjacency_row(form, c, split);
         else
@@ -450,33 +451,32 @@ INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind ki
     }
 }
 
+INLINE void parse_split(const ease__row_form *form, cursor *c, ease__split_kind split)
+{
+    if (form->kind == EASE__ROWS_ADJACENCY)
+        parse_lines(form, c, EASE__ROWS_ADJACENCY, split, false);
+    else if (form->timed)
+        parse_lines(form, c, EASE__ROWS_TABLE, split, true);
+    else
+        parse_lines(form, c, EASE__ROWS_TABLE, split, false);
+}
+
 /* One expansion for each way to split. */
 static void parse_all(const ease__row_form *form, cursor *c)
 {
-    bool table = form->kind == EASE__ROWS_TABLE;
-
     if (form->kind == EASE__ROWS_COORDINATES) {
-        parse_lines(form, c, EASE__ROWS_COORDINATES, EASE__SPLIT_BLANKS);
+        parse_lines(form, c, EASE__ROWS_COORDINATES, EASE__SPLIT_BLANKS, false);
         return;
     }
     switch (form->splitter.kind) {
     case EASE__SPLIT_BYTE:
-        if (table)
-            parse_lines(form, c, EASE__ROWS_TABLE, EASE__SPLIT_BYTE);
-        else
-            parse_lines(form, c, EASE__ROWS_ADJACENCY, EASE__SPLIT_BYTE);
+        parse_split(form, c, EASE__SPLIT_BYTE);
         break;
     case EASE__SPLIT_TEXT:
-        if (table)
-            parse_lines(form, c, EASE__ROWS_TABLE, EASE__SPLIT_TEXT);
-        else
-            parse_lines(form, c, EASE__ROWS_ADJACENCY, EASE__SPLIT_TEXT);
+        parse_split(form, c, EASE__SPLIT_TEXT);
         break;
     case EASE__SPLIT_BLANKS:
-        if (table)
-            parse_lines(form, c, EASE__ROWS_TABLE, EASE__SPLIT_BLANKS);
-        else
-            parse_lines(form, c, EASE__ROWS_ADJACENCY, EASE__SPLIT_BLANKS);
+        parse_split(form, c, EASE__SPLIT_BLANKS);
         break;
     }
 }
