@@ -57,12 +57,13 @@ static const option split_options[] = {
 static void note_part(console *c, const char *what, const ease_split_part *input,
                       const ease_split_part *target)
 {
-    char users[NUMBER_ROOM], in[NUMBER_ROOM], held[NUMBER_ROOM];
+    char givers[NUMBER_ROOM], in[NUMBER_ROOM], users[NUMBER_ROOM], held[NUMBER_ROOM];
 
-    note(c, "%s: %s users, %s interactions of input, %s of target", what,
-         format_count(users, sizeof(users), input->users),
+    note(c, "%s: %s interactions of %s users as input, %s of %s as targets", what,
          format_count(in, sizeof(in), input->interactions),
-         format_count(held, sizeof(held), target->interactions));
+         format_count(givers, sizeof(givers), input->users),
+         format_count(held, sizeof(held), target->interactions),
+         format_count(users, sizeof(users), target->users));
 }
 
 static void note_split(console *c, const split_args *a, const ease_split_info *info,
