@@ -12,6 +12,7 @@
     X(gram)      \
     X(plan)      \
     X(info)      \
+    X(split)     \
     X(synth)     \
     X(export)    \
     X(help)      \
