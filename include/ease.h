@@ -128,8 +128,9 @@ typedef struct ease_read_options {
     size_t size;           /* sizeof(ease_read_options), set by _init */
     const char *format;    /* NULL: recognize. "table" (CSV, TSV, `::`, .inter),
                               "adjacency", "npz", "mtx" */
-    const char *columns;   /* NULL: recognize. "USER,ITEM[,VALUE]", each the name
-                              of a header field or a number from 1 */
+    const char *columns;   /* NULL: recognize. "USER,ITEM[,VALUE[,TIME]]", each the
+                              name of a header field or a number from 1; VALUE may
+                              be empty; only splits look at times */
     const char *separator; /* NULL: recognize. "," "\t" "::" " " ... */
     int header;            /* -1: recognize, 0: none, 1: the first line */
     double min_rating;     /* keep rows with a value of at least this; NaN: all */
@@ -201,6 +202,78 @@ EASE_API const char *ease_interactions_user_id(const ease_interactions *x,
 EASE_API const char *ease_interactions_item_id(const ease_interactions *x,
                                                int32_t item);
 EASE_API void ease_interactions_free(ease_interactions *x);
+
+/* ---- splits: what to fit, what to tune on, what to test on ------------------- */
+
+/* The protocols, by name; docs/file-formats.md says exactly what each draws.
+ *
+ *     liang18     strong generalization, bit for bit as published: users are divided
+ *                 into train, validation and test; of the latter two's items a random
+ *                 share is held out
+ *     volkovs15   weak generalization: 3 of 10 of each user's items train, the rest
+ *                 test
+ *     random      a random share of each user's items is the test
+ *     leave-last  each user's last item is the test, the one before it the validation
+ *     time        what happened after one moment is the test
+ *
+ * In the last four a part of what trains is the validation: fitted without it for
+ * tuning, with it in the end. */
+typedef struct ease_split_options {
+    size_t size;
+    const char *protocol;  /* there is no default */
+    int64_t heldout_users; /* liang18: for validation, and as many for testing; 0:
+                              10,000 */
+    double share;          /* liang18, random, time: to be held out; 0: 0.2 */
+    uint32_t seed;         /* 98765 */
+    ease_hooks hooks;
+} ease_split_options;
+
+typedef struct ease_split_part {
+    int64_t users, interactions;
+    int32_t items;
+} ease_split_part;
+
+typedef struct ease_split_info {
+    char recognized[400];        /* what the file was taken for, in words */
+    ease_interactions_info data; /* what was read and kept; `recognized` is NULL */
+    int by_time;                 /* leave-last and time: 1, or 0 for file order */
+    int64_t users;               /* with a number in the split, ... */
+    int32_t items;               /* ... and items */
+    ease_split_part train, validation_train; /* the same where only one is written */
+    ease_split_part validation_input, validation_target;
+    ease_split_part test_input, test_target;
+} ease_split_info;
+
+EASE_API void ease_split_options_init(ease_split_options *o);
+
+/* Reads `data` and writes a split of it into the directory `dir`, which is made if it
+ * is missing; a split that is there already is replaced, anything else refused. Of `r`
+ * all applies but weights and the repeats max and sum; liang18 filters in one pass.
+ * NULL: the defaults, with min_user 5 for liang18, as published. hooks of `r` are for
+ * reading, those of `o` for the rest. `info` may be NULL. Fails as
+ * ease_interactions_read, and with EASE_E_DATA where a part would be empty. */
+EASE_API EASE_MUST_USE ease_status ease_split(const char *data,
+                                              const ease_read_options *r,
+                                              const ease_split_options *o,
+                                              const char *dir, ease_split_info *info,
+                                              ease_error *err);
+
+/* A split's directory, read: every part with the ids of the data that was split. */
+typedef struct ease_split_parts {
+    ease_interactions *train;            /* what the final model is fitted on */
+    ease_interactions *validation_train; /* what is fitted for tuning; NULL: train */
+    ease_interactions *validation_input, *validation_target;
+    ease_interactions *test_input, *test_target;
+} ease_split_parts;
+
+/* Reads a directory that ease_split or the published code of liang18 has written. Where
+ * there is no unique_uid.txt or unique_sid.txt, ids are the numbers. Fails with
+ * EASE_E_IO (a file is missing), EASE_E_PARSE, EASE_E_DATA. */
+EASE_API EASE_MUST_USE ease_status ease_split_open(const char *dir,
+                                                   ease_split_parts *out,
+                                                   ease_error *err);
+/* Frees the parts, not the structure. */
+EASE_API void ease_split_close(ease_split_parts *p);
 
 /* ---- training -------------------------------------------------------------- */
 
