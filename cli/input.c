@@ -22,8 +22,9 @@ const option reading_options[] = {
     {.name = "columns",
      .type = OPTION_TEXT,
      AT(columns),
-     .value = "USER,ITEM[,VALUE]",
-     .help = "columns of a table, by name in its header or by number from 1"},
+     .value = "USER,ITEM[,VALUE[,TIME]]",
+     .help = "columns of a table, by name in its header or by number from 1; VALUE may "
+             "be empty"},
     {.name = "separator",
      .type = OPTION_TEXT,
      AT(separator),
@@ -110,20 +111,19 @@ static void note_dropped(console *c, const ease_interactions_info *info)
         note(c, "rows not kept: %s", text);
 }
 
-static void note_data(console *c, const char *path, const ease_interactions *x)
+void note_data(console *c, const char *path, const ease_interactions_info *info)
 {
-    ease_interactions_info info = ease_interactions_describe(x);
     char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
 
-    if (info.recognized)
+    if (info->recognized)
         note(c, "%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
-             info.recognized);
-    note_dropped(c, &info);
+             info->recognized);
+    note_dropped(c, info);
     note(c, "%s users, %s items, %s interactions%s",
-         format_count(users, sizeof(users), info.users),
-         format_count(items, sizeof(items), info.items),
-         format_count(pairs, sizeof(pairs), info.interactions),
-         info.weighted ? ", weighted" : "");
+         format_count(users, sizeof(users), info->users),
+         format_count(items, sizeof(items), info->items),
+         format_count(pairs, sizeof(pairs), info->interactions),
+         info->weighted ? ", weighted" : "");
 }
 
 int recognize_file(console *c, const char *path, ease_file_kind *kind)
@@ -137,21 +137,11 @@ int recognize_file(console *c, const char *path, ease_file_kind *kind)
     return ease_file_recognize(path, kind, &err) ? fail_with(c, &err) : EXIT_DONE;
 }
 
-int read_data(console *c, const common_args *common, const reading_args *reading,
-              const char *path, size_t memory_limit, ease_interactions **out)
+ease_read_options reading_options_of(console *c, const common_args *common,
+                                     const reading_args *reading)
 {
     ease_read_options o;
-    ease_file_kind kind;
-    ease_error err;
-    int code = recognize_file(c, path, &kind);
 
-    if (code)
-        return code;
-    if (kind == EASE_FILE_MODEL)
-        return fail(c, EXIT_DATA, "%s: a model, where interactions are wanted", path);
-    if (kind == EASE_FILE_GRAM)
-        return fail(c, EXIT_DATA, "%s: a Gram file, where interactions are wanted",
-                    path);
     ease_read_options_init(&o);
     o.format = reading->format;
     o.columns = reading->columns;
@@ -164,11 +154,31 @@ int read_data(console *c, const common_args *common, const reading_args *reading
     o.min_item = reading->min_item;
     o.one_pass = reading->one_pass;
     o.threads = (int)common->threads;
-    o.memory_limit = memory_limit;
     o.hooks = console_hooks(c);
+    return o;
+}
+
+int read_data(console *c, const common_args *common, const reading_args *reading,
+              const char *path, size_t memory_limit, ease_interactions **out)
+{
+    ease_read_options o = reading_options_of(c, common, reading);
+    ease_interactions_info info;
+    ease_file_kind kind;
+    ease_error err;
+    int code = recognize_file(c, path, &kind);
+
+    if (code)
+        return code;
+    if (kind == EASE_FILE_MODEL)
+        return fail(c, EXIT_DATA, "%s: a model, where interactions are wanted", path);
+    if (kind == EASE_FILE_GRAM)
+        return fail(c, EXIT_DATA, "%s: a Gram file, where interactions are wanted",
+                    path);
+    o.memory_limit = memory_limit;
     if (ease_interactions_read(path, &o, out, &err))
         return fail_with(c, &err);
-    note_data(c, path, *out);
+    info = ease_interactions_describe(*out);
+    note_data(c, path, &info);
     return EXIT_DONE;
 }
 

@@ -27,6 +27,12 @@ typedef struct reading_args {
 extern const option reading_options[];
 bool reading_is_default(const reading_args *a);
 
+/* As they are given, for the library. */
+ease_read_options reading_options_of(console *c, const common_args *common,
+                                     const reading_args *reading);
+/* Notes what was found and dropped. */
+void note_data(console *c, const char *path, const ease_interactions_info *info);
+
 /* Reads DATA ("-": standard input) and notes what was found and dropped. Returns 0 or
  * the exit code after a message. */
 int read_data(console *c, const common_args *common, const reading_args *reading,

@@ -16,6 +16,7 @@
     X(gram)      \
     X(plan)      \
     X(info)      \
+    X(split)     \
     X(synth)     \
     X(export)    \
     X(help)      \

@@ -244,9 +244,8 @@ static inline uint32_t number_of(const ease__newcomers *n, uint32_t code)
 }
 
 /* Copies records to their place, with numbers for codes. */
-static void place_records(const ease__block *b, bool weighted, uint32_t *to)
+static void place_records(const ease__block *b, size_t words, uint32_t *to)
 {
-    size_t words = ease__record_words(weighted);
     const uint32_t *from = b->records;
 
     if (b->users.fresh.count == 0 && b->items.fresh.count == 0) {
@@ -256,17 +255,17 @@ static void place_records(const ease__block *b, bool weighted, uint32_t *to)
     for (size_t i = 0; i < b->count; i++, from += words, to += words) {
         to[0] = number_of(&b->users, from[0]);
         to[1] = number_of(&b->items, from[1]);
-        if (weighted)
-            to[2] = from[2];
+        for (size_t k = 2; k < words; k++)
+            to[k] = from[k];
     }
 }
 
-/* What is held now and what the rows will take: records are 8 bytes (12 with
- * weights), rows 4 (8). */
+/* What is held now and what the rows will take: all of a record but the user. */
 static ease_status check_limit(const reader *r, ease_error *err)
 {
     const ease__draft *d = r->draft;
-    size_t need = (size_t)d->records * (r->form->weighted ? 20 : 12);
+    size_t words = ease__record_words(r->form->weighted, r->form->timed);
+    size_t need = (size_t)d->records * (2 * words - 1) * sizeof(uint32_t);
 
     if (!r->o->memory_limit)
         return EASE_OK;
@@ -286,6 +285,7 @@ static ease_status check_limit(const reader *r, ease_error *err)
 
 static ease_status merge_round(reader *r, round *now, ease_error *err)
 {
+    size_t words = ease__record_words(r->form->weighted, r->form->timed);
     ease_status status = EASE_OK;
 
     for (int i = 0; !status && i < now->count; i++)
@@ -296,7 +296,7 @@ static ease_status merge_round(reader *r, round *now, ease_error *err)
         return status;
 #pragma omp parallel for num_threads(r->threads) schedule(dynamic, 1)
     for (int i = 0; i < now->count; i++)
-        place_records(&now->blocks[i], r->form->weighted, r->places[i]);
+        place_records(&now->blocks[i], words, r->places[i]);
     if (now->status && err)
         *err = now->error;
     return now->status;
@@ -379,6 +379,7 @@ ease_status ease__blocks_read(ease__input *in, const ease__row_form *form,
     ease_status status = EASE_OK;
 
     draft->weighted = form->weighted;
+    draft->timed = form->timed;
     if (!start_reader(&r, block_bytes))
         status = no_room(&r, err);
     else

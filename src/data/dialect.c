@@ -469,32 +469,47 @@ static ease_status find_column(const ease__layout *l, const char *input,
                       shown, names);
 }
 
-/* "USER,ITEM[,VALUE]" */
+/* Is none of the columns there twice? */
+static bool all_differ(const ease__dialect *d)
+{
+    const int column[] = {d->user, d->item, d->value, d->time};
+
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < i; j++)
+            if (column[i] >= 0 && column[i] == column[j])
+                return false;
+    return true;
+}
+
+/* "USER,ITEM[,VALUE[,TIME]]"; the value may be empty before a time. */
 static ease_status set_columns(ease__dialect *d, const char *input, const char *columns,
                                ease_error *err)
 {
-    int *place[] = {&d->user, &d->item, &d->value};
+    int *place[] = {&d->user, &d->item, &d->value, &d->time};
     int count = 0;
     const char *p = columns;
 
     d->user = d->item = d->value = d->time = -1;
     for (;;) {
         size_t length = strcspn(p, ",");
-        ease_status status;
+        bool no_value = count == 2 && length == 0 && p[0];
+        ease_status status = EASE_OK;
 
-        if (count == 3 || length == 0)
-            return ease__fail(err, EASE_E_ARG, "columns '%.80s': not USER,ITEM[,VALUE]",
-                              columns);
-        status = find_column(&d->layout, input, p, length, place[count++], err);
+        if (count == 4 || (length == 0 && !no_value))
+            return ease__fail(err, EASE_E_ARG,
+                              "columns '%.80s': not USER,ITEM[,VALUE[,TIME]]", columns);
+        if (!no_value)
+            status = find_column(&d->layout, input, p, length, place[count], err);
+        count++;
         if (status)
             return status;
         if (!p[length])
             break;
         p += length + 1;
     }
-    if (count < 2 || d->user == d->item || d->user == d->value || d->item == d->value)
+    if (count < 2 || !all_differ(d))
         return ease__fail(err, EASE_E_ARG,
-                          "columns '%.80s': two or three different ones are needed",
+                          "columns '%.80s': two to four different ones are needed",
                           columns);
     return EASE_OK;
 }
@@ -545,11 +560,11 @@ static void describe_column(const ease__layout *l, const char *is, int column, c
                  ease__excerpt(l->names[column].text, l->names[column].length, shown));
 }
 
-static bool describe(ease__dialect *d, const char *coding)
+static bool describe(ease__dialect *d, const char *coding, bool timed)
 {
     const ease__layout *l = &d->layout;
     bool recbole = l->header && all_have_recbole_type(l->names, l->fields);
-    char kind[64], user[80], item[80], value[80], all[400];
+    char kind[64], user[80], item[80], value[80], time[80], all[400];
 
     if (d->adjacency) {
         snprintf(all, sizeof(all), "%sadjacency lines", coding);
@@ -557,9 +572,10 @@ static bool describe(ease__dialect *d, const char *coding)
         describe_column(l, "user", d->user, user, sizeof(user));
         describe_column(l, "item", d->item, item, sizeof(item));
         describe_column(l, ", value", d->value, value, sizeof(value));
-        snprintf(all, sizeof(all), "%s%s %s header: %s, %s%s", coding,
+        describe_column(l, ", time", timed ? d->time : -1, time, sizeof(time));
+        snprintf(all, sizeof(all), "%s%s %s header: %s, %s%s%s", coding,
                  recbole ? "RecBole .inter" : kind_of_table(l, kind, sizeof(kind)),
-                 l->header ? "with" : "without", user, item, value);
+                 l->header ? "with" : "without", user, item, value, time);
     }
     d->recognized = ease__copy_string(all);
     return d->recognized != NULL;
@@ -588,8 +604,8 @@ static ease_status settle_columns(ease__dialect *d, const char *name,
 
 ease_status ease__dialect_guess(const char *name, const char *coding,
                                 const char *sample, size_t bytes, bool whole,
-                                const ease_read_options *o, ease__dialect *out,
-                                ease_error *err)
+                                const ease_read_options *o, bool timed,
+                                ease__dialect *out, ease_error *err)
 {
     ease__dialect d = {.user = -1, .item = -1, .value = -1, .time = -1};
     bool adjacency = o->format && strcmp(o->format, "adjacency") == 0;
@@ -608,7 +624,7 @@ ease_status ease__dialect_guess(const char *name, const char *coding,
         (void)ease__splitter_make(" ", &d.layout.splitter, NULL);
     if (!d.adjacency)
         status = settle_columns(&d, name, o, err);
-    if (!status && !describe(&d, coding))
+    if (!status && !describe(&d, coding, timed))
         status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
     if (status) {
         ease__dialect_free(&d);

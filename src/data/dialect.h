@@ -38,11 +38,12 @@ typedef struct ease__dialect {
     char *recognized; /* in words */
 } ease__dialect;
 
-/* name and coding are the input's. Fails with EASE_E_PARSE, EASE_E_ARG. */
+/* name and coding are the input's; timed: `recognized` names the times too. Fails with
+ * EASE_E_PARSE, EASE_E_ARG. */
 ease_status ease__dialect_guess(const char *name, const char *coding,
                                 const char *sample, size_t bytes, bool whole,
-                                const ease_read_options *o, ease__dialect *out,
-                                ease_error *err);
+                                const ease_read_options *o, bool timed,
+                                ease__dialect *out, ease_error *err);
 void ease__dialect_free(ease__dialect *d);
 
 /* Is it what a header calls a title? 2: exactly so, 1: a kind of title, 0: no. */

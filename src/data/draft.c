@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static void free_chunk(ease__chunk *c)
+void ease__chunk_free(ease__chunk *c)
 {
     ease__free_pages(c->records, c->bytes);
     *c = (ease__chunk){0};
@@ -11,8 +11,9 @@ static void free_chunk(ease__chunk *c)
 void ease__draft_free(ease__draft *d)
 {
     for (size_t i = 0; i < d->chunk_count; i++)
-        free_chunk(&d->chunks[i]);
+        ease__chunk_free(&d->chunks[i]);
     ease__free(d->chunks);
+    ease__free(d->recognized);
     ease__ids_free(&d->user_ids);
     ease__ids_free(&d->item_ids);
     *d = (ease__draft){0};
@@ -44,7 +45,8 @@ static bool new_chunk(ease__draft *d, size_t bytes)
 
 uint32_t *ease__draft_add(ease__draft *d, size_t count)
 {
-    size_t a_record = ease__record_words(d->weighted) * sizeof(uint32_t);
+    size_t words = ease__record_words(d->weighted, d->timed);
+    size_t a_record = words * sizeof(uint32_t);
     ease__chunk *last = d->chunk_count ? &d->chunks[d->chunk_count - 1] : NULL;
 
     if (!last || last->bytes / a_record - last->count < count) {
@@ -54,7 +56,7 @@ uint32_t *ease__draft_add(ease__draft *d, size_t count)
     }
     last->count += count;
     d->records += (int64_t)count;
-    return last->records + (last->count - count) * ease__record_words(d->weighted);
+    return last->records + (last->count - count) * words;
 }
 
 /* ---- from records to rows: a counting sort by user ------------------------- */
@@ -86,7 +88,7 @@ static void deal_chunks(sorter *s)
 static void count_part(const sorter *s, int part)
 {
     uint32_t *count = s->place + (size_t)part * (size_t)s->users;
-    size_t words = ease__record_words(s->draft->weighted);
+    size_t words = ease__record_words(s->draft->weighted, s->draft->timed);
 
     for (size_t i = s->first[part]; i < s->first[part + 1]; i++) {
         const ease__chunk *c = &s->draft->chunks[i];
@@ -123,7 +125,7 @@ static bool lay_rows(const sorter *s, int64_t *row_ptr)
 static void place_part(const sorter *s, int part, ease_interactions *x)
 {
     uint32_t *place = s->place + (size_t)part * (size_t)s->users;
-    size_t words = ease__record_words(s->draft->weighted);
+    size_t words = ease__record_words(s->draft->weighted, s->draft->timed);
 
     for (size_t i = s->first[part]; i < s->first[part + 1]; i++) {
         ease__chunk *c = &s->draft->chunks[i];
@@ -133,10 +135,10 @@ static void place_part(const sorter *s, int part, ease_interactions *x)
             int64_t at = x->row_ptr[r[0]] + place[r[0]]++;
 
             x->cols[at] = (int32_t)r[1];
-            if (words == 3)
+            if (s->draft->weighted)
                 memcpy(&x->vals[at], &r[2], sizeof(float));
         }
-        free_chunk(c);
+        ease__chunk_free(c);
     }
 }
 
@@ -199,7 +201,9 @@ ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
     x->user_ids = d->user_ids;
     x->item_ids = d->item_ids;
     x->counts = d->counts;
+    x->recognized = d->recognized;
     d->user_ids = d->item_ids = (ease__ids){0};
+    d->recognized = NULL;
     d->records = 0;
     return EASE_OK;
 }

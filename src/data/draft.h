@@ -4,7 +4,8 @@
 
 #include "data/interactions.h"
 
-/* Records in file order: user, item and, if weighted, the bits of a float. */
+/* Records in file order: user, item, if weighted the bits of a float, and if timed
+ * those of a double. */
 typedef struct ease__chunk {
     uint32_t *records;
     size_t count;
@@ -13,24 +14,27 @@ typedef struct ease__chunk {
 
 typedef struct ease__draft {
     ease__ids user_ids, item_ids;
-    bool weighted;
+    bool weighted, timed;
     ease__chunk *chunks; /* in file order */
     size_t chunk_count, chunk_room;
     int64_t records;
+    char *recognized;              /* what the file was taken for */
     ease_interactions_info counts; /* rows, below_rating */
 } ease__draft;
 
-static inline size_t ease__record_words(bool weighted)
+static inline size_t ease__record_words(bool weighted, bool timed)
 {
-    return weighted ? 3 : 2;
+    return 2 + (size_t)weighted + 2 * (size_t)timed;
 }
 
 void ease__draft_free(ease__draft *d);
+void ease__chunk_free(ease__chunk *c);
 /* Room for more records, to be written by the caller; NULL: no memory. */
 uint32_t *ease__draft_add(ease__draft *d, size_t count);
 
 /* Rows from records, in file order within a row, repeats and all: x->user_ids,
- * item_ids, row_ptr, cols, vals and counts are filled, chunks freed on the way. */
+ * item_ids, row_ptr, cols, vals, recognized and counts are filled, chunks freed on the
+ * way. Times are not looked at. */
 ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
                              ease_error *err);
 
@@ -44,5 +48,9 @@ ease_status ease__fold_rows(ease_interactions *x, ease_repeat repeat, int thread
  * Fails with EASE_E_DATA if nothing is left. */
 ease_status ease__finish(ease_interactions *x, const ease_read_options *o,
                          const char *name, ease_error *err);
+
+/* EASE_E_DATA: why no row was kept. */
+ease_status ease__nothing_left(const ease_interactions_info *counts, const char *name,
+                               ease_error *err);
 
 #endif

@@ -176,10 +176,9 @@ static void trim(ease_interactions *x)
         x->vals = vals;
 }
 
-static ease_status nothing_left(const ease_interactions *x, const char *name,
-                                ease_error *err)
+ease_status ease__nothing_left(const ease_interactions_info *c, const char *name,
+                               ease_error *err)
 {
-    const ease_interactions_info *c = &x->counts;
     const struct {
         int64_t count;
         const char *what;
@@ -214,7 +213,7 @@ static ease_status finish_with(finishing *f, const char *name, ease_error *err)
     if (status)
         return status;
     if (x->nnz == 0)
-        return nothing_left(x, name, err);
+        return ease__nothing_left(&x->counts, name, err);
     if (may_have_gaps(f) && ((mark_gone_users(f) && !drop_users(f)) ||
                              (mark_gone_items(f) && !drop_items(f))))
         return ease__fail(err, EASE_E_NOMEM, "ids of %s", name);

@@ -14,7 +14,7 @@ void ease_read_options_init(ease_read_options *o)
 
 /* ---- reading --------------------------------------------------------------- */
 
-static ease_status check_options(const ease_read_options *o, ease_error *err)
+ease_status ease__check_read_options(const ease_read_options *o, ease_error *err)
 {
     static const char *const formats[] = {"table", "adjacency", "npz", "mtx"};
     bool known = !o->format;
@@ -69,7 +69,7 @@ ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
 /* Lines, now that it is known what they are. */
 static ease_status read_lines(ease__input *in, const ease__dialect *d,
                               const ease_read_options *o, size_t block_bytes,
-                              ease_interactions *x, ease_error *err)
+                              bool timed, ease__draft *draft, ease_error *err)
 {
     const ease__layout *l = &d->layout;
     ease__row_form form = {
@@ -79,26 +79,24 @@ static ease_status read_lines(ease__input *in, const ease__dialect *d,
         .user = d->user,
         .item = d->item,
         .value = d->value,
+        .time = timed ? d->time : -1,
         .weighted = o->weights != 0,
+        .timed = timed && d->time >= 0,
         .min_rating = o->min_rating,
     };
-    ease__draft draft = {0};
     ease_status status;
 
     ease__input_skip(in, l->skip);
-    status = ease__blocks_read(in, &form, l->lines + 1, block_bytes, o, &draft, err);
-    if (!status && draft.counts.rows == 0 && l->header)
+    status = ease__blocks_read(in, &form, l->lines + 1, block_bytes, o, draft, err);
+    if (!status && draft->counts.rows == 0 && l->header)
         status = ease__fail(err, EASE_E_DATA, "%s: a header and no rows",
                             ease__input_name(in));
-    if (!status)
-        status = ease__draft_rows(&draft, ease__threads(o->threads), x, err);
-    ease__draft_free(&draft);
     return status;
 }
 
 static ease_status read_text(ease__input *in, const char *sample, size_t bytes,
                              bool whole, const ease_read_options *o, size_t block_bytes,
-                             ease_interactions *x, ease_error *err)
+                             bool timed, ease__draft *draft, ease_error *err)
 {
     const char *name = ease__input_name(in);
     ease__dialect d = {0};
@@ -109,13 +107,13 @@ static ease_status read_text(ease__input *in, const char *sample, size_t bytes,
     if (memchr(sample, '\0', bytes))
         return ease__fail(err, EASE_E_PARSE, "%s: looks like a binary file", name);
     status = ease__dialect_guess(name, ease__input_coding(in), sample, bytes, whole, o,
-                                 &d, err);
+                                 timed, &d, err);
     if (!status)
         status = ease__check_values(name, d.recognized, d.value >= 0, o, err);
     if (!status)
-        status = read_lines(in, &d, o, block_bytes, x, err);
+        status = read_lines(in, &d, o, block_bytes, timed, draft, err);
     if (!status) {
-        x->recognized = d.recognized;
+        draft->recognized = d.recognized;
         d.recognized = NULL;
     }
     ease__dialect_free(&d);
@@ -135,7 +133,8 @@ static bool is_blank_text(const char *p, size_t bytes)
 }
 
 static ease_status read_form(ease__input *in, const ease_read_options *o,
-                             size_t block_bytes, ease_interactions *x, ease_error *err)
+                             size_t block_bytes, bool timed, ease__draft *draft,
+                             ease_interactions *x, ease_error *err)
 {
     const char *sample = NULL, *format = o->format ? o->format : "";
     size_t bytes = 0;
@@ -149,8 +148,8 @@ static ease_status read_form(ease__input *in, const ease_read_options *o,
     if (strcmp(format, "npz") == 0 || (!*format && ease__npz_begins(sample, bytes)))
         return ease__npz_read(in, o, x, err);
     if (strcmp(format, "mtx") == 0 || (!*format && ease__mtx_begins(sample, bytes)))
-        return ease__mtx_read(in, o, block_bytes, x, err);
-    return read_text(in, sample, bytes, whole, o, block_bytes, x, err);
+        return ease__mtx_read(in, o, block_bytes, draft, err);
+    return read_text(in, sample, bytes, whole, o, block_bytes, timed, draft, err);
 }
 
 static ease_status refuse_own_files(const char *path, ease_error *err)
@@ -164,21 +163,32 @@ static ease_status refuse_own_files(const char *path, ease_error *err)
                       kind == EASE_FILE_GRAM ? "Gram file" : "model file");
 }
 
+ease_status ease__read_any(ease__input *in, const char *path,
+                           const ease_read_options *o, size_t block_bytes, bool timed,
+                           ease__draft *draft, ease_interactions *x, ease_error *err)
+{
+    ease_status status = refuse_own_files(path, err);
+
+    return status ? status : read_form(in, o, block_bytes, timed, draft, x, err);
+}
+
 ease_status ease__interactions_read(const char *path, const ease_read_options *o,
                                     size_t block_bytes, ease_interactions **out,
                                     ease_error *err)
 {
     ease__input *in = NULL;
+    ease__draft draft = {0};
     ease_interactions *x = NULL;
     ease_status status = ease__input_open(path, &o->hooks, &in, err);
 
-    if (!status)
-        status = refuse_own_files(path, err);
     if (!status) {
         x = ease__alloc_zero(1, sizeof(*x));
-        status = x ? read_form(in, o, block_bytes, x, err)
+        status = x ? ease__read_any(in, path, o, block_bytes, false, &draft, x, err)
                    : ease__fail(err, EASE_E_NOMEM, "reading %s", path);
     }
+    if (!status && !x->row_ptr)
+        status = ease__draft_rows(&draft, ease__threads(o->threads), x, err);
+    ease__draft_free(&draft);
     if (!status)
         status = ease__finish(x, o, ease__input_name(in), err);
     ease__input_close(in);
@@ -201,7 +211,7 @@ ease_status ease_interactions_read(const char *path, const ease_read_options *o,
     ease_read_options_init(&defaults);
     if (!o)
         o = &defaults;
-    status = check_options(o, err);
+    status = ease__check_read_options(o, err);
     if (status)
         return status;
     return ease__interactions_read(path, o, 0, out, err);

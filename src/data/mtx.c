@@ -138,6 +138,7 @@ static ease_status read_entries(mtx *m, const ease_read_options *o, size_t block
     ease__row_form form = {.kind = EASE__ROWS_COORDINATES,
                            .fields = m->pattern ? 2 : 3,
                            .value = m->pattern ? -1 : 2,
+                           .time = -1,
                            .weighted = o->weights != 0,
                            .min_rating = o->min_rating,
                            .rows = m->rows,
@@ -159,23 +160,22 @@ static ease_status read_entries(mtx *m, const ease_read_options *o, size_t block
     return EASE_OK;
 }
 
-static ease_status describe(const mtx *m, ease_interactions *x, ease_error *err)
+static ease_status describe(const mtx *m, ease__draft *draft, ease_error *err)
 {
     char all[160];
 
     snprintf(all, sizeof(all), "%sMatrixMarket coordinate%s, %lld x %lld",
              ease__input_coding(m->in), m->pattern ? " pattern" : "",
              (long long)m->rows, (long long)m->columns);
-    x->recognized = ease__copy_string(all);
-    return x->recognized ? EASE_OK
-                         : ease__fail(err, EASE_E_NOMEM, "reading %s", m->name);
+    draft->recognized = ease__copy_string(all);
+    return draft->recognized ? EASE_OK
+                             : ease__fail(err, EASE_E_NOMEM, "reading %s", m->name);
 }
 
 ease_status ease__mtx_read(ease__input *in, const ease_read_options *o,
-                           size_t block_bytes, ease_interactions *x, ease_error *err)
+                           size_t block_bytes, ease__draft *draft, ease_error *err)
 {
     mtx m = {.in = in, .name = ease__input_name(in)};
-    ease__draft draft = {0};
     ease_status status = read_banner(&m, err);
 
     if (!status)
@@ -183,13 +183,10 @@ ease_status ease__mtx_read(ease__input *in, const ease_read_options *o,
     if (!status)
         status = ease__check_claim(m.name, m.rows, m.columns, 0, o, err);
     if (!status)
-        status = describe(&m, x, err);
+        status = describe(&m, draft, err);
     if (!status)
-        status = ease__check_values(m.name, x->recognized, !m.pattern, o, err);
+        status = ease__check_values(m.name, draft->recognized, !m.pattern, o, err);
     if (!status)
-        status = read_entries(&m, o, block_bytes, &draft, err);
-    if (!status)
-        status = ease__draft_rows(&draft, ease__threads(o->threads), x, err);
-    ease__draft_free(&draft);
+        status = read_entries(&m, o, block_bytes, draft, err);
     return status;
 }

@@ -158,20 +158,31 @@ ease__number_fault ease__parse_int(const char *text, size_t length, int64_t *out
     return EASE__NUMBER_OK;
 }
 
-size_t ease__print_float(float value, char to[EASE__FLOAT_ROOM])
+static size_t print_shortest(double value, int least, int most,
+                             char to[EASE__FLOAT_ROOM])
 {
     /* Of this thread alone, for the length of a snprintf. */
     locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
     int length = 0;
 
-    for (int digits = 6; digits <= 9; digits++) {
+    for (int digits = least; digits <= most; digits++) {
         double back = 0.0;
 
-        length = snprintf(to, EASE__FLOAT_ROOM, "%.*g", digits, (double)value);
+        length = snprintf(to, EASE__FLOAT_ROOM, "%.*g", digits, value);
         if (ease__parse_double(to, (size_t)length, &back) == EASE__NUMBER_OK &&
-            (float)back == value)
+            (most > 9 ? back == value : (float)back == (float)value))
             break;
     }
     uselocale(before);
     return (size_t)length;
+}
+
+size_t ease__print_float(float value, char to[EASE__FLOAT_ROOM])
+{
+    return print_shortest((double)value, 6, 9, to);
+}
+
+size_t ease__print_double(double value, char to[EASE__FLOAT_ROOM])
+{
+    return print_shortest(value, 15, 17, to);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/moment.h"
 #include "data/number.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -66,6 +67,7 @@ INLINE const char *skip_blanks(const char *p)
 typedef struct pair {
     ease__key user, item; /* an item of length 0: the user alone */
     float value;
+    double time;
 } pair;
 
 enum { PAIRS = 32 };
@@ -180,14 +182,17 @@ INLINE bool code_of(ease__newcomers *n, ease__key k, uint32_t *code)
 }
 
 INLINE void put_record(const ease__row_form *form, ease__block *b, uint32_t user,
-                       uint32_t item, float value)
+                       uint32_t item, float value, double time)
 {
-    uint32_t *to = b->records + b->count++ * ease__record_words(form->weighted);
+    size_t words = ease__record_words(form->weighted, form->timed);
+    uint32_t *to = b->records + b->count++ * words;
 
     to[0] = user;
     to[1] = item;
     if (form->weighted)
         memcpy(&to[2], &value, sizeof(value));
+    if (form->timed)
+        memcpy(&to[words - 2], &time, sizeof(time));
 }
 
 static bool no_memory(ease__block *b)
@@ -210,7 +215,7 @@ static bool look_up(const ease__row_form *form, cursor *c)
             continue;
         if (!code_of(&b->items, p->item, &item))
             return no_memory(b);
-        put_record(form, b, user, item, p->value);
+        put_record(form, b, user, item, p->value, p->time);
     }
     c->pair_count = 0;
     return true;
@@ -237,12 +242,13 @@ INLINE void set_user(cursor *c, ease__name user)
 
 /* A pair of the user set last. An item of length 0 stands for none. */
 INLINE bool add_pair(const ease__row_form *form, cursor *c, ease__name item,
-                     float value)
+                     float value, double time)
 {
     pair *p = &c->pairs[c->pair_count++];
 
     p->user = c->user;
     p->value = value;
+    p->time = time;
     p->item.length = 0;
     if (item.length) {
         p->item = ease__key_of(item.text, item.length);
@@ -285,6 +291,17 @@ INLINE bool value_of(const ease__row_form *form, ease__block *b, ease__name v,
     return fault == EASE__NUMBER_OK || bad_value(b, v, fault);
 }
 
+static bool time_of(ease__block *b, ease__name v, double *out)
+{
+    char shown[EASE__EXCERPT_ROOM], what[EASE__BLOCK_WHAT];
+
+    if (ease__parse_moment(v.text, v.length, out))
+        return true;
+    snprintf(what, sizeof(what), v.length ? "'%s' is not a time" : "the time is empty",
+             ease__excerpt(v.text, v.length, shown));
+    return bad_line(b, EASE_E_PARSE, what);
+}
+
 static bool empty_id(ease__block *b, bool user)
 {
     return bad_line(b, EASE_E_PARSE, user ? "the user is empty" : "the item is empty");
@@ -308,12 +325,13 @@ static bool ragged(const ease__row_form *form, cursor *c, size_t found, bool mor
     return bad_line(c->block, EASE_E_PARSE, what);
 }
 
+/* timed is a constant here, as kind is: most readers do not want times. */
 INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
-                            ease__split_kind kind)
+                            ease__split_kind kind, bool timed)
 {
-    ease__name user = {0}, item = {0}, value = {0}, field;
+    ease__name user = {0}, item = {0}, value = {0}, time = {0}, field;
     ease__block *b = c->block;
-    double number = 1.0;
+    double number = 1.0, moment = 0.0;
     bool more = true;
     size_t n = 0;
 
@@ -326,6 +344,8 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
             item = field;
         else if (n == (size_t)form->value)
             value = field;
+        else if (timed && n == (size_t)form->time)
+            time = field;
     }
     if (n < form->fields || more)
         return ragged(form, c, n, more);
@@ -333,12 +353,14 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
         return empty_id(b, user.length == 0);
     if (form->value >= 0 && !value_of(form, b, value, &number))
         return false;
+    if (timed && !time_of(b, time, &moment))
+        return false;
     if (number < form->min_rating) {
         b->below_rating++;
         return true;
     }
     set_user(c, user);
-    return add_pair(form, c, item, (float)number);
+    return add_pair(form, c, item, (float)number, moment);
 }
 
 /* ---- an adjacency line ----------------------------------------------------- */
@@ -356,13 +378,13 @@ INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
         return empty_id(b, true);
     set_user(c, field);
     if (!more)
-        return add_pair(form, c, (ease__name){0}, 1.0f);
+        return add_pair(form, c, (ease__name){0}, 1.0f, 0.0);
     while (more) {
         if (!take_field(c, kind, &field, &more))
             return false;
         if (field.length == 0)
             return empty_id(b, false);
-        if (!add_pair(form, c, field, 1.0f))
+        if (!add_pair(form, c, field, 1.0f, 0.0))
             return false;
     }
     return true;
@@ -404,14 +426,15 @@ static bool parse_coordinate_row(const ease__row_form *form, cursor *c)
     if (number < form->min_rating)
         b->below_rating++;
     else
-        put_record(form, b, (uint32_t)(row - 1), (uint32_t)(column - 1), (float)number);
+        put_record(form, b, (uint32_t)(row - 1), (uint32_t)(column - 1), (float)number,
+                   0.0);
     return true;
 }
 
 /* ---- blocks ---------------------------------------------------------------- */
 
 INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind kind,
-                        ease__split_kind split)
+                        ease__split_kind split, bool timed)
 {
     bool good = true;
 
@@ -420,7 +443,7 @@ INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind ki
         if (skip_blank_line(c, split))
             continue;
         if (kind == EASE__ROWS_TABLE)
-            good = parse_table_row(form, c, split);
+            good = parse_table_row(form, c, split, timed);
         else if (kind == EASE__ROWS_ADJACENCY)
             good = parse_adjacency_row(form, c, split);
         else
@@ -428,33 +451,32 @@ INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind ki
     }
 }
 
+INLINE void parse_split(const ease__row_form *form, cursor *c, ease__split_kind split)
+{
+    if (form->kind == EASE__ROWS_ADJACENCY)
+        parse_lines(form, c, EASE__ROWS_ADJACENCY, split, false);
+    else if (form->timed)
+        parse_lines(form, c, EASE__ROWS_TABLE, split, true);
+    else
+        parse_lines(form, c, EASE__ROWS_TABLE, split, false);
+}
+
 /* One expansion for each way to split. */
 static void parse_all(const ease__row_form *form, cursor *c)
 {
-    bool table = form->kind == EASE__ROWS_TABLE;
-
     if (form->kind == EASE__ROWS_COORDINATES) {
-        parse_lines(form, c, EASE__ROWS_COORDINATES, EASE__SPLIT_BLANKS);
+        parse_lines(form, c, EASE__ROWS_COORDINATES, EASE__SPLIT_BLANKS, false);
         return;
     }
     switch (form->splitter.kind) {
     case EASE__SPLIT_BYTE:
-        if (table)
-            parse_lines(form, c, EASE__ROWS_TABLE, EASE__SPLIT_BYTE);
-        else
-            parse_lines(form, c, EASE__ROWS_ADJACENCY, EASE__SPLIT_BYTE);
+        parse_split(form, c, EASE__SPLIT_BYTE);
         break;
     case EASE__SPLIT_TEXT:
-        if (table)
-            parse_lines(form, c, EASE__ROWS_TABLE, EASE__SPLIT_TEXT);
-        else
-            parse_lines(form, c, EASE__ROWS_ADJACENCY, EASE__SPLIT_TEXT);
+        parse_split(form, c, EASE__SPLIT_TEXT);
         break;
     case EASE__SPLIT_BLANKS:
-        if (table)
-            parse_lines(form, c, EASE__ROWS_TABLE, EASE__SPLIT_BLANKS);
-        else
-            parse_lines(form, c, EASE__ROWS_ADJACENCY, EASE__SPLIT_BLANKS);
+        parse_split(form, c, EASE__SPLIT_BLANKS);
         break;
     }
 }
@@ -471,8 +493,8 @@ static bool make_record_room(const ease__row_form *form, ease__block *b)
         return true;
     ease__free(b->records);
     b->record_room = 0;
-    b->records = ease__alloc_array(most, ease__record_words(form->weighted) *
-                                             sizeof(*b->records));
+    b->records = ease__alloc_array(
+        most, ease__record_words(form->weighted, form->timed) * sizeof(*b->records));
     if (b->records)
         b->record_room = most;
     return b->records != NULL;

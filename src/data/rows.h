@@ -16,11 +16,12 @@ typedef enum ease__row_kind {
 typedef struct ease__row_form {
     ease__row_kind kind;
     ease__splitter splitter;
-    size_t fields; /* of each row; adjacency has any number */
-    int user, item, value;
-    bool weighted;         /* values are kept */
-    double min_rating;     /* NaN: none */
-    int64_t rows, columns; /* of coordinates */
+    size_t fields;               /* of each row; adjacency has any number */
+    int user, item, value, time; /* -1: none */
+    bool weighted;               /* values are kept */
+    bool timed;                  /* so are times */
+    double min_rating;           /* NaN: none */
+    int64_t rows, columns;       /* of coordinates */
 } ease__row_form;
 
 enum {

@@ -133,8 +133,7 @@ static size_t choose_titles(const ease__table *t, const cells *c, size_t ids)
 
 /* ---- text ------------------------------------------------------------------ */
 
-/* The bytes of the UTF-8 character at p, of which `left` are there; 0: it is none. */
-static size_t utf8_length(const unsigned char *p, size_t left)
+size_t ease__utf8_length(const unsigned char *p, size_t left)
 {
     static const struct {
         unsigned char mask, lead, low, high; /* of the second byte */
@@ -169,7 +168,7 @@ static bool is_utf8(const ease__field *f)
     const unsigned char *p = (const unsigned char *)f->text;
 
     for (size_t i = 0; i < f->length;) {
-        size_t length = utf8_length(p + i, f->length - i);
+        size_t length = ease__utf8_length(p + i, f->length - i);
 
         if (!length)
             return false;

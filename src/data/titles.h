@@ -13,4 +13,7 @@
 ease_status ease__titles_read(const char *path, const ease__ids *items, void **packed,
                               size_t *bytes, int32_t *matched, ease_error *err);
 
+/* The bytes of the UTF-8 character at p, of which `left` are there; 0: it is none. */
+size_t ease__utf8_length(const unsigned char *p, size_t left);
+
 #endif
