@@ -62,5 +62,7 @@ double seconds_now(void);
 void signals_install(void);
 /* Its number, or 0. */
 int signals_caught(void);
+/* As if there had been none: for an end of one part of the work alone. */
+void signals_forget(void);
 
 #endif

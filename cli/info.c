@@ -54,16 +54,19 @@ static void put_model(const info_args *a, const ease_model *m)
     ranking best = {.size = 0};
 
     report_text(&r, "file", "file", "model");
+    report_text(&r, "method", "method", info.method);
     report_count(&r, "items", "items", info.items);
     report_count(&r, "users", "users", info.users);
     report_count(&r, "interactions", "interactions", info.interactions);
-    report_real(&r, "lambda", "lambda", info.lambda);
-    report_text(&r, "kind", "kind", name_of_kind(info.kind));
-    report_bool(&r, "nonnegative", "nonnegative", info.nonnegative != 0);
-    report_text(&r, "precision", "precision", name_of_precision(info.precision));
+    if (info.storage != EASE_STORE_NONE) {
+        report_real(&r, "lambda", "lambda", info.lambda);
+        report_text(&r, "kind", "kind", name_of_kind(info.kind));
+        report_bool(&r, "nonnegative", "nonnegative", info.nonnegative != 0);
+        report_text(&r, "precision", "precision", name_of_precision(info.precision));
+        report_real(&r, "residual", "residual", info.residual);
+    }
     report_text(&r, "storage", "storage", name_of_storage(info.storage));
     report_bool(&r, "titles", "titles", info.has_titles != 0);
-    report_real(&r, "residual", "residual", info.residual);
     report_bytes(&r, "bytes", "size", info.bytes);
     if (a->verify)
         report_bool(&r, "verified", "verified", true);

@@ -16,7 +16,7 @@ const char *name_of_precision(ease_precision precision)
 
 const char *name_of_storage(ease_storage storage)
 {
-    static const char *const names[] = {"f32", "f16", "packed"};
+    static const char *const names[] = {"f32", "f16", "packed", "none"};
 
     return names[storage];
 }

@@ -35,3 +35,9 @@ int signals_caught(void)
 {
     return (int)caught;
 }
+
+void signals_forget(void)
+{
+    caught = 0;
+    signals_install();
+}

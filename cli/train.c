@@ -1,13 +1,15 @@
 #include <math.h>
+#include <string.h>
 
 #include "input.h"
+#include "measuring.h"
 #include "planning.h"
 #include "verbs.h"
 
 typedef struct train_args {
     common_args common;
     reading_args reading;
-    const char *output, *gram, *titles;
+    const char *output, *gram, *titles, *model;
     double lambda;
     int kind, precision, storage, nonnegative;
     size_t memory_limit;
@@ -25,11 +27,15 @@ static const option model_options[] = {
      .help = "the model to write; required"},
     {.name = "lambda",
      .type = OPTION_POSITIVE,
-     .required = true,
      AT(lambda),
      .value = "L",
-     .help = "the regularization, above 0; required. Larger leans on popular items; "
-             "often 100 to 1000"},
+     .help = "the regularization, above 0; required but for popularity. Larger leans "
+             "on popular items; often 100 to 1000"},
+    {.name = "model",
+     .type = OPTION_TEXT,
+     AT(model),
+     .value = "NAME",
+     .help = "which model: ease (the default), ease-nonneg or popularity"},
     {.name = "gram",
      .type = OPTION_PATH,
      AT(gram),
@@ -43,7 +49,7 @@ static const option model_options[] = {
     {.name = "nonnegative",
      .type = OPTION_FLAG,
      AT(nonnegative),
-     .help = "EASE >= 0: weights below 0 become 0"},
+     .help = "EASE >= 0: weights below 0 become 0; the same as --model ease-nonneg"},
     {.name = "precision",
      .type = OPTION_CHOICE,
      AT(precision),
@@ -79,18 +85,35 @@ static ease_train_options options_of(console *c, const train_args *a)
     o.lambda = a->lambda;
     o.kind = (ease_gram_kind)a->kind;
     o.precision = (ease_precision)a->precision;
-    o.nonnegative = a->nonnegative;
+    o.nonnegative = a->nonnegative || strcmp(a->model, "ease-nonneg") == 0;
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.hooks = console_hooks(c);
     return o;
 }
 
+static int check_model(console *c, const train_args *a)
+{
+    bool has_lambda = ease_method_has_lambda(a->model) != 0;
+    int code = check_method(c, a->common.verb, a->model);
+
+    if (code)
+        return code;
+    if (has_lambda && !a->lambda)
+        return usage_error(c, a->common.verb, "--lambda L is required");
+    if (!has_lambda && (a->lambda || a->gram || a->nonnegative))
+        return usage_error(c, a->common.verb,
+                           "%s takes no --lambda, --gram or --nonnegative", a->model);
+    return EXIT_DONE;
+}
+
 /* What can be known to be wrong before anything is read. */
 static int check(console *c, const train_args *a)
 {
-    int code;
+    int code = check_model(c, a);
 
+    if (code)
+        return code;
     if (!a->gram == !a->common.operand_count)
         return usage_error(c, a->common.verb, "either DATA or --gram FILE is required");
     if (a->gram && !reading_is_default(&a->reading))
@@ -120,11 +143,13 @@ static int train_data(console *c, const train_args *a, ease_model **out)
     int code = read_data(c, &a->common, &a->reading, a->common.operands[0],
                          a->memory_limit, &x);
 
-    if (!code && ease_plan_data(x, &o, (ease_storage)a->storage, &plan, &err))
-        code = fail_with(c, &err);
-    if (!code)
-        code = accept_plan(c, a, &plan);
-    if (!code && ease_train(x, &o, out, &err))
+    if (!code && ease_method_has_lambda(a->model)) {
+        if (ease_plan_data(x, &o, (ease_storage)a->storage, &plan, &err))
+            code = fail_with(c, &err);
+        else
+            code = accept_plan(c, a, &plan);
+    }
+    if (!code && ease_train_method(x, a->model, &o, out, &err))
         code = fail_with(c, &err);
     ease_interactions_free(x);
     return code;
@@ -171,20 +196,29 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
     char took[NUMBER_ROOM], size[NUMBER_ROOM];
     report r;
 
-    note(c, "trained in %s, residual %.1g, wrote %s, %s",
-         format_seconds(took, sizeof(took), did->seconds), info.residual, a->output,
-         format_bytes(size, sizeof(size), did->bytes));
+    format_seconds(took, sizeof(took), did->seconds);
+    format_bytes(size, sizeof(size), did->bytes);
+    if (info.storage == EASE_STORE_NONE)
+        note(c, "trained in %s, wrote %s, %s", took, a->output, size);
+    else
+        note(c, "trained in %s, residual %.1g, wrote %s, %s", took, info.residual,
+             a->output, size);
     if (!a->common.json)
         return;
     r = report_begin(OUTPUT_JSON);
+    report_text(&r, "method", "", info.method);
     report_count(&r, "users", "", info.users);
     report_count(&r, "items", "", info.items);
     report_count(&r, "interactions", "", info.interactions);
-    report_real(&r, "lambda", "", info.lambda);
-    report_text(&r, "kind", "", name_of_kind(info.kind));
-    report_text(&r, "precision", "", name_of_precision(info.precision));
-    report_text(&r, "storage", "", name_of_storage((ease_storage)a->storage));
-    report_real(&r, "residual", "", info.residual);
+    if (info.storage == EASE_STORE_NONE) {
+        report_text(&r, "storage", "", name_of_storage(info.storage));
+    } else {
+        report_real(&r, "lambda", "", info.lambda);
+        report_text(&r, "kind", "", name_of_kind(info.kind));
+        report_text(&r, "precision", "", name_of_precision(info.precision));
+        report_text(&r, "storage", "", name_of_storage((ease_storage)a->storage));
+        report_real(&r, "residual", "", info.residual);
+    }
     report_seconds(&r, "seconds", "", did->seconds);
     report_bytes(&r, "bytes", "", did->bytes);
     report_text(&r, "path", "", a->output);
@@ -231,7 +265,8 @@ static const char *const usage[] = {"DATA -o MODEL --lambda L [options]",
 static const char *const examples[] = {
     "ratings.csv -o model.ease --lambda 500",
     "ratings.csv -o model.ease --lambda 300 --min-rating 4 --titles items.csv",
-    "--gram all.gram -o model.ease --lambda 500 --kind correlation", NULL};
+    "--gram all.gram -o model.ease --lambda 500 --kind correlation",
+    "ratings.csv -o popular.ease --model popularity", NULL};
 
 const verb verb_train = {
     .name = "train",
@@ -245,6 +280,7 @@ const verb verb_train = {
     .most_operands = 1,
     .size = sizeof(train_args),
     .defaults = &(const train_args){.reading = READING_DEFAULTS,
-                                    .storage = EASE_STORE_F16},
+                                    .storage = EASE_STORE_F16,
+                                    .model = "ease"},
     .run = run,
 };

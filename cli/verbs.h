@@ -9,6 +9,10 @@
     X(recommend) \
     X(similar)   \
     X(explain)   \
+    X(eval)      \
+    X(tune)      \
+    X(compare)   \
+    X(plot)      \
     X(gram)      \
     X(plan)      \
     X(info)      \

@@ -299,11 +299,13 @@ typedef enum ease_gram_kind {
 
 /* How a model file holds the weights: rows of float32, rows of float16 with one
  * common power of two, or the packed triangle of the symmetric inverse in
- * float32, from which rows are made on the fly. 4, 2 and about 2 bytes a weight. */
+ * float32, from which rows are made on the fly. 4, 2 and about 2 bytes a weight.
+ * NONE: there are no weights; a score is the base alone, as in popularity. */
 typedef enum ease_storage {
     EASE_STORE_F32,
     EASE_STORE_F16,
-    EASE_STORE_PACKED
+    EASE_STORE_PACKED,
+    EASE_STORE_NONE
 } ease_storage;
 
 typedef struct ease_train_options {
@@ -362,6 +364,19 @@ EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
                                                         ease_model **out,
                                                         ease_error *err);
 
+/* The same for any method by its name: "ease", "ease-nonneg" (EASE >= 0, whatever
+ * o->nonnegative is) and "popularity" (a score is the item's share of users; of `o`,
+ * which may be NULL, nothing is used). */
+EASE_API EASE_MUST_USE ease_status ease_train_method(const ease_interactions *x,
+                                                     const char *method,
+                                                     const ease_train_options *o,
+                                                     ease_model **out, ease_error *err);
+/* Names of methods from 0 on; NULL past the end. */
+EASE_API const char *ease_method_name(int index);
+/* 1: it has a lambda, which ease_tune can choose; 0: it has none, or there is no method
+ * of this name. */
+EASE_API int ease_method_has_lambda(const char *method);
+
 /* ---- Gram matrices: all that training needs -------------------------------- */
 
 typedef struct ease_gram_info {
@@ -419,10 +434,11 @@ EASE_API void ease_gram_free(ease_gram *g);
 /* ---- models ---------------------------------------------------------------- */
 
 typedef struct ease_model_info {
+    const char *method; /* "ease", "ease-nonneg", "popularity"; needs no free */
     int32_t items;
     int64_t users, interactions; /* of the training data; -1: unknown */
-    double lambda;
-    double residual; /* of the solve's check */
+    double lambda;               /* 0 where there is none, and so is the residual */
+    double residual;             /* of the solve's check */
     ease_gram_kind kind;
     ease_precision precision;
     ease_storage storage;
@@ -434,7 +450,8 @@ typedef struct ease_model_info {
 #define EASE_NO_ITEM (-1)
 
 /* Writes the model under another name, syncs and renames: a file at `path` is
- * replaced whole or left as it was. */
+ * replaced whole or left as it was. A model without weights is saved as such, whatever
+ * `storage` is. */
 EASE_API EASE_MUST_USE ease_status ease_model_save(const ease_model *m,
                                                    const char *path,
                                                    ease_storage storage,
@@ -477,7 +494,8 @@ EASE_API void ease_model_free(ease_model *m);
 /* B in the forms that others read, by the ending of `path`: .npy (float32, rows are
  * inputs), else rows item,item,weight as CSV or (.tsv) tab-separated; "-" is
  * standard output. top > 0 keeps the `top` largest weights by magnitude of each
- * row, and only zeros are left out otherwise; .npy is always whole. */
+ * row, and only zeros are left out otherwise; .npy is always whole. Fails with
+ * EASE_E_ARG for a model without weights, as ease_similar and the summary do. */
 EASE_API EASE_MUST_USE ease_status ease_model_export(const ease_model *m,
                                                      const char *path, int32_t top,
                                                      const ease_hooks *hooks,
@@ -559,9 +577,9 @@ typedef struct ease_eval_options {
 
 typedef struct ease_report_info {
     int64_t users;           /* that the means are over */
-    int64_t without_target;  /* users of the input left out: nothing was held out */
+    int64_t without_target;  /* users left out: nothing was held out */
     int64_t without_input;   /* users with an empty history: they got popular items */
-    int64_t unknown_targets; /* held-out items that the model does not know: missed */
+    int64_t unknown_targets; /* held-out items that the model does not know: dropped */
     int metrics;
 } ease_report_info;
 
@@ -572,13 +590,18 @@ typedef struct ease_metric {
 } ease_metric;
 
 EASE_API void ease_eval_options_init(ease_eval_options *o);
+/* Whether there are such metrics, before there is anything to measure. */
+EASE_API EASE_MUST_USE ease_status ease_eval_options_check(const ease_eval_options *o,
+                                                           ease_error *err);
 
 /* Ranks the whole catalog for every user of `target` from that user's row of `input`
  * (users are matched by id, items by id with the model's), without the items of the
- * input, and measures where the target's items are. For each user: recall (divided by
- * min(k, held out)), plain-recall (by held out), ndcg, precision (by k), hit, map (by
- * min(k, held out)), mrr, popularity (the mean count of what was recommended); for
- * all together: coverage and gini, over the catalog. */
+ * input, and measures where the target's items are. Items that the model does not know
+ * are dropped from both. For each user: recall (divided by min(k, held out)),
+ * plain-recall (by held out), ndcg, precision (by k), hit, map (by min(k, held out)),
+ * mrr, popularity (the mean count of what was recommended); for all together: coverage
+ * and gini, over the catalog. Fails with EASE_E_DATA if no user is left, EASE_E_ARG,
+ * EASE_E_NOMEM, EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_evaluate(const ease_model *m,
                                                  const ease_interactions *input,
                                                  const ease_interactions *target,
@@ -591,6 +614,10 @@ EASE_API double ease_report_value(const ease_report *r, int metric, int64_t user
 EASE_API const char *ease_report_user_id(const ease_report *r, int64_t user);
 /* How often each of the model's items is among the best K, the largest K of all. */
 EASE_API const int64_t *ease_report_times(const ease_report *r, int32_t *k);
+/* The users' values as CSV, whole or not at all ("-" is standard output): a column user
+ * and one for each metric that has such values. */
+EASE_API EASE_MUST_USE ease_status ease_report_write(const ease_report *r,
+                                                     const char *path, ease_error *err);
 EASE_API void ease_report_free(ease_report *r);
 
 /* ---- comparing ---------------------------------------------------------------- */
@@ -622,6 +649,7 @@ typedef struct ease_trial {
 
 typedef struct ease_tune_options {
     size_t size;
+    const char *method;    /* one that has a lambda; "ease" */
     const double *lambdas; /* a grid of `count`; NULL: search */
     int count;
     const char *metric;       /* one of ease_evaluate's; "ndcg@100" */
@@ -633,9 +661,11 @@ EASE_API void ease_tune_options_init(ease_tune_options *o);
 
 /* Tries lambdas on validation users: trains on x, measures as ease_evaluate does. The
  * Gram matrix is built once; beside it one more of its size is needed. The search
- * brackets the best by decades of lambda, then halves its steps down to an eighth of
- * a decade. Each trial is told to the log (level 2). If it is cancelled or runs out
- * of time after at least one trial, what was tried so far is the result. */
+ * brackets the best by decades of lambda from 100 on, then halves its steps down to an
+ * eighth of a decade; its lambdas have three digits. Each trial is told to the log
+ * (level 2). A lambda too small to be solved with is left out (level 1). If it is
+ * cancelled or runs out of time after at least one trial, what was tried so far is the
+ * result. */
 EASE_API EASE_MUST_USE ease_status ease_tune(const ease_interactions *x,
                                              const ease_interactions *input,
                                              const ease_interactions *target,

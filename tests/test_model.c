@@ -711,7 +711,7 @@ static void hostile_parameters_are_refused(test *t)
         {16, 2},         {20, 64}, {20, -16},      {24, 7},          {28, 1},
         {36, INT32_MIN}, {44, -9}, {52, 0},        {52, 0x7ff00000}, {52, INT32_MIN},
         {60, INT32_MIN}, {64, 0},  {64, 1},        {64, 0x7fc00000}, {64, 0x3fc00000},
-        {64, -1},        {68, 1},
+        {64, -1},        {68, 1},  {68, 2},        {68, -1},
     };
 
     for (size_t s = 0; s < 3; s++)
@@ -721,6 +721,30 @@ static void hostile_parameters_are_refused(test *t)
                                            &changes[i].value, 4),
                               EASE_E_FORMAT))
                 printf("  at %zu\n", changes[i].place);
+}
+
+/* Files from before methods were numbered have a 0 there. */
+static void a_file_that_names_no_method_is_of_ease(test *t)
+{
+    const char *path = test_path("old.ease");
+
+    for (int clip = 0; clip < 2; clip++) {
+        ease_model *m = random_model(20, 9, false, EASE_GRAM_COUNTS, clip);
+        ease_model *back = NULL;
+        unsigned char *data;
+        size_t bytes;
+
+        check_status(t, ease_model_save(m, path, EASE_STORE_F32, NULL, NULL), EASE_OK);
+        data = slurp(path, &bytes);
+        memset(data + section(data, "params")->offset + 68, 0, 4);
+        fix_hashes(data);
+        test_write(path, data, bytes);
+        check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+        check_text(t, ease_model_describe(back).method, clip ? "ease-nonneg" : "ease");
+        ease_model_free(back);
+        ease_model_free(m);
+        free(data);
+    }
 }
 
 static void hostile_numbers_are_refused(test *t)
@@ -1031,6 +1055,7 @@ static const test_case cases[] = {
     TEST(a_failed_write_leaves_the_old_file),
     TEST(damaged_files_give_an_error_or_the_same_model),
     TEST(hostile_parameters_are_refused),
+    TEST(a_file_that_names_no_method_is_of_ease),
     TEST(hostile_numbers_are_refused),
     TEST(each_section_is_needed_at_its_full_size),
     TEST(newer_and_foreign_files_are_told_apart),

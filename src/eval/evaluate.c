@@ -3,10 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/csv.h"
 #include "data/interactions.h"
 #include "eval/metrics.h"
 
-enum { BATCH = 8192 };
+/* Every batch reads all weights, so it should be large; its lists should not. */
+enum { BATCH_USERS = 1 << 15, BATCH_RECS = 1 << 22 };
 
 struct ease_report {
     ease_report_info info;
@@ -22,23 +24,37 @@ struct ease_report {
 
 typedef struct evaluation {
     const ease_model *model;
-    const ease_interactions *raw;      /* the target as it was given */
     ease_interactions *input, *target; /* in the model's items */
     ease_eval_options o;
     ease_report *report;
     int64_t *users;      /* of target, by place in the report */
+    int64_t most;        /* users in a batch */
     int64_t first;       /* place of the batch's first user */
-    ease_row *histories; /* BATCH */
-    ease_rec *recs;      /* BATCH x k */
-    int32_t *counts;
-    bool *hits; /* BATCH x k */
-    int64_t batch;
+    int64_t batch;       /* users in this one */
+    ease_row *histories; /* most */
+    ease_rec *recs;      /* most x k */
+    int32_t *counts;     /* most */
+    bool *hits;          /* most x k */
 } evaluation;
 
 void ease_eval_options_init(ease_eval_options *o)
 {
     *o = (ease_eval_options){.size = sizeof(*o),
                              .metrics = "recall@20,recall@50,ndcg@100"};
+}
+
+ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
+{
+    ease__metric metrics[EASE__MAX_METRICS];
+    ease_status status;
+    int count;
+
+    if (!o)
+        return EASE_OK;
+    status = EASE__CHECK_OPTIONS(o, err);
+    if (!status && !o->metrics)
+        status = ease__fail(err, EASE_E_ARG, "metrics are required");
+    return status ? status : ease__metrics_parse(o->metrics, metrics, &count, err);
 }
 
 static ease_status no_memory(ease_error *err)
@@ -60,32 +76,36 @@ static void evaluation_free(evaluation *e)
 
 static int64_t held_out(const evaluation *e, int64_t user)
 {
-    return e->raw->row_ptr[user + 1] - e->raw->row_ptr[user];
+    return e->target->row_ptr[user + 1] - e->target->row_ptr[user];
 }
 
 /* The users with something held out, and their ids. */
 static ease_status choose_users(evaluation *e, ease_error *err)
 {
+    const ease__ids *ids = &e->target->user_ids;
     ease_report *r = e->report;
 
-    e->users = ease__alloc_array((size_t)e->raw->users, sizeof(*e->users));
+    e->users = ease__alloc_array((size_t)e->target->users, sizeof(*e->users));
     if (!e->users)
         return no_memory(err);
-    for (int64_t u = 0; u < e->raw->users; u++) {
-        const char *id = ease_interactions_user_id(e->raw, u);
+    for (int64_t u = 0; u < e->target->users; u++) {
+        const char *id = ease__ids_at(ids, u);
 
-        if (held_out(e, u) == 0)
+        if (held_out(e, u) == 0) {
+            r->info.without_target++;
             continue;
+        }
         if (ease__ids_add(&r->user_ids, id, strlen(id)) < 0)
             return no_memory(err);
         e->users[r->info.users++] = u;
     }
     if (r->info.users == 0)
-        return ease__fail(err, EASE_E_DATA, "no user has anything held out");
+        return ease__fail(err, EASE_E_DATA,
+                          "no user has anything held out that the model knows");
     for (int64_t u = 0; u < e->input->users; u++) {
         const char *id = ease_interactions_user_id(e->input, u);
 
-        r->info.without_target += ease__ids_find(&r->user_ids, id, strlen(id)) < 0;
+        r->info.without_target += ease__ids_find(ids, id, strlen(id)) < 0;
     }
     return EASE_OK;
 }
@@ -99,13 +119,18 @@ static ease_status prepare(evaluation *e, ease_error *err)
         if (r->metric[i].k > r->k)
             r->k = r->metric[i].k;
     r->items = ease_model_describe(e->model).items;
-    lists = (size_t)BATCH * (size_t)r->k;
+    e->most = BATCH_RECS / r->k;
+    if (e->most > BATCH_USERS)
+        e->most = BATCH_USERS;
+    if (e->most > r->info.users)
+        e->most = r->info.users;
+    lists = (size_t)e->most * (size_t)r->k;
     r->by_user = ease__alloc_array(
         ease__size_mul((size_t)r->info.metrics, (size_t)r->info.users),
         sizeof(*r->by_user));
-    e->histories = ease__alloc_array(BATCH, sizeof(*e->histories));
+    e->histories = ease__alloc_array((size_t)e->most, sizeof(*e->histories));
     e->recs = ease__alloc_array(lists, sizeof(*e->recs));
-    e->counts = ease__alloc_array(BATCH, sizeof(*e->counts));
+    e->counts = ease__alloc_array((size_t)e->most, sizeof(*e->counts));
     e->hits = ease__alloc_array(lists, sizeof(*e->hits));
     for (int i = 0; i <= r->info.metrics; i++) {
         if (i < r->info.metrics && ease__metric_by_user(&r->metric[i]))
@@ -253,7 +278,8 @@ static void summarize_all(ease_report *r)
     }
 }
 
-static ease_status run(evaluation *e, const ease_interactions *input, ease_error *err)
+static ease_status run(evaluation *e, const ease_interactions *input,
+                       const ease_interactions *target, ease_error *err)
 {
     ease_report *r = e->report;
     ease_status status = ease__metrics_parse(e->o.metrics, r->metric, &r->info.metrics,
@@ -262,7 +288,7 @@ static ease_status run(evaluation *e, const ease_interactions *input, ease_error
     if (!status)
         status = ease_interactions_align(input, e->model, &e->input, NULL, err);
     if (!status)
-        status = ease_interactions_align(e->raw, e->model, &e->target,
+        status = ease_interactions_align(target, e->model, &e->target,
                                          &r->info.unknown_targets, err);
     if (!status)
         status = choose_users(e, err);
@@ -270,8 +296,8 @@ static ease_status run(evaluation *e, const ease_interactions *input, ease_error
         status = prepare(e, err);
     for (; !status && e->first < r->info.users; e->first += e->batch) {
         e->batch = r->info.users - e->first;
-        if (e->batch > BATCH)
-            e->batch = BATCH;
+        if (e->batch > e->most)
+            e->batch = e->most;
         status = run_batch(e, err);
     }
     if (!status)
@@ -283,7 +309,7 @@ ease_status ease_evaluate(const ease_model *m, const ease_interactions *input,
                           const ease_interactions *target, const ease_eval_options *o,
                           ease_report **out, ease_error *err)
 {
-    evaluation e = {.model = m, .raw = target};
+    evaluation e = {.model = m};
     ease_status status = EASE_OK;
 
     if (!m || !input || !target || !out)
@@ -291,13 +317,13 @@ ease_status ease_evaluate(const ease_model *m, const ease_interactions *input,
                           "a model, an input and a target are required");
     ease_eval_options_init(&e.o);
     if (o) {
-        status = EASE__CHECK_OPTIONS(o, err);
+        status = ease_eval_options_check(o, err);
         if (status)
             return status;
         e.o = *o;
     }
     e.report = ease__alloc_zero(1, sizeof(*e.report));
-    status = e.report ? run(&e, input, err) : no_memory(err);
+    status = e.report ? run(&e, input, target, err) : no_memory(err);
     if (!status) {
         *out = e.report;
         e.report = NULL;
@@ -334,6 +360,37 @@ const int64_t *ease_report_times(const ease_report *r, int32_t *k)
     if (k)
         *k = r->k;
     return r->times[r->info.metrics];
+}
+
+static void write_head(const ease_report *r, ease__csv *w)
+{
+    ease__csv_text(w, "user");
+    for (int i = 0; i < r->info.metrics; i++)
+        if (ease__metric_by_user(&r->metric[i]))
+            ease__csv_text(w, r->metric[i].name);
+    ease__csv_end_row(w);
+}
+
+static void write_user(const ease_report *r, int64_t user, ease__csv *w)
+{
+    ease__csv_text(w, ease_report_user_id(r, user));
+    for (int i = 0; i < r->info.metrics; i++)
+        if (ease__metric_by_user(&r->metric[i]))
+            ease__csv_real(w, ease_report_value(r, i, user));
+    ease__csv_end_row(w);
+}
+
+ease_status ease_report_write(const ease_report *r, const char *path, ease_error *err)
+{
+    ease__csv w;
+
+    if (!r || !path)
+        return ease__fail(err, EASE_E_ARG, "a report and a path are required");
+    ease__csv_open(&w, path, err);
+    write_head(r, &w);
+    for (int64_t u = 0; !w.status && u < r->info.users; u++)
+        write_user(r, u, &w);
+    return ease__csv_close(&w);
 }
 
 void ease_report_free(ease_report *r)

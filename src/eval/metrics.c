@@ -24,7 +24,7 @@ static bool parse_one(const char *text, size_t length, ease__metric *out)
     if (!at || length >= sizeof(out->name))
         return false;
     for (const char *p = at + 1; p < text + length; p++) {
-        if (*p < '0' || *p > '9' || k > EASE__MAX_CUTOFF)
+        if (*p < '0' || *p > '9' || k > EASE__MAX_CUTOFF || (*p == '0' && k == 0))
             return false;
         k = 10 * k + (*p - '0');
     }
@@ -58,6 +58,10 @@ ease_status ease__metrics_parse(const char *list, ease__metric *out, int *count,
                 "recall, plain-recall, ndcg, precision, hit, map, mrr, "
                 "popularity, coverage, gini",
                 (int)(length < 40 ? length : 40), at, (int)EASE__MAX_CUTOFF);
+        for (int i = 0; i < n; i++)
+            if (strcmp(out[i].name, out[n].name) == 0)
+                return ease__fail(err, EASE_E_ARG, "%s is asked for twice",
+                                  out[n].name);
         n++;
         at += length;
         if (*at == '\0')

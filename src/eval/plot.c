@@ -430,7 +430,7 @@ static ease_status draw_trials(const trial *t, int count, const char *metric,
     for (int i = 0; i < count; i++) {
         low = fmin(low, t[i].mean - t[i].error);
         high = fmax(high, t[i].mean + t[i].error);
-        best = t[i].mean > t[best].mean ? i : best;
+        best = t[i].mean >= t[best].mean ? i : best;
         if (t[i].error > 0)
             f.legends = 2;
     }

@@ -1,18 +1,25 @@
 /* Lambda, chosen on validation users. */
 #include <math.h>
+#include <string.h>
 
 #include "eval/metrics.h"
 #include "gram/gram.h"
 
 enum { MAX_TRIALS = 1000 };
 
-/* The search goes by powers of ten; these are exponents. */
-static const double START = 2, COARSE = 1, FINE = 0.125, LEAST = -6, MOST = 9;
+/* The search goes by eighths of a decade: 0 is lambda 1, 8 is 10. */
+enum { DECADE = 8, START = 2 * DECADE, LEAST = -6 * DECADE, MOST = 9 * DECADE };
+
+/* What was tried, and whether it took float64. */
+typedef struct attempt {
+    ease_trial trial;
+    bool wide;
+} attempt;
 
 struct ease_tuning {
     ease_gram *gram; /* NULL after ease_tuning_train */
     ease_train_options train;
-    ease_trial trial[MAX_TRIALS];
+    attempt tried[MAX_TRIALS]; /* in the order of lambda */
     int count;
     int stopped;
 };
@@ -22,11 +29,14 @@ typedef struct tuner {
     const ease_interactions *input, *target;
     ease_tune_options o;
     double begin;
+    double unsolvable; /* the largest lambda that was too small, and why */
+    ease_error why;
 } tuner;
 
 void ease_tune_options_init(ease_tune_options *o)
 {
-    *o = (ease_tune_options){.size = sizeof(*o), .metric = "ndcg@100"};
+    *o = (ease_tune_options){
+        .size = sizeof(*o), .method = "ease", .metric = "ndcg@100"};
     ease_train_options_init(&o->train);
 }
 
@@ -45,7 +55,7 @@ int ease_tuning_count(const ease_tuning *t)
 
 ease_trial ease_tuning_trial(const ease_tuning *t, int trial)
 {
-    return t->trial[trial];
+    return t->tried[trial].trial;
 }
 
 int ease_tuning_stopped(const ease_tuning *t)
@@ -58,12 +68,17 @@ int ease_tuning_best(const ease_tuning *t)
     int best = 0;
 
     for (int i = 1; i < t->count; i++)
-        if (t->trial[i].mean >= t->trial[best].mean)
+        if (t->tried[i].trial.mean >= t->tried[best].trial.mean)
             best = i;
     return best;
 }
 
 /* ---- one trial ------------------------------------------------------------------- */
+
+static bool numerical(ease_status status)
+{
+    return status == EASE_E_ACCURACY || status == EASE_E_NOT_POSDEF;
+}
 
 static ease_status solve_copy(const ease_gram *g, const ease_train_options *o,
                               ease_model **out, ease_error *err)
@@ -71,31 +86,35 @@ static ease_status solve_copy(const ease_gram *g, const ease_train_options *o,
     ease_gram *copy = NULL;
     ease_status status = ease__gram_copy(g, &copy, err);
 
-    if (status)
-        return status;
-    status = ease_gram_solve(&copy, o, out, err);
-    if (o->precision == EASE_F32 &&
-        (status == EASE_E_ACCURACY || status == EASE_E_NOT_POSDEF)) {
-        ease_train_options wide = *o;
+    return status ? status : ease_gram_solve(&copy, o, out, err);
+}
 
-        ease__log(&o->hooks, 1, "float32 is not enough for lambda %g: float64",
-                  o->lambda);
+/* In float64 where float32 fails and memory allows. */
+static ease_status solve(const ease_gram *g, const ease_train_options *o,
+                         ease_model **out, ease_error *err)
+{
+    ease_train_options wide = *o;
+    ease_error first;
+    ease_status status = solve_copy(g, o, out, &first), again;
+
+    if (numerical(status) && o->precision == EASE_F32) {
         wide.precision = EASE_F64;
-        status = ease__gram_copy(g, &copy, err);
-        if (!status)
-            status = ease_gram_solve(&copy, &wide, out, err);
+        again = solve_copy(g, &wide, out, err);
+        if (again != EASE_E_MEMORY_LIMIT)
+            return again;
     }
+    if (status && err)
+        *err = first;
     return status;
 }
 
-/* Trials are kept in the order of lambda. */
-static void keep(ease_tuning *t, ease_trial trial)
+static void keep(ease_tuning *t, attempt a)
 {
     int at = t->count++;
 
-    for (; at > 0 && t->trial[at - 1].lambda > trial.lambda; at--)
-        t->trial[at] = t->trial[at - 1];
-    t->trial[at] = trial;
+    for (; at > 0 && t->tried[at - 1].trial.lambda > a.trial.lambda; at--)
+        t->tried[at] = t->tried[at - 1];
+    t->tried[at] = a;
 }
 
 static ease_status try_lambda(tuner *t, double lambda, ease_error *err)
@@ -107,28 +126,25 @@ static ease_status try_lambda(tuner *t, double lambda, ease_error *err)
     double begin = ease__seconds();
     ease_status status;
 
-    for (int i = 0; i < t->result->count; i++)
-        if (t->result->trial[i].lambda == lambda)
-            return EASE_OK;
-    if (t->result->count == MAX_TRIALS)
-        return ease__fail(err, EASE_E_ARG, "more than %d values of lambda",
-                          (int)MAX_TRIALS);
     o.lambda = lambda;
     ease_eval_options_init(&e);
     e.metrics = t->o.metric;
     e.threads = o.threads;
     e.hooks = o.hooks;
-    status = solve_copy(t->result->gram, &o, &m, err);
+    status = solve(t->result->gram, &o, &m, err);
     if (!status)
         status = ease_evaluate(m, t->input, t->target, &e, &report, err);
     if (!status) {
         ease_metric value = ease_report_metric(report, 0);
-        ease_trial trial = {lambda, value.mean, value.standard_error,
-                            ease__seconds() - begin};
+        attempt a = {{lambda, value.mean, value.standard_error, 0},
+                     ease_model_describe(m).precision == EASE_F64};
 
-        keep(t->result, trial);
-        ease__log(&o.hooks, 2, "lambda %-10g %s %.5f (standard error %.5f), %.1f s",
-                  lambda, t->o.metric, trial.mean, trial.standard_error, trial.seconds);
+        a.trial.seconds = ease__seconds() - begin;
+        keep(t->result, a);
+        ease__log(&o.hooks, 2, "lambda %g: %s %.5f, standard error %.5f, %.2g s%s",
+                  lambda, t->o.metric, value.mean, value.standard_error,
+                  a.trial.seconds,
+                  a.wide && o.precision == EASE_F32 ? ", in float64" : "");
     }
     ease_report_free(report);
     ease_model_free(m);
@@ -141,27 +157,48 @@ static bool late(const tuner *t)
     double longest = 0;
 
     for (int i = 0; i < t->result->count; i++)
-        if (t->result->trial[i].seconds > longest)
-            longest = t->result->trial[i].seconds;
+        if (t->result->tried[i].trial.seconds > longest)
+            longest = t->result->tried[i].trial.seconds;
     return t->o.seconds > 0 && t->result->count > 0 &&
            ease__seconds() - t->begin + longest > t->o.seconds;
 }
 
-/* Tries it, unless time is over; *go_on says whether the search may. */
-static ease_status attempt(tuner *t, double lambda, bool *go_on, ease_error *err)
+/* It was tried, or is below what cannot be solved with. */
+static bool known(const tuner *t, double lambda)
 {
+    for (int i = 0; i < t->result->count; i++)
+        if (t->result->tried[i].trial.lambda == lambda)
+            return true;
+    return lambda <= t->unsolvable;
+}
+
+/* Tries it, unless it is known or time is over; *go_on says whether to try more. */
+static ease_status consider(tuner *t, double lambda, bool *go_on, ease_error *err)
+{
+    ease_error found = {0};
     ease_status status;
 
+    if (known(t, lambda))
+        return EASE_OK;
     *go_on = false;
     if (late(t)) {
         t->result->stopped = 1;
         return EASE_OK;
     }
-    status = try_lambda(t, lambda, err);
+    status = try_lambda(t, lambda, &found);
     if (status == EASE_E_CANCELLED && t->result->count > 0) {
         t->result->stopped = 1;
         return EASE_OK;
     }
+    if (numerical(status)) {
+        ease__log(&t->o.train.hooks, 1, "lambda %g is left out: %s", lambda,
+                  found.text);
+        t->unsolvable = lambda;
+        t->why = found;
+        status = EASE_OK;
+    }
+    if (status && err)
+        *err = found;
     *go_on = !status;
     return status;
 }
@@ -174,35 +211,39 @@ static ease_status try_grid(tuner *t, ease_error *err)
     ease_status status = EASE_OK;
 
     for (int i = 0; i < t->o.count && go_on; i++)
-        status = attempt(t, t->o.lambdas[i], &go_on, err);
+        status = consider(t, t->o.lambdas[i], &go_on, err);
     return status;
 }
 
-/* Powers of ten of round exponents only, so that a value is never tried twice. */
-static double power(double exponent)
+/* To three digits, so that what is shown of it is all of it. */
+static double lambda_at(int eighth)
 {
-    return exp(exponent * log(10.0));
+    static const double digits[DECADE] = {100, 133, 178, 237, 316, 422, 562, 750};
+    int decade = (eighth - LEAST) / DECADE + LEAST / DECADE;
+    double d = digits[eighth - decade * DECADE];
+
+    return decade >= 2 ? d * pow(10, decade - 2) : d / pow(10, 2 - decade);
 }
 
-static double best_exponent(const ease_tuning *t)
+static int best_eighth(const ease_tuning *t)
 {
-    return log10(t->trial[ease_tuning_best(t)].lambda);
+    return (int)lround(DECADE * log10(t->tried[ease_tuning_best(t)].trial.lambda));
 }
 
 /* Both sides of the best so far, at this distance; moves on while a side is better. */
-static ease_status climb(tuner *t, double step, bool *go_on, ease_error *err)
+static ease_status climb(tuner *t, int step, bool *go_on, ease_error *err)
 {
     ease_status status = EASE_OK;
     int before;
 
     do {
-        double at = round(best_exponent(t->result) / FINE) * FINE;
+        int at = best_eighth(t->result);
 
         before = t->result->count;
-        if (*go_on && at - step >= LEAST)
-            status = attempt(t, power(at - step), go_on, err);
+        if (at - step >= LEAST)
+            status = consider(t, lambda_at(at - step), go_on, err);
         if (*go_on && at + step <= MOST)
-            status = attempt(t, power(at + step), go_on, err);
+            status = consider(t, lambda_at(at + step), go_on, err);
     } while (*go_on && t->result->count > before);
     return status;
 }
@@ -210,13 +251,12 @@ static ease_status climb(tuner *t, double step, bool *go_on, ease_error *err)
 static ease_status search(tuner *t, ease_error *err)
 {
     bool go_on = true;
-    double step = COARSE;
-    ease_status status = attempt(t, power(START), &go_on, err);
+    ease_status status = EASE_OK;
 
-    while (go_on && step >= FINE) {
+    for (int at = START; go_on && t->result->count == 0 && at <= MOST; at += DECADE)
+        status = consider(t, lambda_at(at), &go_on, err);
+    for (int step = DECADE; go_on && t->result->count > 0 && step > 0; step /= 2)
         status = climb(t, step, &go_on, err);
-        step /= 2;
-    }
     return status;
 }
 
@@ -228,6 +268,11 @@ static ease_status check_options(const ease_tune_options *o, ease_error *err)
     ease_status status = EASE__CHECK_OPTIONS(o, err);
     int count = 0;
 
+    if (!status && !(o->method && ease_method_has_lambda(o->method)))
+        status = ease__fail(err, EASE_E_ARG, "%.40s: no method with a lambda to tune",
+                            o->method ? o->method : "NULL");
+    if (!status && !o->metric)
+        status = ease__fail(err, EASE_E_ARG, "tuning needs a metric");
     if (!status)
         status = ease__train_options_check(&o->train, err);
     if (!status)
@@ -246,6 +291,36 @@ static ease_status check_options(const ease_tune_options *o, ease_error *err)
     return status;
 }
 
+/* Beside the Gram matrix there is a copy, which is solved in place; what is not float64
+ * and shall be is copied once more. */
+static ease_status check_memory(const ease_gram *g, const ease_train_options *o,
+                                ease_error *err)
+{
+    size_t peak = ease__size_add(g->g.bytes, g->g.bytes);
+
+    if (o->precision == EASE_F64 && g->g.element != EASE__F64)
+        peak = ease__size_add(peak, ease__tiled_bytes(g->g.n, EASE__F64));
+    return ease__memory_check("tuning", g->g.n, peak,
+                              ease__memory_allowed(o->memory_limit, g->g.bytes), err);
+}
+
+static ease_status run(tuner *t, const ease_interactions *x, ease_error *err)
+{
+    const ease_train_options *o = &t->o.train;
+    ease_status status = ease_gram_build(x, o, &t->result->gram, err);
+
+    if (!status)
+        status = check_memory(t->result->gram, o, err);
+    if (!status)
+        status = t->o.lambdas ? try_grid(t, err) : search(t, err);
+    if (!status && t->result->count == 0) {
+        status = t->why.status;
+        if (err)
+            *err = t->why;
+    }
+    return status;
+}
+
 ease_status ease_tune(const ease_interactions *x, const ease_interactions *input,
                       const ease_interactions *target, const ease_tune_options *o,
                       ease_tuning **out, ease_error *err)
@@ -261,17 +336,13 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     if (status)
         return status;
     t.o = *o;
+    if (strcmp(o->method, "ease-nonneg") == 0)
+        t.o.train.nonnegative = 1;
     t.result = ease__alloc_zero(1, sizeof(*t.result));
     if (!t.result)
         return ease__fail(err, EASE_E_NOMEM, "tuning");
-    t.result->train = o->train;
-    status = ease_gram_build(x, &o->train, &t.result->gram, err);
-    if (!status)
-        status = ease__memory_check(
-            "tuning", x->items, ease__tiled_bytes(x->items, EASE__F32),
-            ease__memory_allowed(o->train.memory_limit, 0), err);
-    if (!status)
-        status = o->lambdas ? try_grid(&t, err) : search(&t, err);
+    t.result->train = t.o.train;
+    status = run(&t, x, err);
     if (status) {
         ease_tuning_free(t.result);
         return status;
@@ -283,12 +354,16 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
 ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_model **out,
                               ease_error *err)
 {
+    const attempt *best;
     ease_train_options o;
 
     if (!t || !t->gram || !out)
         return ease__fail(err, EASE_E_ARG, "a tuning that was not used up is required");
+    best = &t->tried[ease_tuning_best(t)];
     o = t->train;
-    o.lambda = t->trial[ease_tuning_best(t)].lambda;
+    o.lambda = best->trial.lambda;
+    if (best->wide)
+        o.precision = EASE_F64;
     o.hooks = hooks ? *hooks : (ease_hooks){0};
     return ease_gram_solve(&t->gram, &o, out, err);
 }

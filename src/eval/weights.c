@@ -247,6 +247,9 @@ ease_status ease_model_summarize_weights(const ease_model *m, ease_weight_summar
 
     if (!m || !out)
         return ease__fail(err, EASE_E_ARG, "a model is required");
+    if (ease_model_describe(m).storage == EASE_STORE_NONE)
+        return ease__fail(err, EASE_E_ARG, "a model of %s has no weights",
+                          ease_model_describe(m).method);
     s = scan_of(m, "reading weights", hooks);
     s.classes = FINE;
     s.row_sum = ease__alloc_array((size_t)s.items, sizeof(*s.row_sum));

@@ -223,7 +223,9 @@ ease_status ease_model_export(const ease_model *m, const char *path, int32_t top
                           "a model, a path and a top of at least 0 are "
                           "required");
     x.separator = ends_with(path, ".tsv") ? '\t' : ',';
-    status = allocate(&x, err);
+    status = ease__model_needs_weights(m, "exporting", err);
+    if (!status)
+        status = allocate(&x, err);
     if (!status)
         status = ease__output_open(path, 0, &x.out, err);
     if (!status)

@@ -6,11 +6,13 @@
  *               follow them; the first is 0, and each id ends with a NUL
  *   titles      the same with n titles, "" for none; optional
  *   popularity  n f64: column sums of X
- *   base        n f32: what a score has without any history; optional, taken as 0
- *   norm        n f32, above 0: q; the similarity of i and j is W_ij q_j / q_i
+ *   base        n f32: what a score has without any history; optional, taken as 0, but
+ *               not where there are no weights
+ *   norm        n f32, above 0: q; the similarity of i and j is W_ij q_j / q_i; not
+ *               where there are no weights
  *   row_scale   n f32; packed only, optional, taken as 1
  *   col_scale   n f32; packed only
- *   weights     large. f32: n rows of W in f32, each from a multiple of `stride` bytes
+ *   weights     large; not in storage none. f32: n rows of W in f32, each from a multiple of `stride` bytes
  *               on; stride is 4 n rounded up to a multiple of 64, the rest of a row is
  *               zero. f16: the same with IEEE halves and 2 n, and a weight is its
  *               number times `unit`, a power of two. packed: P in f32 as the lower
@@ -35,14 +37,14 @@ typedef struct disk_params {
     int32_t items;
     int32_t kind;                /* ease_gram_kind */
     int32_t precision;           /* ease_precision: that of the solve */
-    int32_t storage;             /* ease_storage */
+    int32_t storage;             /* ease_storage; none: no weights, lambda is 0 */
     int32_t nonnegative;         /* 0 or 1 */
     int32_t edge;                /* packed, else 0 */
-    uint64_t stride;             /* rows: bytes from row to row; packed: 0 */
+    uint64_t stride;             /* rows: bytes from row to row; else 0 */
     int64_t users, interactions; /* -1: unknown */
     double lambda, residual;
     float unit;      /* f16; else 1 */
-    uint32_t unused; /* 0 */
+    uint32_t method; /* as ease_method_name numbers them; 0 with `nonnegative` is 1 */
 } disk_params;
 
 _Static_assert(sizeof(disk_params) == 72, "as it lies in files");
@@ -58,6 +60,8 @@ size_t ease__model_weight_bytes(int32_t n, ease_storage storage)
 {
     if (storage == EASE_STORE_PACKED)
         return ease__tiled_bytes(n, EASE__F32);
+    if (storage == EASE_STORE_NONE)
+        return 0;
     return ease__size_mul((size_t)n, row_bytes(n, storage));
 }
 
@@ -215,8 +219,11 @@ static ease_status put_packed(job *j, ease_error *err)
 
 static ease_status put_weights(job *j, ease_error *err)
 {
-    ease_status status = ease__writer_begin(j->writer, "weights", err);
+    ease_status status;
 
+    if (j->params.storage == EASE_STORE_NONE)
+        return EASE_OK;
+    status = ease__writer_begin(j->writer, "weights", err);
     if (status)
         return status;
     switch ((ease_storage)j->params.storage) {
@@ -225,6 +232,7 @@ static ease_status put_weights(job *j, ease_error *err)
     case EASE_STORE_F16:
         return for_blocks(j, j->params.stride / sizeof(uint16_t), put_f16, err);
     case EASE_STORE_PACKED:
+    case EASE_STORE_NONE:
         break;
     }
     return put_packed(j, err);
@@ -283,7 +291,7 @@ static ease_status put_all(job *j, ease_error *err)
 
 static disk_params params_of(const ease_model *m, ease_storage storage)
 {
-    bool packed = storage == EASE_STORE_PACKED;
+    bool rows = storage == EASE_STORE_F32 || storage == EASE_STORE_F16;
 
     return (disk_params){
         .items = m->info.items,
@@ -291,13 +299,14 @@ static disk_params params_of(const ease_model *m, ease_storage storage)
         .precision = (int32_t)m->info.precision,
         .storage = (int32_t)storage,
         .nonnegative = m->info.nonnegative,
-        .edge = packed ? m->inverse.edge : 0,
-        .stride = packed ? 0 : row_bytes(m->info.items, storage),
+        .edge = storage == EASE_STORE_PACKED ? m->inverse.edge : 0,
+        .stride = rows ? row_bytes(m->info.items, storage) : 0,
         .users = m->info.users,
         .interactions = m->info.interactions,
         .lambda = m->info.lambda,
         .residual = m->info.residual,
         .unit = 1.0f,
+        .method = (uint32_t)ease__method_number(m->info.method),
     };
 }
 
@@ -308,9 +317,13 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
     size_t expect;
     ease_status status;
 
-    if (!m || !path || storage < EASE_STORE_F32 || storage > EASE_STORE_PACKED)
+    if (!m || !path || storage < EASE_STORE_F32 || storage > EASE_STORE_NONE)
         return ease__fail(err, EASE_E_ARG,
                           "a model, a path and a storage are required");
+    if (m->store->empty)
+        storage = EASE_STORE_NONE;
+    else if (storage == EASE_STORE_NONE)
+        return ease__fail(err, EASE_E_ARG, "%s: the weights have to be stored", path);
     if (storage == EASE_STORE_PACKED && m->info.storage != EASE_STORE_PACKED)
         return ease__fail(err, EASE_E_ARG,
                           "%s: a model of rows cannot be packed: packing needs the "
@@ -339,23 +352,39 @@ static ease_status damaged(const ease_model *m, const char *what, ease_error *er
     return ease__fail(err, EASE_E_FORMAT, "%s: damaged: %s", m->file.path, what);
 }
 
+/* Its name, or NULL where nothing can be of that kind. */
+static const char *method_of(const disk_params *p)
+{
+    const char *weighted = ease__ease_method(p->nonnegative != 0);
+    const char *name = p->method <= INT32_MAX ? ease_method_name((int)p->method) : NULL;
+    bool fits = p->storage == EASE_STORE_NONE ? name && !ease_method_has_lambda(name)
+                                              : p->method == 0 || name == weighted;
+
+    if (!fits)
+        return NULL;
+    return p->storage == EASE_STORE_NONE ? name : weighted;
+}
+
 static bool params_hold(const disk_params *p)
 {
-    bool packed = p->storage == EASE_STORE_PACKED;
+    bool none = p->storage == EASE_STORE_NONE;
     int exponent;
 
     if (p->items < 1 || p->kind < EASE_GRAM_COUNTS || p->kind > EASE_GRAM_CORRELATION ||
         p->precision < EASE_F32 || p->precision > EASE_F64 ||
-        p->storage < EASE_STORE_F32 || p->storage > EASE_STORE_PACKED ||
-        p->nonnegative < 0 || p->nonnegative > 1 || p->unused != 0)
+        p->storage < EASE_STORE_F32 || p->storage > EASE_STORE_NONE ||
+        p->nonnegative < 0 || p->nonnegative > 1 || !method_of(p))
         return false;
     if (p->users < -1 || p->interactions < -1 || !isfinite(p->lambda) ||
-        !(p->lambda > 0) || !isfinite(p->residual) || !(p->residual >= 0))
+        !(none ? p->lambda == 0 : p->lambda > 0) || !isfinite(p->residual) ||
+        !(p->residual >= 0))
         return false;
     if (!isnormal(p->unit) || frexpf(p->unit, &exponent) != 0.5f ||
         (p->storage != EASE_STORE_F16 && p->unit != 1.0f))
         return false;
-    if (packed)
+    if (none)
+        return p->edge == 0 && p->stride == 0;
+    if (p->storage == EASE_STORE_PACKED)
         return p->edge == ease__tile_edge(p->items) && p->stride == 0;
     return p->edge == 0 && p->stride == row_bytes(p->items, (ease_storage)p->storage);
 }
@@ -371,6 +400,7 @@ static ease_status take_params(ease_model *m, disk_params *p, ease_error *err)
     if (!params_hold(p))
         return damaged(m, "its parameters", err);
     m->info = (ease_model_info){
+        .method = method_of(p),
         .items = p->items,
         .users = p->users,
         .interactions = p->interactions,
@@ -424,8 +454,11 @@ static ease_status take_floats(ease_model *m, const char *name, const float **ou
 
 static ease_status take_norm(ease_model *m, ease_error *err)
 {
-    ease_status status = take_floats(m, "norm", &m->norm, err);
+    ease_status status;
 
+    if (m->info.storage == EASE_STORE_NONE)
+        return EASE_OK;
+    status = take_floats(m, "norm", &m->norm, err);
     if (status)
         return status;
     if (!m->norm)
@@ -455,6 +488,10 @@ static ease_status take_weights(ease_model *m, const disk_params *p, ease_error 
     size_t bytes = 0;
     const void *at = ease__container_section(&m->file, "weights", &bytes);
 
+    if (m->info.storage == EASE_STORE_NONE) {
+        m->store = &ease__store_none;
+        return m->base ? EASE_OK : damaged(m, "base", err);
+    }
     if (!at || bytes != ease__model_weight_bytes(p->items, m->info.storage))
         return damaged(m, "its weights have another size than they should", err);
     m->rows = at;
@@ -466,6 +503,7 @@ static ease_status take_weights(ease_model *m, const disk_params *p, ease_error 
         m->store = &ease__store_f16;
         return EASE_OK;
     case EASE_STORE_PACKED:
+    case EASE_STORE_NONE:
         break;
     }
     if (!m->col_scale)

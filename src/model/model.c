@@ -40,6 +40,15 @@ float ease_model_base(const ease_model *m, int32_t item)
     return m->base ? m->base[item] : 0.0f;
 }
 
+ease_status ease__model_needs_weights(const ease_model *m, const char *what,
+                                      ease_error *err)
+{
+    if (!m->store->empty)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "%s needs weights, which a model of %s has not",
+                      what, m->info.method);
+}
+
 static void free_array(const void *p)
 {
     ease__free((void *)(uintptr_t)p);

@@ -18,9 +18,11 @@ typedef struct ease__store {
     /* The weights of the window, as floats, row r of it at out + r * ld. */
     void (*read)(const ease_model *m, ease__window w, float *out, size_t ld);
     int32_t grain; /* rows that cost no more to read together than one of them */
+    bool empty;    /* all weights are 0: nothing needs to be read */
 } ease__store;
 
-extern const ease__store ease__store_f32, ease__store_f16, ease__store_packed;
+extern const ease__store ease__store_f32, ease__store_f16, ease__store_packed,
+    ease__store_none;
 
 /* Weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0 on it,
  * cut off at 0 for EASE >= 0. A trained model holds P itself (2 n^2 bytes); a file
@@ -36,7 +38,7 @@ struct ease_model {
     const float *row_scale; /* packed; NULL: all ones */
     const float *col_scale; /* packed */
     const float *base;      /* c; NULL: zero */
-    const float *norm;      /* q: similarity is W_ij q_j / q_i */
+    const float *norm;      /* q: similarity is W_ij q_j / q_i; NULL: no weights */
     const double *popularity;
     ease__ids ids, titles; /* titles: empty table, or one an item, "" for none */
     void *title_bytes;     /* what `titles` borrows, if not from the file */
@@ -60,6 +62,15 @@ typedef struct ease__recipe {
 /* Takes over the inverse (and r->ids): both are empty afterwards, even on failure. */
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__recipe *r,
                                      ease_model **out, ease_error *err);
+
+/* EASE_E_ARG where there are no weights to do with what `what` says. */
+ease_status ease__model_needs_weights(const ease_model *m, const char *what,
+                                      ease_error *err);
+
+/* The number of a method in files, and of one that the file of a model with weights
+ * does not say. */
+int ease__method_number(const char *name); /* -1: none of this name */
+const char *ease__ease_method(bool nonnegative);
 
 /* What the weights take in a file of n items; SIZE_MAX where it overflows. */
 size_t ease__model_weight_bytes(int32_t n, ease_storage storage);

@@ -151,6 +151,7 @@ static size_t model_bytes(int32_t items, ease_storage storage)
     size_t row = (n * weight + 63) / 64 * 64;
     size_t beside = n * (ID_BYTES + 4 * sizeof(float) + sizeof(double));
     size_t weights = storage == EASE_STORE_PACKED ? ease__tiled_bytes(items, EASE__F32)
+                     : storage == EASE_STORE_NONE ? 0
                                                   : ease__size_mul(n, row);
 
     return ease__size_add(weights, beside);
@@ -197,8 +198,7 @@ static ease_status check_request(const ease_train_options *o, ease_storage stora
 {
     ease_status status = ease__train_options_check(o, err);
 
-    if (!status && storage != EASE_STORE_F32 && storage != EASE_STORE_F16 &&
-        storage != EASE_STORE_PACKED)
+    if (!status && (storage < EASE_STORE_F32 || storage > EASE_STORE_NONE))
         status = ease__fail(err, EASE_E_ARG, "unknown storage: %d", (int)storage);
     return status;
 }

@@ -107,9 +107,17 @@ static void read_packed(const ease_model *m, ease__window w, float *out, size_t 
     }
 }
 
-const ease__store ease__store_f32 = {read_f32, 1};
-const ease__store ease__store_f16 = {read_f16, 1};
-const ease__store ease__store_packed = {read_packed, BLOCK};
+static void read_none(const ease_model *m, ease__window w, float *out, size_t ld)
+{
+    (void)m;
+    for (int32_t i = w.top; i < w.bottom; i++, out += ld)
+        memset(out, 0, (size_t)(w.right - w.left) * sizeof(float));
+}
+
+const ease__store ease__store_f32 = {.read = read_f32, .grain = 1};
+const ease__store ease__store_f16 = {.read = read_f16, .grain = 1};
+const ease__store ease__store_packed = {.read = read_packed, .grain = BLOCK};
+const ease__store ease__store_none = {.read = read_none, .grain = 1, .empty = true};
 
 /* ---- what is made of them ---------------------------------------------------------
  */

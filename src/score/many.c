@@ -36,11 +36,13 @@ static void find_runs(batch *b)
 {
     int32_t n = b->model->info.items, grain = b->model->store->grain;
 
+    b->run_count = 0;
+    if (b->model->store->empty)
+        return;
     memset(b->used, 0, (size_t)n);
     for (int64_t u = 0; u < b->count; u++)
         for (int32_t h = 0; h < b->histories[u].count; h++)
             b->used[b->histories[u].items[h] / grain] = 1;
-    b->run_count = 0;
     for (int32_t top = 0, bottom; top < n; top = bottom) {
         run *last = b->run_count ? &b->runs[b->run_count - 1] : NULL;
 
@@ -65,8 +67,11 @@ static void score_panel(batch *b, int64_t u, int32_t left, int32_t right,
 
     if (row.count == 0)
         return;
-    b->model->kernels->sum_panel(b->panel, row.items, row.weights, row.count, start,
-                                 scores);
+    if (b->model->store->empty)
+        memcpy(scores, start, sizeof(scores));
+    else
+        b->model->kernels->sum_panel(b->panel, row.items, row.weights, row.count, start,
+                                     scores);
     while (b->seen[u] < row.count && row.items[b->seen[u]] < right) {
         if (!b->o.keep_seen)
             scores[row.items[b->seen[u]] - left] = -INFINITY;

@@ -175,6 +175,8 @@ ease_status ease_similar(ease_scorer *s, int32_t item,
                           "a scorer, an item of its model and room for "
                           "a list are required");
     status = ease__recommend_options_take(given, &o, err);
+    if (!status)
+        status = ease__model_needs_weights(s->model, "similarity", err);
     if (status)
         return status;
     norm = s->model->norm;

@@ -1,0 +1,446 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measuring.h"
+#include "table.h"
+#include "tuning.h"
+#include "verbs.h"
+
+enum { MOST_MODELS = 8 }; /* as many as a figure can tell apart */
+
+typedef struct compare_args {
+    common_args common;
+    tuning_args tuning;
+    const char *models, *metrics, *plot;
+    int markdown;
+} compare_args;
+
+#define AT(member) .at = offsetof(compare_args, member)
+
+static const option compare_options[] = {
+    {.name = "models",
+     .type = OPTION_TEXT,
+     .required = true,
+     AT(models),
+     .value = "NAME,NAME,...",
+     .help = "of ease, ease-nonneg and popularity; the others are compared with the "
+             "first; required"},
+    {.name = "metrics",
+     .type = OPTION_TEXT,
+     AT(metrics),
+     .value = "NAME@K,...",
+     .help = METRICS_HELP},
+    {.name = "plot",
+     .type = OPTION_PATH,
+     AT(plot),
+     .value = "FILE.svg",
+     .help = "draw how often each item is recommended, the long tail"},
+    OPTIONS_END};
+
+static const option form_options[] = {{.name = "markdown",
+                                       .type = OPTION_FLAG,
+                                       AT(markdown),
+                                       .help = "the tables in Markdown"},
+                                      OPTIONS_END};
+
+typedef struct contender {
+    char name[64];
+    double lambda;  /* NAN: it has none */
+    double seconds; /* of training, lambda being chosen */
+    ease_report *report;
+    ease_difference *against; /* the first, by metric; NAN where there is none */
+} contender;
+
+typedef struct contest {
+    contender at[MOST_MODELS];
+    int count, metrics;
+} contest;
+
+static void contest_free(contest *all)
+{
+    for (int i = 0; i < all->count; i++) {
+        ease_report_free(all->at[i].report);
+        free(all->at[i].against);
+    }
+}
+
+static int parse_models(console *c, const compare_args *a, contest *all)
+{
+    for (const char *at = a->models;; at++) {
+        contender *k = &all->at[all->count];
+        size_t length = strcspn(at, ",");
+        int code;
+
+        if (all->count == MOST_MODELS)
+            return usage_error(c, a->common.verb, "--models: at most %d",
+                               (int)MOST_MODELS);
+        snprintf(k->name, sizeof(k->name), "%.*s", (int)length, at);
+        code = check_method(c, a->common.verb, k->name);
+        if (code)
+            return code;
+        k->lambda = NAN;
+        all->count++;
+        at += length;
+        if (!*at)
+            return EXIT_DONE;
+    }
+}
+
+/* ---- training and measuring --------------------------------------------------------- */
+
+static int choose_lambda(console *c, const compare_args *a, const lambdas *l,
+                         const ease_split_parts *parts, contender *k)
+{
+    ease_tuning *t = NULL;
+    int code;
+
+    if (!ease_method_has_lambda(k->name))
+        return EXIT_DONE;
+    if (l->count == 1) {
+        k->lambda = l->at[0];
+        return EXIT_DONE;
+    }
+    note(c, "tuning %s", k->name);
+    code = tune_lambda(c, &a->common, &a->tuning, l, k->name, parts, &t);
+    if (!code && signals_caught())
+        code = fail_interrupted(c);
+    if (!code)
+        k->lambda = ease_tuning_trial(t, ease_tuning_best(t)).lambda;
+    ease_tuning_free(t);
+    return code;
+}
+
+static int train_and_measure(console *c, const compare_args *a,
+                             const ease_split_parts *parts, contender *k)
+{
+    ease_train_options o = train_options_of(c, &a->common, &a->tuning);
+    ease_model *m = NULL;
+    double began = seconds_now();
+    ease_error err;
+    int code = EXIT_DONE;
+
+    o.lambda = k->lambda;
+    if (ease_train_method(parts->train, k->name, &o, &m, &err))
+        code = fail_with(c, &err);
+    k->seconds = seconds_now() - began;
+    if (!code)
+        code = measure(c, &a->common, m, parts->test_input, parts->test_target,
+                       a->metrics, &k->report);
+    ease_model_free(m);
+    return code;
+}
+
+/* The differences on one metric; those of all lists together have none. */
+static int test_metric(console *c, contest *all, int metric)
+{
+    const ease_report *reports[MOST_MODELS];
+    ease_difference d[MOST_MODELS];
+    ease_error err;
+
+    for (int i = 0; i < all->count; i++) {
+        reports[i] = all->at[i].report;
+        d[i] = (ease_difference){NAN, NAN, NAN, NAN, NAN, NAN};
+    }
+    if (!isnan(ease_report_metric(reports[0], metric).standard_error) &&
+        ease_compare(reports, all->count, metric, d, &err))
+        return fail_with(c, &err);
+    for (int i = 1; i < all->count; i++)
+        all->at[i].against[metric] = d[i - 1];
+    return EXIT_DONE;
+}
+
+static int test_all(console *c, contest *all)
+{
+    int code = EXIT_DONE;
+
+    all->metrics = ease_report_describe(all->at[0].report).metrics;
+    if (all->count < 2 || ease_report_describe(all->at[0].report).users < 2)
+        return EXIT_DONE;
+    for (int i = 1; i < all->count; i++) {
+        all->at[i].against = calloc((size_t)all->metrics, sizeof(ease_difference));
+        if (!all->at[i].against)
+            return fail_no_memory(c);
+    }
+    for (int i = 0; !code && i < all->metrics; i++)
+        code = test_metric(c, all, i);
+    return code;
+}
+
+/* ---- what is shown ------------------------------------------------------------------ */
+
+static void put_measure(table *t, ease_metric m)
+{
+    int decimals = measure_decimals(m.mean);
+    char text[64];
+
+    if (isnan(m.standard_error))
+        snprintf(text, sizeof(text), "%.*f", decimals, m.mean);
+    else
+        snprintf(text, sizeof(text), "%.*f (%.*f)", decimals, m.mean, decimals,
+                 m.standard_error);
+    table_text(t, text);
+}
+
+static bool put_means(const contest *all, table_form form)
+{
+    table t = table_begin(form, (size_t)all->metrics + 3);
+
+    table_text(&t, "model");
+    table_text(&t, "lambda");
+    for (int i = 0; i < all->metrics; i++)
+        table_text(&t, ease_report_metric(all->at[0].report, i).name);
+    table_text(&t, "training, s");
+    for (int k = 0; k < all->count; k++) {
+        table_text(&t, all->at[k].name);
+        table_value(&t, all->at[k].lambda);
+        for (int i = 0; i < all->metrics; i++)
+            put_measure(&t, ease_report_metric(all->at[k].report, i));
+        table_real(&t, all->at[k].seconds, 2);
+    }
+    return table_end(&t);
+}
+
+static void put_difference(table *t, const char *metric, const contender *k,
+                           const ease_difference *d)
+{
+    int decimals = measure_decimals(d->mean);
+    char text[80];
+
+    if (isnan(d->mean))
+        return;
+    table_text(t, metric);
+    table_text(t, k->name);
+    table_real(t, d->mean, decimals);
+    snprintf(text, sizeof(text), "%.*f .. %.*f", decimals, d->low, decimals, d->high);
+    table_text(t, text);
+    snprintf(text, sizeof(text), "%.2g", d->p);
+    table_text(t, text);
+    snprintf(text, sizeof(text), "%.2g", d->p_holm);
+    table_text(t, text);
+}
+
+static bool put_differences(const contest *all, table_form form)
+{
+    table t = table_begin(form, 6);
+
+    table_text(&t, "metric");
+    table_text(&t, "model");
+    table_text(&t, "difference");
+    table_text(&t, "95 % interval");
+    table_text(&t, "p");
+    table_text(&t, "p (Holm)");
+    for (int i = 0; i < all->metrics; i++)
+        for (int k = 1; k < all->count; k++)
+            put_difference(&t, ease_report_metric(all->at[0].report, i).name,
+                           &all->at[k], &all->at[k].against[i]);
+    return table_end(&t);
+}
+
+static bool put_tables(const contest *all, table_form form)
+{
+    char users[NUMBER_ROOM];
+
+    if (!put_means(all, form))
+        return false;
+    printf("\nMeans over %s test users; in brackets their standard errors.\n",
+           format_count(users, sizeof(users),
+                        ease_report_describe(all->at[0].report).users));
+    if (all->count < 2 || !all->at[1].against)
+        return true;
+    printf("\nAgainst %s, by a paired t test over the users; p corrected for %d "
+           "model%s (Holm):\n\n",
+           all->at[0].name, all->count - 1, all->count > 2 ? "s" : "");
+    return put_differences(all, form);
+}
+
+/* A row for each metric of each model. */
+static bool put_csv(const contest *all)
+{
+    static const char *const heads[] = {"model",  "lambda", "metric",  "mean",
+                                        "stderr", "users",  "seconds", "difference",
+                                        "low",    "high",   "p",       "p_holm"};
+    size_t columns = sizeof(heads) / sizeof(heads[0]);
+    table t = table_begin(TABLE_CSV, columns);
+
+    for (size_t i = 0; i < columns; i++)
+        table_text(&t, heads[i]);
+    for (int n = 0; n < all->count * all->metrics; n++) {
+        const contender *k = &all->at[n / all->metrics];
+        int i = n % all->metrics;
+        ease_metric m = ease_report_metric(k->report, i);
+        ease_difference none = {NAN, NAN, NAN, NAN, NAN, NAN};
+        const ease_difference *d = k->against ? &k->against[i] : &none;
+
+        table_text(&t, k->name);
+        table_value(&t, k->lambda);
+        table_text(&t, m.name);
+        table_value(&t, m.mean);
+        table_value(&t, m.standard_error);
+        table_value(&t, (double)ease_report_describe(k->report).users);
+        table_value(&t, k->seconds);
+        table_value(&t, d->mean);
+        table_value(&t, d->low);
+        table_value(&t, d->high);
+        table_value(&t, d->p);
+        table_value(&t, d->p_holm);
+    }
+    return table_end(&t);
+}
+
+static void json_differences(json *j, const contender *k, int metrics)
+{
+    json_open(j, "against_first", '{');
+    for (int i = 0; i < metrics; i++) {
+        const ease_difference *d = &k->against[i];
+
+        if (isnan(d->mean))
+            continue;
+        json_open(j, ease_report_metric(k->report, i).name, '{');
+        json_real(j, "difference", d->mean);
+        json_real(j, "stderr", d->standard_error);
+        json_real(j, "low", d->low);
+        json_real(j, "high", d->high);
+        json_real(j, "p", d->p);
+        json_real(j, "p_holm", d->p_holm);
+        json_close(j, '}');
+    }
+    json_close(j, '}');
+}
+
+static void put_json(const contest *all)
+{
+    json j = {.to = stdout};
+
+    json_open(&j, NULL, '{');
+    json_count(&j, "users", ease_report_describe(all->at[0].report).users);
+    json_open(&j, "models", '[');
+    for (int k = 0; k < all->count; k++) {
+        json_open(&j, NULL, '{');
+        json_text(&j, "model", all->at[k].name);
+        json_real(&j, "lambda", all->at[k].lambda);
+        json_metrics(&j, all->at[k].report);
+        json_real(&j, "seconds", all->at[k].seconds);
+        if (all->at[k].against)
+            json_differences(&j, &all->at[k], all->metrics);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    fputc('\n', stdout);
+}
+
+static int put_all(console *c, const compare_args *a, const contest *all)
+{
+    bool put = true;
+
+    if (a->common.json)
+        put_json(all);
+    else if (a->common.csv)
+        put = put_csv(all);
+    else
+        put = put_tables(all, a->markdown ? TABLE_MARKDOWN : TABLE_TEXT);
+    return put ? EXIT_DONE : fail_no_memory(c);
+}
+
+static int plot_tail(console *c, const compare_args *a, const contest *all,
+                     int32_t items)
+{
+    const int64_t *times[MOST_MODELS];
+    const char *names[MOST_MODELS];
+    ease_error err;
+    int32_t k = 0;
+
+    for (int i = 0; i < all->count; i++) {
+        times[i] = ease_report_times(all->at[i].report, &k);
+        names[i] = all->at[i].name;
+    }
+    if (ease_plot_longtail(times, names, all->count, items, k, a->plot, &err))
+        return fail_with(c, &err);
+    return EXIT_DONE;
+}
+
+/* ---- the verb ----------------------------------------------------------------------- */
+
+static int check(console *c, const compare_args *a, contest *all, lambdas *l)
+{
+    int code = parse_models(c, a, all);
+
+    if (!code && a->markdown && (a->common.json || a->common.csv))
+        code = usage_error(c, a->common.verb,
+                           "--markdown, --json and --csv exclude each other");
+    if (!code)
+        code = lambdas_parse(c, a->common.verb, a->tuning.lambda, l);
+    if (!code)
+        code = check_metrics(c, a->metrics);
+    if (!code)
+        code = check_metrics(c, a->tuning.metric);
+    if (!code && a->plot)
+        code = check_output_file(c, a->plot);
+    return code;
+}
+
+static int run(console *c, void *args)
+{
+    const compare_args *a = args;
+    ease_split_parts parts = {0};
+    contest all = {.count = 0};
+    lambdas l = {0};
+    int code = check(c, a, &all, &l);
+
+    if (!code)
+        code = open_split(c, a->common.operands[0], &parts);
+    if (!code && (!parts.test_input || !parts.test_target))
+        code = fail(c, EXIT_DATA, "%s: no test users", a->common.operands[0]);
+    for (int i = 0; !code && i < all.count; i++) {
+        code = choose_lambda(c, a, &l, &parts, &all.at[i]);
+        if (!code)
+            code = train_and_measure(c, a, &parts, &all.at[i]);
+    }
+    if (!code)
+        code = test_all(c, &all);
+    if (!code && a->plot)
+        code = plot_tail(c, a, &all, ease_interactions_describe(parts.train).items);
+    if (!code)
+        code = put_all(c, a, &all);
+    contest_free(&all);
+    ease_split_close(&parts);
+    lambdas_free(&l);
+    return code;
+}
+
+static const option_group groups[] = {
+    {"Comparing", compare_options, 0}, TUNING_GROUP(compare_args),
+    FORMAT_GROUP(list_output_options), {"Markdown", form_options, 0},
+    {"General", threads_options, 0},   GROUPS_END};
+static const operand operands[] = {{"DIR", "a split, as ease split writes it"},
+                                   {NULL, NULL}};
+static const char *const usage[] = {
+    "DIR --models NAME,NAME,... [--lambda L | --lambda auto] [options]", NULL};
+static const char *const examples[] = {
+    "split --models ease,ease-nonneg,popularity",
+    "split --models ease,popularity --lambda 500 --metrics ndcg@10 --json", NULL};
+
+const verb verb_compare = {
+    .name = "compare",
+    .summary = "several models on one split, in one table",
+    .usage = usage,
+    .about =
+        "Trains each model on the train part of a split and measures it on the test "
+        "users. One value for --lambda is taken as it is; of several, and with auto, "
+        "the best on the validation users is chosen for each model that has a lambda. "
+        "The others are compared with the first by a paired t test on the users' "
+        "differences, corrected for their number (Holm).\n\n--json gives one object "
+        "with the keys users and models (model, lambda, metrics, seconds, and "
+        "against_first: by metric difference, stderr, low, high, p, p_holm); --csv "
+        "has a row for each metric of each model.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .least_operands = 1,
+    .most_operands = 1,
+    .size = sizeof(compare_args),
+    .defaults = &(const compare_args){.tuning = TUNING_DEFAULTS,
+                                      .metrics = METRICS_DEFAULT},
+    .run = run,
+};

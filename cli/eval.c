@@ -1,0 +1,138 @@
+#include <math.h>
+#include <string.h>
+
+#include "input.h"
+#include "measuring.h"
+#include "verbs.h"
+
+typedef struct eval_args {
+    common_args common;
+    reading_args reading;
+    const char *input, *target, *metrics, *per_user;
+} eval_args;
+
+#define AT(member) .at = offsetof(eval_args, member)
+
+static const option eval_options[] = {
+    {.name = "input",
+     .type = OPTION_PATH,
+     .required = true,
+     AT(input),
+     .value = "FILE",
+     .help = "what each user has, the histories; required"},
+    {.name = "target",
+     .type = OPTION_PATH,
+     .required = true,
+     AT(target),
+     .value = "FILE",
+     .help = "what was held out from each user; required"},
+    {.name = "metrics",
+     .type = OPTION_TEXT,
+     AT(metrics),
+     .value = "NAME@K,...",
+     .help = METRICS_HELP},
+    {.name = "per-user",
+     .type = OPTION_PATH,
+     AT(per_user),
+     .value = "FILE",
+     .help = "write each user's values too, as CSV"},
+    OPTIONS_END};
+
+static int check(console *c, const eval_args *a)
+{
+    int code = check_metrics(c, a->metrics);
+
+    if (!code && strcmp(a->input, "-") == 0 && strcmp(a->target, "-") == 0)
+        code = usage_error(c, a->common.verb,
+                           "--input and --target cannot both be standard input");
+    if (!code && a->per_user)
+        code = check_output_file(c, a->per_user);
+    return code;
+}
+
+static int put(console *c, const eval_args *a, const ease_report *r, double seconds)
+{
+    char users[NUMBER_ROOM], took[NUMBER_ROOM];
+    json j = {.to = stdout};
+
+    note(c, "%s users measured in %s",
+         format_count(users, sizeof(users), ease_report_describe(r).users),
+         format_seconds(took, sizeof(took), seconds));
+    if (!a->common.json)
+        return put_report(c, format_of(&a->common), r);
+    json_open(&j, NULL, '{');
+    json_report(&j, r);
+    json_real(&j, "seconds", seconds);
+    json_close(&j, '}');
+    fputc('\n', stdout);
+    return EXIT_DONE;
+}
+
+static int run(console *c, void *args)
+{
+    const eval_args *a = args;
+    ease_interactions *input = NULL, *target = NULL;
+    ease_report *r = NULL;
+    ease_model *m = NULL;
+    double began = 0;
+    ease_error err;
+    int code = check(c, a);
+
+    if (!code)
+        code = open_model(c, a->common.operands[0], NULL, &m);
+    if (!code)
+        code = read_data(c, &a->common, &a->reading, a->input, 0, &input);
+    if (!code)
+        code = read_data(c, &a->common, &a->reading, a->target, 0, &target);
+    if (!code) {
+        began = seconds_now();
+        code = measure(c, &a->common, m, input, target, a->metrics, &r);
+    }
+    if (!code && a->per_user && ease_report_write(r, a->per_user, &err))
+        code = fail_with(c, &err);
+    if (!code)
+        code = put(c, a, r, seconds_now() - began);
+    ease_report_free(r);
+    ease_interactions_free(input);
+    ease_interactions_free(target);
+    ease_model_free(m);
+    return code;
+}
+
+static const option_group groups[] = {{"Measuring", eval_options, 0},
+                                      READING_GROUP(eval_args),
+                                      FORMAT_GROUP(list_output_options),
+                                      {"General", threads_options, 0},
+                                      GROUPS_END};
+static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
+static const char *const usage[] = {
+    "MODEL --input FILE --target FILE [--metrics NAME@K,...] [options]", NULL};
+static const char *const examples[] = {
+    "model.ease --input test_tr.csv --target test_te.csv",
+    "model.ease --input train.txt --target test.txt --metrics "
+    "plain-recall@20,ndcg@20 --json",
+    NULL};
+
+const verb verb_eval = {
+    .name = "eval",
+    .summary = "how well a model finds what was held out",
+    .usage = usage,
+    .about = "For every user of the target, all items are ranked from that user's row "
+             "of the input, whose items are left out, and the metrics say where the "
+             "held-out items are. Means are over users, with the standard error std / "
+             "sqrt(users); coverage and gini are of all lists together and have none. "
+             "Held-out items that the model does not know are dropped and counted, and "
+             "users with nothing held out are left out and counted.\n\n--json gives "
+             "one object with the keys users, metrics (by name, each with mean and "
+             "stderr), without_target, without_input, unknown_targets and seconds. "
+             "Both files are read as train reads DATA, with the same options.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .least_operands = 1,
+    .most_operands = 1,
+    .size = sizeof(eval_args),
+    .defaults = &(const eval_args){.reading = READING_DEFAULTS,
+                                   .metrics = METRICS_DEFAULT},
+    .run = run,
+};

@@ -1,0 +1,118 @@
+#include "measuring.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "table.h"
+
+int check_metrics(console *c, const char *metrics)
+{
+    ease_eval_options o;
+    ease_error err;
+
+    ease_eval_options_init(&o);
+    o.metrics = metrics;
+    return ease_eval_options_check(&o, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
+int check_method(console *c, const verb *v, const char *method)
+{
+    char names[400] = "";
+    size_t used = 0;
+    const char *name;
+
+    for (int i = 0; (name = ease_method_name(i)); i++) {
+        if (strcmp(name, method) == 0)
+            return EXIT_DONE;
+        if (used < sizeof(names))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+                                     i ? ", " : "", name);
+    }
+    return usage_error(c, v, "no model '%s': there are %s", method, names);
+}
+
+static void note_users(console *c, const ease_report_info *info)
+{
+    char count[NUMBER_ROOM];
+
+    if (info->without_target)
+        note(c, "%s users left out: nothing was held out",
+             format_count(count, sizeof(count), info->without_target));
+    if (info->unknown_targets)
+        warn(c, "%s held-out items that the model does not know were dropped",
+             format_count(count, sizeof(count), info->unknown_targets));
+    if (info->without_input)
+        warn(c, "%s users with nothing known to the model got the popular items",
+             format_count(count, sizeof(count), info->without_input));
+}
+
+int measure(console *c, const common_args *common, const ease_model *m,
+            const ease_interactions *input, const ease_interactions *target,
+            const char *metrics, ease_report **out)
+{
+    ease_eval_options o;
+    ease_report_info info;
+    ease_error err;
+
+    ease_eval_options_init(&o);
+    o.metrics = metrics;
+    o.threads = (int)common->threads;
+    o.hooks = console_hooks(c);
+    if (ease_evaluate(m, input, target, &o, out, &err))
+        return fail_with(c, &err);
+    console_clear(c);
+    info = ease_report_describe(*out);
+    note_users(c, &info);
+    return EXIT_DONE;
+}
+
+int measure_decimals(double value)
+{
+    return fabs(value) < 10 ? 5 : 2;
+}
+
+int put_report(console *c, output_format format, const ease_report *r)
+{
+    table t = table_begin(format == OUTPUT_CSV ? TABLE_CSV : TABLE_TEXT, 3);
+    int metrics = ease_report_describe(r).metrics;
+
+    table_text(&t, "metric");
+    table_text(&t, "mean");
+    table_text(&t, "stderr");
+    for (int i = 0; i < metrics; i++) {
+        ease_metric m = ease_report_metric(r, i);
+        int decimals = measure_decimals(m.mean);
+
+        table_text(&t, m.name);
+        table_real(&t, m.mean, decimals);
+        table_real(&t, m.standard_error, decimals);
+    }
+    return table_end(&t) ? EXIT_DONE : fail_no_memory(c);
+}
+
+void json_metrics(json *j, const ease_report *r)
+{
+    int metrics = ease_report_describe(r).metrics;
+
+    json_open(j, "metrics", '{');
+    for (int i = 0; i < metrics; i++) {
+        ease_metric m = ease_report_metric(r, i);
+
+        json_open(j, m.name, '{');
+        json_real(j, "mean", m.mean);
+        json_real(j, "stderr", m.standard_error);
+        json_close(j, '}');
+    }
+    json_close(j, '}');
+}
+
+void json_report(json *j, const ease_report *r)
+{
+    ease_report_info info = ease_report_describe(r);
+
+    json_count(j, "users", info.users);
+    json_metrics(j, r);
+    json_count(j, "without_target", info.without_target);
+    json_count(j, "without_input", info.without_input);
+    json_count(j, "unknown_targets", info.unknown_targets);
+}

@@ -1,0 +1,32 @@
+/* Measuring models: what eval, tune, compare and plot have in common. */
+#ifndef EASE_CLI_MEASURING_H
+#define EASE_CLI_MEASURING_H
+
+#include "options.h"
+#include "output.h"
+
+#define METRICS_DEFAULT "recall@20,recall@50,ndcg@100"
+#define METRICS_HELP                                                                   \
+    "what to measure (default " METRICS_DEFAULT "): NAME@K,... of recall (divided by " \
+    "min(k, held out)), plain-recall (by held out), ndcg, precision, hit, map, mrr, "  \
+    "coverage, gini and popularity"
+
+/* Both before any work: 0, or the exit code after a message. */
+int check_metrics(console *c, const char *metrics);
+int check_method(console *c, const verb *v, const char *method);
+
+/* ease_evaluate with the program's hooks; notes what was left out. */
+int measure(console *c, const common_args *common, const ease_model *m,
+            const ease_interactions *input, const ease_interactions *target,
+            const char *metrics, ease_report **out);
+
+/* Decimals that suit a share, or a count. */
+int measure_decimals(double value);
+/* A table of metric, mean and standard error. */
+int put_report(console *c, output_format format, const ease_report *r);
+/* The keys users, metrics, without_target, without_input and unknown_targets. */
+void json_report(json *j, const ease_report *r);
+/* The key metrics alone. */
+void json_metrics(json *j, const ease_report *r);
+
+#endif

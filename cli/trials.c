@@ -1,0 +1,220 @@
+#include "trials.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BYTES = 1 << 20 };
+
+/* ---- CSV ---------------------------------------------------------------------------- */
+
+/* A number up to a comma or the end of the line; nothing there is NAN. */
+static bool csv_number(const char **at, double *out)
+{
+    char *end;
+
+    *out = strtod(*at, &end);
+    if (end == *at)
+        *out = NAN;
+    *at = end;
+    if (**at == ',')
+        (*at)++;
+    else if (**at && **at != '\n' && **at != '\r')
+        return false;
+    return true;
+}
+
+/* lambda,METRIC,stderr,... and a line for each trial. */
+static bool parse_csv(const char *text, trials *out)
+{
+    static const char head[] = "lambda,";
+    size_t length;
+
+    if (strncmp(text, head, strlen(head)) != 0)
+        return false;
+    text += strlen(head);
+    length = strcspn(text, ",\r\n");
+    if (length == 0 || length >= sizeof(out->metric) ||
+        strncmp(text + length, ",stderr", 7) != 0)
+        return false;
+    memcpy(out->metric, text, length);
+    out->metric[length] = '\0';
+    for (text = strchr(text, '\n'); text && *++text; text = strchr(text, '\n')) {
+        int i = out->count;
+
+        if (i == MOST_TRIALS || !csv_number(&text, &out->lambda[i]) ||
+            !csv_number(&text, &out->mean[i]) || !csv_number(&text, &out->error[i]) ||
+            isnan(out->lambda[i]) || isnan(out->mean[i]))
+            return false;
+        out->count++;
+    }
+    return true;
+}
+
+/* ---- JSON: a cursor that knows as much of it as is needed --------------------------- */
+
+typedef struct cursor {
+    const char *at;
+    bool failed;
+} cursor;
+
+static char peek(cursor *j)
+{
+    j->at += strspn(j->at, " \t\r\n");
+    return *j->at;
+}
+
+static bool take(cursor *j, char c)
+{
+    if (peek(j) != c)
+        return false;
+    j->at++;
+    return true;
+}
+
+/* Without its escapes, which no name of ours has; what does not fit is cut. */
+static void take_text(cursor *j, char *to, size_t room)
+{
+    size_t used = 0;
+
+    j->failed = j->failed || !take(j, '"');
+    while (!j->failed && *j->at && *j->at != '"') {
+        j->at += *j->at == '\\' && j->at[1];
+        if (used + 1 < room)
+            to[used++] = *j->at;
+        j->at++;
+    }
+    to[used] = '\0';
+    j->failed = j->failed || !take(j, '"');
+}
+
+static double take_number(cursor *j)
+{
+    char *end;
+    double value = NAN;
+
+    if (peek(j) == 'n' && strncmp(j->at, "null", 4) == 0) {
+        j->at += 4;
+        return NAN;
+    }
+    value = strtod(j->at, &end);
+    j->failed = j->failed || end == j->at;
+    j->at = end;
+    return value;
+}
+
+/* Goes over the members of an object: true with the next one's key. */
+static bool next_member(cursor *j, bool *first, char *key, size_t room)
+{
+    if (j->failed || take(j, '}'))
+        return false;
+    j->failed = !*first && !take(j, ',');
+    *first = false;
+    take_text(j, key, room);
+    j->failed = j->failed || !take(j, ':');
+    return !j->failed;
+}
+
+/* Brackets are counted, strings skipped. */
+static void skip_value(cursor *j)
+{
+    char ignored[2];
+    int depth = 0;
+
+    do {
+        char c = peek(j);
+
+        if (c == '"') {
+            take_text(j, ignored, sizeof(ignored));
+            continue;
+        }
+        j->failed = j->failed || !c;
+        depth += (c == '{') + (c == '[') - (c == '}') - (c == ']');
+        if (j->failed || depth < 0)
+            break;
+        j->at++;
+        if (depth == 0 && c != '}' && c != ']')
+            j->at += strcspn(j->at, ",}] \t\r\n");
+    } while (depth > 0 && !j->failed);
+}
+
+static void take_trial(cursor *j, trials *out)
+{
+    int i = out->count;
+    char key[32];
+    bool first = true;
+
+    j->failed = j->failed || i == MOST_TRIALS || !take(j, '{');
+    if (j->failed)
+        return;
+    out->lambda[i] = out->mean[i] = out->error[i] = NAN;
+    while (next_member(j, &first, key, sizeof(key))) {
+        if (strcmp(key, "lambda") == 0)
+            out->lambda[i] = take_number(j);
+        else if (strcmp(key, "mean") == 0)
+            out->mean[i] = take_number(j);
+        else if (strcmp(key, "stderr") == 0)
+            out->error[i] = take_number(j);
+        else
+            skip_value(j);
+    }
+    j->failed = j->failed || isnan(out->lambda[i]) || isnan(out->mean[i]);
+    out->count++;
+}
+
+static bool parse_json(const char *text, trials *out)
+{
+    cursor j = {.at = text};
+    char key[32];
+    bool first = true;
+
+    j.failed = !take(&j, '{');
+    while (next_member(&j, &first, key, sizeof(key))) {
+        if (strcmp(key, "metric") == 0) {
+            take_text(&j, out->metric, sizeof(out->metric));
+        } else if (strcmp(key, "trials") == 0) {
+            j.failed = !take(&j, '[');
+            do
+                take_trial(&j, out);
+            while (!j.failed && take(&j, ','));
+            j.failed = j.failed || !take(&j, ']');
+        } else {
+            skip_value(&j);
+        }
+    }
+    return !j.failed && out->metric[0];
+}
+
+/* ---- the file ----------------------------------------------------------------------- */
+
+int trials_read(console *c, const char *path, trials *out)
+{
+    FILE *from = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    char *text = malloc(MOST_BYTES + 1);
+    size_t got = 0;
+    int code = EXIT_DONE;
+
+    if (!from)
+        code = fail(c, EXIT_FAILED, "%s: cannot open: %s", path, strerror(errno));
+    else if (!text)
+        code = fail_no_memory(c);
+    if (!code) {
+        got = fread(text, 1, MOST_BYTES, from);
+        text[got] = '\0';
+        if (ferror(from))
+            code = fail(c, EXIT_FAILED, "%s: cannot read: %s", path, strerror(errno));
+    }
+    if (!code) {
+        out->count = 0;
+        out->metric[0] = '\0';
+        if (!(text[0] == '{' ? parse_json(text, out) : parse_csv(text, out)) ||
+            out->count == 0)
+            code = fail(c, EXIT_DATA, "%s: not what tune --csv or --json prints", path);
+    }
+    if (from && from != stdin)
+        fclose(from);
+    free(text);
+    return code;
+}

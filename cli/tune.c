@@ -1,0 +1,322 @@
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "measuring.h"
+#include "planning.h"
+#include "table.h"
+#include "tuning.h"
+#include "verbs.h"
+
+typedef struct tune_args {
+    common_args common;
+    tuning_args tuning;
+    const char *output, *metrics, *plot, *titles;
+    int nonnegative, storage;
+} tune_args;
+
+#define AT(member) .at = offsetof(tune_args, member)
+
+static const option tune_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_PATH,
+     .required = true,
+     AT(output),
+     .value = "FILE",
+     .help = "the model to write; required"},
+    {.name = "nonnegative",
+     .type = OPTION_FLAG,
+     AT(nonnegative),
+     .help = "EASE >= 0: weights below 0 become 0"},
+    {.name = "storage",
+     .type = OPTION_CHOICE,
+     AT(storage),
+     .value = "f32|f16|packed",
+     .help = "of the weights in the file (default f16): 4, 2 or about 2 bytes each"},
+    {.name = "titles",
+     .type = OPTION_PATH,
+     AT(titles),
+     .value = "FILE",
+     .help = "a table of ids and titles, to be kept in the model"},
+    {.name = "metrics",
+     .type = OPTION_TEXT,
+     AT(metrics),
+     .value = "NAME@K,...",
+     .help = "what to measure on the test users in the end, as for eval (default "
+             "" METRICS_DEFAULT ")"},
+    {.name = "plot",
+     .type = OPTION_PATH,
+     AT(plot),
+     .value = "FILE.svg",
+     .help = "draw the metric against lambda"},
+    OPTIONS_END};
+
+/* What there is to tell in the end. */
+typedef struct outcome {
+    ease_tuning *tuning;
+    ease_trial best;
+    ease_model *model;
+    ease_report *report; /* NULL: no test users */
+    double seconds;
+} outcome;
+
+/* ---- what is shown ------------------------------------------------------------------ */
+
+static int put_trials(console *c, const tune_args *a, const ease_tuning *t)
+{
+    table_form form = a->common.csv ? TABLE_CSV : TABLE_TEXT;
+    table shown = table_begin(form, a->common.csv ? 4 : 5);
+    int best = ease_tuning_best(t);
+
+    table_text(&shown, "lambda");
+    table_text(&shown, a->tuning.metric);
+    table_text(&shown, "stderr");
+    table_text(&shown, "seconds");
+    if (form == TABLE_TEXT)
+        table_text(&shown, "");
+    for (int i = 0; i < ease_tuning_count(t); i++) {
+        ease_trial trial = ease_tuning_trial(t, i);
+
+        table_value(&shown, trial.lambda);
+        table_real(&shown, trial.mean, measure_decimals(trial.mean));
+        table_real(&shown, trial.standard_error, measure_decimals(trial.mean));
+        table_real(&shown, trial.seconds, 2);
+        if (form == TABLE_TEXT)
+            table_text(&shown, i == best ? "best" : "");
+    }
+    return table_end(&shown) ? EXIT_DONE : fail_no_memory(c);
+}
+
+static void json_trials(json *j, const ease_tuning *t)
+{
+    json_open(j, "trials", '[');
+    for (int i = 0; i < ease_tuning_count(t); i++) {
+        ease_trial trial = ease_tuning_trial(t, i);
+
+        json_open(j, NULL, '{');
+        json_real(j, "lambda", trial.lambda);
+        json_real(j, "mean", trial.mean);
+        json_real(j, "stderr", trial.standard_error);
+        json_real(j, "seconds", trial.seconds);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static int put_json(const tune_args *a, const outcome *did)
+{
+    json j = {.to = stdout};
+
+    json_open(&j, NULL, '{');
+    json_text(&j, "metric", a->tuning.metric);
+    json_trials(&j, did->tuning);
+    json_real(&j, "lambda", did->best.lambda);
+    json_bool(&j, "stopped", ease_tuning_stopped(did->tuning) != 0);
+    if (did->report) {
+        json_open(&j, "test", '{');
+        json_report(&j, did->report);
+        json_close(&j, '}');
+    }
+    json_real(&j, "seconds", did->seconds);
+    json_count(&j, "bytes", (int64_t)file_bytes(a->output));
+    json_text(&j, "path", a->output);
+    json_close(&j, '}');
+    fputc('\n', stdout);
+    return EXIT_DONE;
+}
+
+/* In CSV the trials are the result, and the test is told beside it. */
+static void note_test(console *c, const ease_report *r)
+{
+    int metrics = ease_report_describe(r).metrics;
+
+    for (int i = 0; i < metrics; i++) {
+        ease_metric m = ease_report_metric(r, i);
+
+        note(c, "test: %s %.5f, standard error %.5f", m.name, m.mean, m.standard_error);
+    }
+}
+
+static int put_test(console *c, const tune_args *a, const outcome *did)
+{
+    char size[NUMBER_ROOM], took[NUMBER_ROOM], users[NUMBER_ROOM];
+
+    note(c, "wrote %s, %s, in %s", a->output,
+         format_bytes(size, sizeof(size), file_bytes(a->output)),
+         format_seconds(took, sizeof(took), did->seconds));
+    if (a->common.json)
+        return put_json(a, did);
+    if (!did->report)
+        return EXIT_DONE;
+    if (a->common.csv) {
+        note_test(c, did->report);
+        return EXIT_DONE;
+    }
+    printf("\n%s test users, lambda %g\n\n",
+           format_count(users, sizeof(users), ease_report_describe(did->report).users),
+           did->best.lambda);
+    return put_report(c, OUTPUT_TEXT, did->report);
+}
+
+static int plot_trials(console *c, const tune_args *a, const ease_tuning *t)
+{
+    int count = ease_tuning_count(t), code = EXIT_DONE;
+    double *all = calloc((size_t)count * 3, sizeof(*all));
+    double *lambda = all, *mean = all + count, *error = mean + count;
+    ease_error err;
+
+    if (!all)
+        return fail_no_memory(c);
+    for (int i = 0; i < count; i++) {
+        ease_trial trial = ease_tuning_trial(t, i);
+
+        lambda[i] = trial.lambda;
+        mean[i] = trial.mean;
+        error[i] = trial.standard_error;
+    }
+    if (ease_plot_lambda(lambda, mean, error, count, a->tuning.metric, a->plot, &err))
+        code = fail_with(c, &err);
+    free(all);
+    return code;
+}
+
+/* ---- what is done ------------------------------------------------------------------- */
+
+/* Ctrl-C ends the trials, not the program: what they have found is used. A second one
+ * ends all, and so does SIGTERM at any time. */
+static int tune(console *c, const tune_args *a, const lambdas *l,
+                const ease_split_parts *parts, outcome *did)
+{
+    const char *method = a->nonnegative ? "ease-nonneg" : "ease";
+    int code = tune_lambda(c, &a->common, &a->tuning, l, method, parts, &did->tuning);
+
+    if (code)
+        return code;
+    if (signals_caught() == SIGTERM)
+        return fail_interrupted(c);
+    if (signals_caught())
+        signals_forget();
+    did->best = ease_tuning_trial(did->tuning, ease_tuning_best(did->tuning));
+    if (!a->common.json)
+        code = put_trials(c, a, did->tuning);
+    if (!code)
+        code = output_flush(c);
+    if (!code && a->plot)
+        code = plot_trials(c, a, did->tuning);
+    return code;
+}
+
+/* From the Gram matrix at hand where that is of all that is to be fitted. */
+static int train(console *c, const tune_args *a, const ease_split_parts *parts,
+                 outcome *did)
+{
+    ease_train_options o = train_options_of(c, &a->common, &a->tuning);
+    ease_error err;
+    ease_status status;
+
+    o.lambda = did->best.lambda;
+    o.nonnegative = a->nonnegative;
+    status = parts->validation_train
+                 ? ease_train(parts->train, &o, &did->model, &err)
+                 : ease_tuning_train(did->tuning, &o.hooks, &did->model, &err);
+    if (!status && a->titles)
+        status = ease_model_read_titles(did->model, a->titles, NULL, &err);
+    if (!status)
+        status = ease_model_save(did->model, a->output, (ease_storage)a->storage,
+                                 &o.hooks, &err);
+    return status ? fail_with(c, &err) : EXIT_DONE;
+}
+
+static int test(console *c, const tune_args *a, const ease_split_parts *parts,
+                outcome *did)
+{
+    if (!parts->test_target || !parts->test_input) {
+        warn(c, "the split has no test users");
+        return EXIT_DONE;
+    }
+    return measure(c, &a->common, did->model, parts->test_input, parts->test_target,
+                   a->metrics, &did->report);
+}
+
+static int check(console *c, const tune_args *a)
+{
+    int code = check_metrics(c, a->tuning.metric);
+
+    if (!code)
+        code = check_metrics(c, a->metrics);
+    if (!code)
+        code = check_output_file(c, a->output);
+    if (!code && a->plot)
+        code = check_output_file(c, a->plot);
+    if (!code && a->titles)
+        code = check_readable(c, a->titles);
+    return code;
+}
+
+static int run(console *c, void *args)
+{
+    const tune_args *a = args;
+    ease_split_parts parts = {0};
+    outcome did = {.seconds = seconds_now()};
+    lambdas l = {0};
+    int code = check(c, a);
+
+    if (!code)
+        code = lambdas_parse(c, a->common.verb, a->tuning.lambda, &l);
+    if (!code)
+        code = open_split(c, a->common.operands[0], &parts);
+    if (!code)
+        code = tune(c, a, &l, &parts, &did);
+    if (!code)
+        code = train(c, a, &parts, &did);
+    if (!code)
+        code = test(c, a, &parts, &did);
+    if (!code) {
+        did.seconds = seconds_now() - did.seconds;
+        code = put_test(c, a, &did);
+    }
+    ease_report_free(did.report);
+    ease_model_free(did.model);
+    ease_tuning_free(did.tuning);
+    ease_split_close(&parts);
+    lambdas_free(&l);
+    return code;
+}
+
+static const option_group groups[] = {TUNING_GROUP(tune_args),
+                                      {"Model", tune_options, 0},
+                                      FORMAT_GROUP(list_output_options),
+                                      {"General", threads_options, 0},
+                                      GROUPS_END};
+static const operand operands[] = {{"DIR", "a split, as ease split writes it"},
+                                   {NULL, NULL}};
+static const char *const usage[] = {"DIR -o MODEL [--lambda L,L,... | --lambda auto] "
+                                    "[options]",
+                                    NULL};
+static const char *const examples[] = {
+    "split -o model.ease", "split -o model.ease --lambda 10,100,1000 --metric ndcg@10",
+    "split -o model.ease --seconds 600 --plot lambda.svg --json", NULL};
+
+const verb verb_tune = {
+    .name = "tune",
+    .summary = "choose lambda on validation users, train, and test once",
+    .usage = usage,
+    .about = "Counts co-occurrences once, tries values of lambda on the validation "
+             "users of a split, trains on its train part with the best, writes the "
+             "model, and measures it on the test users. Ctrl-C during the trials keeps "
+             "the best so far.\n\n--json gives one object with the keys metric, trials "
+             "(lambda, mean, stderr, seconds), lambda (the best), stopped, test (as "
+             "eval gives it), seconds, bytes and path; --csv the trials alone. Both "
+             "can be drawn by ease plot lambda.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .least_operands = 1,
+    .most_operands = 1,
+    .size = sizeof(tune_args),
+    .defaults = &(const tune_args){.tuning = TUNING_DEFAULTS,
+                                   .storage = EASE_STORE_F16,
+                                   .metrics = METRICS_DEFAULT},
+    .run = run,
+};

@@ -1,0 +1,164 @@
+#include "tuning.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planning.h"
+
+#define AT(member) .at = offsetof(tuning_args, member)
+
+const option tuning_options[] = {
+    {.name = "lambda",
+     .type = OPTION_TEXT,
+     AT(lambda),
+     .value = "L,L,...",
+     .help = "values to try, or auto, as by default: a search by powers of ten from "
+             "100 on, then by smaller steps around the best"},
+    {.name = "metric",
+     .type = OPTION_TEXT,
+     AT(metric),
+     .value = "NAME@K",
+     .help = "what to choose lambda by (default ndcg@100)"},
+    {.name = "seconds",
+     .type = OPTION_POSITIVE,
+     AT(seconds),
+     .value = "S",
+     .help = "begin no trial that would end later than this; the first is always made"},
+    {.name = "kind",
+     .type = OPTION_CHOICE,
+     AT(kind),
+     .value = "counts|covariance|correlation",
+     .help = "which Gram matrix to use (default counts)"},
+    {.name = "precision",
+     .type = OPTION_CHOICE,
+     AT(precision),
+     .value = "f32|f64",
+     .help = "of the solve (default f32)"},
+    {.name = "memory-limit",
+     .type = OPTION_SIZE,
+     AT(memory_limit),
+     .value = "SIZE",
+     .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+    OPTIONS_END};
+
+/* ---- values of lambda -------------------------------------------------------------- */
+
+int lambdas_parse(console *c, const verb *v, const char *text, lambdas *out)
+{
+    size_t most = 1;
+
+    *out = (lambdas){0};
+    if (strcmp(text, "auto") == 0)
+        return EXIT_DONE;
+    for (const char *at = text; *at; at++)
+        most += *at == ',';
+    out->at = calloc(most, sizeof(*out->at));
+    if (!out->at)
+        return fail_no_memory(c);
+    for (const char *at = text;; at++) {
+        char *end;
+        double value = strtod(at, &end);
+
+        if (end == at || (*end && *end != ',') || !isfinite(value) || !(value > 0)) {
+            lambdas_free(out);
+            return usage_error(c, v,
+                               "--lambda: expected auto or numbers above 0 such as "
+                               "10,100,1000, not '%s'",
+                               text);
+        }
+        out->at[out->count++] = value;
+        at = end;
+        if (!*at)
+            return EXIT_DONE;
+    }
+}
+
+void lambdas_free(lambdas *l)
+{
+    free(l->at);
+    *l = (lambdas){0};
+}
+
+/* ---- the split --------------------------------------------------------------------- */
+
+static void note_part(console *c, const char *name, const ease_interactions *x)
+{
+    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    ease_interactions_info info;
+
+    if (!x)
+        return;
+    info = ease_interactions_describe(x);
+    note(c, "%s: %s users, %s items, %s interactions", name,
+         format_count(users, sizeof(users), info.users),
+         format_count(items, sizeof(items), info.items),
+         format_count(pairs, sizeof(pairs), info.interactions));
+}
+
+int open_split(console *c, const char *dir, ease_split_parts *out)
+{
+    ease_error err;
+
+    if (ease_split_open(dir, out, &err))
+        return fail_with(c, &err);
+    note_part(c, "train", out->train);
+    note_part(c, "train for tuning", out->validation_train);
+    note_part(c, "validation, held out", out->validation_target);
+    note_part(c, "test, held out", out->test_target);
+    return EXIT_DONE;
+}
+
+/* ---- tuning ------------------------------------------------------------------------ */
+
+ease_train_options train_options_of(console *c, const common_args *common,
+                                    const tuning_args *a)
+{
+    ease_train_options o;
+
+    ease_train_options_init(&o);
+    o.kind = (ease_gram_kind)a->kind;
+    o.precision = (ease_precision)a->precision;
+    o.threads = (int)common->threads;
+    o.memory_limit = a->memory_limit;
+    o.hooks = console_hooks(c);
+    return o;
+}
+
+static void note_best(console *c, const tuning_args *a, const lambdas *l,
+                      const ease_tuning *t)
+{
+    int count = ease_tuning_count(t), best = ease_tuning_best(t);
+    ease_trial trial = ease_tuning_trial(t, best);
+
+    console_clear(c);
+    if (ease_tuning_stopped(t))
+        warn(c, "%s after %d trials: the best so far is taken",
+             signals_caught() ? "interrupted" : "out of time", count);
+    else if (l->count > 1 && (best == 0 || best == count - 1))
+        warn(c, "the best lambda, %g, is at the end of what was tried", trial.lambda);
+    note(c, "best lambda %g: %s %.5f", trial.lambda, a->metric, trial.mean);
+}
+
+int tune_lambda(console *c, const common_args *common, const tuning_args *a,
+                const lambdas *l, const char *method, const ease_split_parts *parts,
+                ease_tuning **out)
+{
+    ease_tune_options o;
+    ease_error err;
+
+    if (!parts->validation_target || !parts->validation_input)
+        return fail(c, EXIT_DATA, "the split has no validation users to tune on");
+    ease_tune_options_init(&o);
+    o.method = method;
+    o.lambdas = l->at;
+    o.count = l->count;
+    o.metric = a->metric;
+    o.seconds = a->seconds;
+    o.train = train_options_of(c, common, a);
+    if (ease_tune(parts->validation_train ? parts->validation_train : parts->train,
+                  parts->validation_input, parts->validation_target, &o, out, &err))
+        return fail_with(c, &err);
+    note_best(c, a, l, *out);
+    return EXIT_DONE;
+}

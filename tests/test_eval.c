@@ -1,0 +1,1281 @@
+/* Metrics, evaluation, comparison, tuning. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/random.h"
+#include "eval/metrics.h"
+#include "eval/student.h"
+#include "model/model.h"
+#include "test.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static const char every_metric[] =
+    "recall@5,plain-recall@5,ndcg@5,precision@5,hit@5,map@5,mrr@5,popularity@5,"
+    "coverage@5,gini@5,recall@1,ndcg@100,precision@100,map@100,coverage@100,gini@1";
+
+/* ---- metrics by hand --------------------------------------------------------------- */
+
+static double value_of(const char *name, const bool *hit, int32_t count,
+                       int64_t held_out)
+{
+    ease__metric m[EASE__MAX_METRICS];
+    int n = 0;
+
+    if (ease__metrics_parse(name, m, &n, NULL) != EASE_OK || n != 1)
+        return NAN;
+    return ease__metric_value(&m[0], hit, count, held_out);
+}
+
+static void metrics_are_what_a_hand_works_out(test *t)
+{
+    const bool hit[] = {true, false, true, false, false, true};
+    const double third = 1 / log2(3), second = 1 / log2(4), fifth = 1 / log2(6);
+    const double all3 = 1 + third + second, all5 = all3 + 1 / log2(5) + fifth;
+
+    /* Three held out, two of them among the first five. */
+    check_near(t, value_of("recall@5", hit, 6, 3), 2 / 3.0, 1e-15);
+    check_near(t, value_of("plain-recall@5", hit, 6, 3), 2 / 3.0, 1e-15);
+    check_near(t, value_of("ndcg@5", hit, 6, 3), (1 + second) / all3, 1e-15);
+    check_near(t, value_of("precision@5", hit, 6, 3), 0.4, 1e-15);
+    check_near(t, value_of("hit@5", hit, 6, 3), 1, 0);
+    check_near(t, value_of("map@5", hit, 6, 3), (1 + 2 / 3.0) / 3, 1e-15);
+    check_near(t, value_of("mrr@5", hit, 6, 3), 1, 0);
+    /* Seven held out: more than the list can hold. */
+    check_near(t, value_of("recall@5", hit, 6, 7), 2 / 5.0, 1e-15);
+    check_near(t, value_of("plain-recall@5", hit, 6, 7), 2 / 7.0, 1e-15);
+    check_near(t, value_of("ndcg@5", hit, 6, 7), (1 + second) / all5, 1e-15);
+    check_near(t, value_of("map@5", hit, 6, 7), (1 + 2 / 3.0) / 5, 1e-15);
+    /* The first hit is at rank 3. */
+    check_near(t, value_of("mrr@4", hit + 3, 3, 1), 1 / 3.0, 1e-15);
+    check_near(t, value_of("mrr@2", hit + 3, 3, 1), 0, 0);
+    check_near(t, value_of("hit@2", hit + 3, 3, 1), 0, 0);
+    check_near(t, value_of("recall@1", hit, 6, 3), 1, 0);
+    check_near(t, value_of("ndcg@1", hit + 1, 5, 3), 0, 0);
+    /* A list shorter than k, and an empty one. */
+    check_near(t, value_of("precision@100", hit, 6, 3), 0.03, 1e-15);
+    check_near(t, value_of("recall@100", hit, 6, 3), 1, 0);
+    check_near(t, value_of("ndcg@100", hit, 0, 3), 0, 0);
+    check_near(t, value_of("mrr@100", hit, 0, 3), 0, 0);
+}
+
+static void coverage_and_gini_are_of_the_whole_catalog(test *t)
+{
+    int64_t alike[] = {3, 3, 3, 3}, one[] = {0, 8, 0, 0}, some[] = {0, 1, 0, 3},
+            none[] = {0, 0};
+
+    check_near(t, ease__coverage(alike, 4), 1, 0);
+    check_near(t, ease__coverage(one, 4), 0.25, 0);
+    check_near(t, ease__coverage(some, 4), 0.5, 0);
+    check_near(t, ease__gini(alike, 4), 0, 1e-15);
+    check_near(t, ease__gini(one, 4), 0.75, 1e-15);
+    /* (-3 * 0 - 1 * 0 + 1 * 1 + 3 * 3) / (4 * 4) */
+    check_near(t, ease__gini(some, 4), 10 / 16.0, 1e-15);
+    check_near(t, ease__gini(none, 2), 0, 0);
+}
+
+static void metrics_that_do_not_exist_are_named(test *t)
+{
+    static const char *const bad[] = {
+        "",          "recall",       "recall@", "recall@0",      "recall@-1",
+        "recall@1x", "Recall@5",     "recal@5", "recall@10001",  "recall@99999999999",
+        "recall@05", "ndcg@5,",      ",ndcg@5", "ndcg@5,,hit@2", "ndcg@5, hit@2",
+        "@5",        "ndcg@5,ndcg@5"};
+    ease__metric m[EASE__MAX_METRICS];
+    char many[64 * 20] = "recall@1";
+    ease_error err;
+    int n = -1;
+
+    for (int i = 0; i < COUNT(bad); i++) {
+        err.text[0] = '\0';
+        if (!check_status(t, ease__metrics_parse(bad[i], m, &n, &err), EASE_E_ARG))
+            printf("  %s\n", bad[i]);
+        check_contains(t, err.text, i == COUNT(bad) - 1 ? "twice" : "no metric '");
+    }
+    check_int(t, n, -1);
+    for (int i = 2; i <= 64; i++)
+        sprintf(many + strlen(many), ",recall@%d", i);
+    check_status(t, ease__metrics_parse(many, m, &n, &err), EASE_OK);
+    check_int(t, n, 64);
+    strcat(many, ",hit@1");
+    check_status(t, ease__metrics_parse(many, m, &n, &err), EASE_E_ARG);
+}
+
+/* ---- data ---------------------------------------------------------------------------- */
+
+/* Users x items of zeros and ones. */
+typedef struct dense {
+    int64_t users;
+    int32_t items;
+    bool *at;
+} dense;
+
+static dense dense_new(int64_t users, int32_t items)
+{
+    return (dense){users, items, calloc((size_t)users * (size_t)items, 1)};
+}
+
+static bool *cell(const dense *d, int64_t user, int32_t item)
+{
+    return &d->at[(size_t)user * (size_t)d->items + (size_t)item];
+}
+
+static ease_interactions *interactions_of(const dense *d)
+{
+    int64_t *rows = calloc((size_t)d->users + 1, sizeof(*rows));
+    int32_t *cols = calloc((size_t)d->users * (size_t)d->items + 1, sizeof(*cols));
+    ease_interactions *x = NULL;
+    int64_t n = 0;
+
+    for (int64_t u = 0; u < d->users; u++) {
+        for (int32_t i = 0; i < d->items; i++)
+            if (*cell(d, u, i))
+                cols[n++] = i;
+        rows[u + 1] = n;
+    }
+    if (ease_interactions_from_csr(d->users, d->items, rows, cols, NULL, &x, NULL))
+        abort();
+    free(rows);
+    free(cols);
+    return x;
+}
+
+/* Two tastes: items of the own half with one chance, of the other with another. */
+static dense random_tastes(int64_t users, int32_t items, uint64_t seed)
+{
+    dense d = dense_new(users, items);
+    ease__random r;
+
+    ease__random_seed(&r, seed, 0);
+    for (int64_t u = 0; u < users; u++)
+        for (int32_t i = 0; i < items; i++)
+            *cell(&d, u, i) = ease__random_unit(&r) <
+                              ((i % 2 == u % 2) ? 0.5 : 0.15) / (1 + 0.05 * i);
+    return d;
+}
+
+static ease_model *trained(const dense *d, double lambda)
+{
+    ease_interactions *x = interactions_of(d);
+    ease_train_options o;
+    ease_model *m = NULL;
+
+    ease_train_options_init(&o);
+    o.lambda = lambda;
+    o.threads = 2;
+    if (ease_train(x, &o, &m, NULL))
+        abort();
+    ease_interactions_free(x);
+    return m;
+}
+
+/* As a table whose rows are in no order, so that numbers differ from those of d. */
+static ease_interactions *shuffled(const dense *d, uint64_t seed)
+{
+    size_t room = (size_t)d->users * (size_t)d->items;
+    size_t *order = calloc(room + 1, sizeof(*order)), count = 0, used;
+    char *text = malloc(room * 24 + 32);
+    const char *path = test_path("shuffled.csv");
+    ease_interactions *x = NULL;
+    ease__random r;
+
+    ease__random_seed(&r, seed, 5);
+    for (size_t k = 0; k < room; k++)
+        if (d->at[k])
+            order[count++] = k;
+    used = (size_t)sprintf(text, "user,item\n");
+    for (size_t k = count; k > 0; k--) {
+        size_t with = (size_t)ease__random_below(&r, (uint32_t)k), pick = order[with];
+
+        order[with] = order[k - 1];
+        used += (size_t)sprintf(text + used, "%zu,%zu\n", pick / (size_t)d->items,
+                                pick % (size_t)d->items);
+    }
+    test_write(path, text, used);
+    if (ease_interactions_read(path, NULL, &x, NULL))
+        abort();
+    free(text);
+    free(order);
+    return x;
+}
+
+/* ---- the naive twin ------------------------------------------------------------------ */
+
+typedef struct ranked {
+    float score;
+    int32_t item;
+} ranked;
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+
+    if (x->score != y->score)
+        return x->score < y->score ? 1 : -1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+/* All of the catalog but the input, best first; returns how many. Without an input, by
+ * popularity. */
+static int32_t rank_all(const ease_model *m, const dense *input, int64_t user,
+                        ranked *out)
+{
+    int32_t n = ease_model_describe(m).items, count = 0, known = 0;
+    float *row = malloc((size_t)n * sizeof(*row));
+    float *score = calloc((size_t)n, sizeof(*score));
+
+    for (int32_t j = 0; j < n; j++)
+        score[j] = ease_model_base(m, j);
+    for (int32_t i = 0; i < n; i++) {
+        if (user >= input->users || !*cell(input, user, i))
+            continue;
+        known++;
+        ease_model_row(m, i, row);
+        for (int32_t j = 0; j < n; j++)
+            score[j] += row[j];
+    }
+    for (int32_t j = 0; j < n; j++)
+        if (!known || !*cell(input, user, j))
+            out[count++] = (ranked){
+                known ? score[j] : (float)ease_model_popularity(m, j), j};
+    qsort(out, (size_t)count, sizeof(*out), compare_ranked);
+    free(row);
+    free(score);
+    return count;
+}
+
+static double naive_value(const char *name, const ease_model *m, const ranked *list,
+                          int32_t length, const bool *wanted, int32_t held_out)
+{
+    double hits = 0, gain = 0, ideal = 0, precision = 0, first = 0, popular = 0;
+    int32_t k = atoi(strchr(name, '@') + 1), shown = k < length ? k : length;
+    double possible = held_out < k ? held_out : k;
+
+    for (int32_t r = 0; r < shown; r++) {
+        popular += ease_model_popularity(m, list[r].item);
+        if (!wanted[list[r].item])
+            continue;
+        hits++;
+        gain += log(2) / log(r + 2);
+        precision += hits / (r + 1);
+        if (first == 0)
+            first = 1.0 / (r + 1);
+    }
+    for (int32_t r = 0; r < possible; r++)
+        ideal += log(2) / log(r + 2);
+    if (name[0] == 'r')
+        return hits / possible;
+    if (strncmp(name, "plain", 5) == 0)
+        return hits / held_out;
+    if (name[0] == 'n')
+        return gain / ideal;
+    if (strncmp(name, "prec", 4) == 0)
+        return hits / k;
+    if (name[0] == 'h')
+        return hits > 0;
+    if (strncmp(name, "map", 3) == 0)
+        return precision / possible;
+    if (strncmp(name, "mrr", 3) == 0)
+        return first;
+    return popular / shown;
+}
+
+/* |x_i - x_j| over all pairs: the definition of the Gini coefficient. */
+static double naive_gini(const int64_t *times, int32_t n)
+{
+    double apart = 0, all = 0;
+
+    for (int32_t i = 0; i < n; i++) {
+        all += (double)times[i];
+        for (int32_t j = 0; j < n; j++)
+            apart += fabs((double)times[i] - (double)times[j]);
+    }
+    return apart / (2.0 * n * all);
+}
+
+/* One metric of the report against the twin. */
+static void check_metric(test *t, const ease_model *m, const dense *input,
+                         const dense *target, const ease_report *r, int metric)
+{
+    int32_t n = ease_model_describe(m).items;
+    ranked *list = malloc((size_t)n * sizeof(*list));
+    int64_t *times = calloc((size_t)n, sizeof(*times));
+    ease_metric got = ease_report_metric(r, metric);
+    int64_t users = ease_report_describe(r).users;
+    int32_t k = atoi(strchr(got.name, '@') + 1);
+    double sum = 0, square = 0;
+
+    for (int64_t p = 0; p < users; p++) {
+        int64_t user = atoll(ease_report_user_id(r, p));
+        int32_t length = rank_all(m, input, user, list), held_out = 0;
+        double value;
+
+        for (int32_t i = 0; i < n; i++)
+            held_out += *cell(target, user, i);
+        check(t, held_out > 0);
+        value = naive_value(got.name, m, list, length, cell(target, user, 0), held_out);
+        for (int32_t i = 0; i < k && i < length; i++)
+            times[list[i].item]++;
+        sum += value;
+        square += value * value;
+        if (!isnan(got.standard_error))
+            check_near(t, ease_report_value(r, metric, p), value,
+                       1e-12 * (1 + fabs(value)));
+        else
+            check(t, isnan(ease_report_value(r, metric, p)));
+    }
+    if (strncmp(got.name, "gini", 4) == 0) {
+        check_near(t, got.mean, naive_gini(times, n), 1e-12);
+    } else if (strncmp(got.name, "cov", 3) == 0) {
+        check_near(t, got.mean, ease__coverage(times, n), 0);
+    } else {
+        double mean = sum / (double)users;
+
+        check_near(t, got.mean, mean, 1e-12 * (1 + mean));
+        check_near(t, got.standard_error,
+                   sqrt((square / (double)users - mean * mean) / (double)users),
+                   1e-7 * (1 + mean));
+    }
+    free(list);
+    free(times);
+}
+
+/* ---- evaluation ---------------------------------------------------------------------- */
+
+enum { ITEMS = 40, STRANGE = 5, USERS = 150 };
+
+/* Items from ITEMS on are strange to the model. Of the users, 0 and 1 have nothing held
+ * out, 2 and 3 have no input, 4 has strange items alone held out. */
+typedef struct scene {
+    dense train, input, target;
+    ease_interactions *x, *y;
+    ease_model *model;
+} scene;
+
+static scene make_scene(uint64_t seed)
+{
+    scene s = {.train = random_tastes(300, ITEMS, seed),
+               .input = random_tastes(USERS, ITEMS + STRANGE, seed + 1),
+               .target = dense_new(USERS, ITEMS + STRANGE)};
+    ease__random r;
+
+    ease__random_seed(&r, seed, 2);
+    for (int64_t u = 0; u < USERS; u++)
+        for (int32_t i = 0; i < s.input.items; i++) {
+            bool out = ease__random_below(&r, 4) == 0;
+
+            if (u < 2)
+                out = false;
+            if (u == 2 || u == 3)
+                out = true;
+            if (u == 4) {
+                out = i >= ITEMS;
+                *cell(&s.input, u, i) = true;
+            }
+            if (u == 5) /* something to be found for everyone else */
+                out = out || i == 7;
+            *cell(&s.target, u, i) = out && *cell(&s.input, u, i);
+            *cell(&s.input, u, i) = !out && *cell(&s.input, u, i);
+        }
+    s.model = trained(&s.train, 20);
+    s.x = shuffled(&s.input, seed);
+    s.y = shuffled(&s.target, seed + 1);
+    return s;
+}
+
+static void scene_free(scene *s)
+{
+    free(s->train.at);
+    free(s->input.at);
+    free(s->target.at);
+    ease_interactions_free(s->x);
+    ease_interactions_free(s->y);
+    ease_model_free(s->model);
+}
+
+static void evaluation_equals_its_naive_twin(test *t)
+{
+    static const ease_storage storages[] = {EASE_STORE_F32, EASE_STORE_F16,
+                                            EASE_STORE_PACKED};
+    ease_eval_options o;
+
+    ease_eval_options_init(&o);
+    o.metrics = every_metric;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        scene s = make_scene(seed);
+        ease_model *m = s.model;
+        ease_report *r = NULL;
+
+        if (seed > 1) {
+            const char *path = test_path("stored.ease");
+
+            check_status(t, ease_model_save(m, path, storages[seed - 2], NULL, NULL),
+                         EASE_OK);
+            check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+        }
+        check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, NULL), EASE_OK);
+        check_int(t, ease_report_describe(r).metrics, 16);
+        for (int i = 0; i < 16; i++)
+            check_metric(t, m, &s.input, &s.target, r, i);
+        ease_report_free(r);
+        if (m != s.model)
+            ease_model_free(m);
+        scene_free(&s);
+    }
+}
+
+static void what_is_left_out_is_counted(test *t)
+{
+    scene s = make_scene(9);
+    int64_t users = 0, none = 0, bare = 0, strange = 0;
+    ease_report_info info;
+    ease_report *r = NULL;
+    int32_t k = 0;
+
+    for (int64_t u = 0; u < USERS; u++) {
+        int32_t known_in = 0, known_out = 0, in = 0, out = 0;
+
+        for (int32_t i = 0; i < s.input.items; i++) {
+            in += *cell(&s.input, u, i);
+            out += *cell(&s.target, u, i);
+            known_in += *cell(&s.input, u, i) && i < ITEMS;
+            known_out += *cell(&s.target, u, i) && i < ITEMS;
+        }
+        strange += out - known_out;
+        users += known_out > 0;
+        none += known_out == 0 && (in || out);
+        bare += known_out > 0 && known_in == 0;
+    }
+    check_status(t, ease_evaluate(s.model, s.x, s.y, NULL, &r, NULL), EASE_OK);
+    info = ease_report_describe(r);
+    check_int(t, info.users, users);
+    check_int(t, info.without_target, none);
+    check_int(t, info.without_input, bare);
+    check_int(t, info.unknown_targets, strange);
+    check(t, none >= 3 && bare >= 2 && strange >= 5);
+    check_int(t, info.metrics, 3);
+    check_text(t, ease_report_metric(r, 2).name, "ndcg@100");
+    check(t, ease_report_times(r, &k) != NULL);
+    check_int(t, k, 100);
+    /* Every list holds the whole catalog less the input. */
+    check_int(t, ease_report_times(r, NULL)[0] > 0, 1);
+    ease_report_free(r);
+    scene_free(&s);
+}
+
+static void without_anything_held_out_there_is_no_result(test *t)
+{
+    scene s = make_scene(3);
+    ease_interactions *y;
+    ease_report *r = NULL;
+    ease_error err;
+
+    for (int64_t u = 0; u < USERS; u++)
+        for (int32_t i = 0; i < ITEMS; i++)
+            *cell(&s.target, u, i) = false;
+    *cell(&s.target, 8, ITEMS) = true;
+    y = shuffled(&s.target, 1);
+    check_status(t, ease_evaluate(s.model, s.x, y, NULL, &r, &err), EASE_E_DATA);
+    check_contains(t, err.text, "held out");
+    check(t, r == NULL);
+    ease_interactions_free(y);
+    scene_free(&s);
+}
+
+static void evaluation_refuses_what_it_cannot_use(test *t)
+{
+    scene s = make_scene(3);
+    ease_eval_options o;
+    ease_report *r = NULL;
+
+    ease_eval_options_init(&o);
+    check_status(t, ease_evaluate(NULL, s.x, s.y, &o, &r, NULL), EASE_E_ARG);
+    check_status(t, ease_evaluate(s.model, NULL, s.y, &o, &r, NULL), EASE_E_ARG);
+    check_status(t, ease_evaluate(s.model, s.x, NULL, &o, &r, NULL), EASE_E_ARG);
+    check_status(t, ease_evaluate(s.model, s.x, s.y, &o, NULL, NULL), EASE_E_ARG);
+    check_status(t, ease_eval_options_check(&o, NULL), EASE_OK);
+    check_status(t, ease_eval_options_check(NULL, NULL), EASE_OK);
+    o.metrics = "speed@3";
+    check_status(t, ease_eval_options_check(&o, NULL), EASE_E_ARG);
+    check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_E_ARG);
+    o.metrics = NULL;
+    check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_E_ARG);
+    o = (ease_eval_options){.metrics = "hit@1"};
+    check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_E_ARG);
+    check(t, r == NULL);
+    scene_free(&s);
+}
+
+static void threads_do_not_change_a_bit(test *t)
+{
+    scene s = make_scene(5);
+    ease_report *one = NULL;
+    ease_eval_options o;
+
+    ease_eval_options_init(&o);
+    o.metrics = every_metric;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        ease_report *r = NULL;
+
+        o.threads = threads;
+        check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_OK);
+        for (int i = 0; one && i < 16; i++) {
+            ease_metric a = ease_report_metric(one, i), b = ease_report_metric(r, i);
+
+            check(t, memcmp(&a.mean, &b.mean, sizeof(a.mean)) == 0);
+            check(t, memcmp(&a.standard_error, &b.standard_error,
+                            sizeof(a.standard_error)) == 0);
+        }
+        if (!one)
+            one = r;
+        else
+            ease_report_free(r);
+    }
+    ease_report_free(one);
+    scene_free(&s);
+}
+
+/* More users than a batch holds: with lists of 10,000 that is 419. */
+static void batches_do_not_show(test *t)
+{
+    dense d = random_tastes(1000, 30, 11), in = dense_new(1000, 30),
+          out = dense_new(1000, 30);
+    ease_interactions *x, *y;
+    ease_report *few = NULL, *many = NULL;
+    ease_model *m = trained(&d, 5);
+    ease_eval_options o;
+
+    for (int64_t u = 0; u < 1000; u++)
+        for (int32_t i = 0; i < 30; i++)
+            *cell((i + u) % 3 ? &in : &out, u, i) = *cell(&d, u, i);
+    x = interactions_of(&in);
+    y = interactions_of(&out);
+    ease_eval_options_init(&o);
+    o.metrics = "ndcg@10,gini@10";
+    check_status(t, ease_evaluate(m, x, y, &o, &few, NULL), EASE_OK);
+    o.metrics = "ndcg@10,gini@10,hit@10000";
+    check_status(t, ease_evaluate(m, x, y, &o, &many, NULL), EASE_OK);
+    for (int i = 0; i < 2; i++)
+        check_near(t, ease_report_metric(few, i).mean, ease_report_metric(many, i).mean,
+                   0);
+    check_near(t, ease_report_metric(many, 2).mean, 1, 0);
+    ease_report_free(few);
+    ease_report_free(many);
+    ease_interactions_free(x);
+    ease_interactions_free(y);
+    ease_model_free(m);
+    free(d.at);
+    free(in.at);
+    free(out.at);
+}
+
+static int stop_at(void *user, const char *stage, double fraction)
+{
+    (void)stage;
+    return fraction >= *(double *)user;
+}
+
+static void evaluation_can_be_cancelled(test *t)
+{
+    scene s = make_scene(6);
+    ease_eval_options o;
+
+    ease_eval_options_init(&o);
+    for (double at = 0; at <= 1; at += 0.5) {
+        ease_report *r = NULL;
+
+        o.hooks = (ease_hooks){.progress = stop_at, .user = &at};
+        check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL),
+                     EASE_E_CANCELLED);
+        check(t, r == NULL);
+    }
+    scene_free(&s);
+}
+
+static void evaluation_survives_every_failed_allocation(test *t)
+{
+    scene s = make_scene(7);
+    ease_eval_options o;
+    ease_status status;
+    int n = 0;
+
+    ease_eval_options_init(&o);
+    o.metrics = every_metric;
+    o.threads = 1;
+    do {
+        ease_report *r = NULL;
+
+        alloc_fail_after(n++);
+        status = ease_evaluate(s.model, s.x, s.y, &o, &r, NULL);
+        alloc_fail_after(-1);
+        check_int(t, r != NULL, status == EASE_OK);
+        ease_report_free(r);
+    } while (status == EASE_E_NOMEM);
+    check_status(t, status, EASE_OK);
+    check(t, n > 15);
+    scene_free(&s);
+}
+
+/* ---- the users' values as a file ------------------------------------------------------ */
+
+static char *slurp(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = calloc(1, 1 << 20);
+
+    if (!f || fread(text, 1, (1 << 20) - 1, f) == 0)
+        abort();
+    fclose(f);
+    return text;
+}
+
+static void the_values_of_users_are_written_exactly(test *t)
+{
+    scene s = make_scene(8);
+    const char *path = test_path("users.csv");
+    char *text, *line;
+    ease_report *r = NULL;
+    ease_eval_options o;
+    ease_error err;
+
+    ease_eval_options_init(&o);
+    o.metrics = "ndcg@5,gini@5,popularity@3";
+    check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_OK);
+    check_status(t, ease_report_write(r, path, NULL), EASE_OK);
+    text = slurp(path);
+    line = strtok(text, "\n");
+    check_text(t, line, "user,ndcg@5,popularity@3");
+    for (int64_t u = 0; u < ease_report_describe(r).users; u++) {
+        char *end;
+
+        line = strtok(NULL, "\n");
+        if (!check(t, line != NULL))
+            break;
+        check_int(t, strncmp(line, ease_report_user_id(r, u), strcspn(line, ",")), 0);
+        check_near(t, strtod(strchr(line, ',') + 1, &end), ease_report_value(r, 0, u),
+                   0);
+        check_near(t, strtod(end + 1, &end), ease_report_value(r, 2, u), 0);
+        check_int(t, *end, 0);
+    }
+    check(t, strtok(NULL, "\n") == NULL);
+    check_status(t, ease_report_write(r, test_path("no/such/place"), &err), EASE_E_IO);
+    check_status(t, ease_report_write(r, "/dev/full", &err), EASE_E_IO);
+    check_status(t, ease_report_write(r, NULL, &err), EASE_E_ARG);
+    free(text);
+    ease_report_free(r);
+    scene_free(&s);
+}
+
+static void ids_of_users_are_quoted_where_needed(test *t)
+{
+    dense d = random_tastes(20, 5, 1);
+    const char *in = test_path("in.csv"), *out = test_path("out.csv");
+    ease_interactions *x = NULL, *y = NULL;
+    ease_model *m = trained(&d, 5);
+    ease_report *r = NULL;
+    ease_eval_options o;
+    char *text;
+
+    test_write_text(in, "user,item\n\"a,b\",1\n\"say \"\"hi\"\"\",1\nplain,1\n");
+    test_write_text(out, "user,item\n\"a,b\",2\n\"say \"\"hi\"\"\",3\nplain,4\n");
+    check_status(t, ease_interactions_read(in, NULL, &x, NULL), EASE_OK);
+    check_status(t, ease_interactions_read(out, NULL, &y, NULL), EASE_OK);
+    ease_eval_options_init(&o);
+    o.metrics = "hit@4";
+    check_status(t, ease_evaluate(m, x, y, &o, &r, NULL), EASE_OK);
+    check_status(t, ease_report_write(r, in, NULL), EASE_OK);
+    text = slurp(in);
+    check_text(t, text, "user,hit@4\n\"a,b\",1\n\"say \"\"hi\"\"\",1\nplain,1\n");
+    free(text);
+    ease_report_free(r);
+    ease_interactions_free(x);
+    ease_interactions_free(y);
+    ease_model_free(m);
+    free(d.at);
+}
+
+/* ---- Student and Holm ------------------------------------------------------------------ */
+
+static void student_has_its_closed_forms(test *t)
+{
+    for (double x = 0.01; x < 2000; x *= 1.7) {
+        double y = x / sqrt(3);
+
+        check_near(t, ease__student_two_sided(x, 1), 1 - 2 / M_PI * atan(x), 1e-14);
+        check_near(t, ease__student_two_sided(x, 2), 1 - x / sqrt(2 + x * x), 1e-14);
+        check_near(t, ease__student_two_sided(x, 3),
+                   1 - 2 / M_PI * (y / (1 + y * y) + atan(y)), 1e-14);
+        check_near(t, ease__student_two_sided(-x, 3), ease__student_two_sided(x, 3), 0);
+    }
+    for (double p = 0.9; p > 1e-6; p /= 3) {
+        check_near(t, ease__student_quantile(p, 1), 1 / tan(M_PI / 2 * p), 1e-13 / p);
+        check_near(t, ease__student_quantile(p, 2), (1 - p) * sqrt(2 / (p * (2 - p))),
+                   1e-13 / p);
+        check_near(t, ease__student_two_sided(ease__student_quantile(p, 999), 999), p,
+                   1e-12 * p);
+    }
+    /* From tables. */
+    check_near(t, ease__student_two_sided(2, 10), 0.07338803477074039, 1e-14);
+    check_near(t, ease__student_two_sided(1.96, 1e6), 0.04999606758526978, 1e-10);
+    check_near(t, ease__student_quantile(0.05, 9), 2.262157163, 1e-9);
+    check_near(t, ease__student_two_sided(0, 5), 1, 1e-15);
+    check(t, isnan(ease__student_two_sided(NAN, 5)));
+    check(t, ease__student_two_sided(1e4, 1000) >= 0);
+}
+
+/* A model of popularity whose list is `order`, of items 0 .. 4; then 5, which all users
+ * have. */
+static ease_model *model_ordering(const int *order)
+{
+    dense d = dense_new(10, 6);
+    ease_interactions *x;
+    ease_model *m = NULL;
+
+    for (int k = 0; k < 5; k++)
+        for (int64_t u = 0; u < 9 - k; u++)
+            *cell(&d, u, order[k]) = true;
+    *cell(&d, 0, 5) = true;
+    x = interactions_of(&d);
+    if (ease_train_method(x, "popularity", NULL, &m, NULL))
+        abort();
+    ease_interactions_free(x);
+    free(d.at);
+    return m;
+}
+
+/* mrr@5 of users whose one held-out item is given. */
+static ease_report *report_ordering(const int *order, const int *wanted, int64_t users)
+{
+    dense in = dense_new(users, 6), out = dense_new(users, 6);
+    ease_interactions *x, *y;
+    ease_model *m = model_ordering(order);
+    ease_eval_options o;
+    ease_report *r = NULL;
+
+    for (int64_t u = 0; u < users; u++) {
+        *cell(&in, u, 5) = true;
+        *cell(&out, u, wanted[u]) = true;
+    }
+    x = interactions_of(&in);
+    y = interactions_of(&out);
+    ease_eval_options_init(&o);
+    o.metrics = "mrr@5,coverage@5";
+    if (ease_evaluate(m, x, y, &o, &r, NULL))
+        abort();
+    ease_interactions_free(x);
+    ease_interactions_free(y);
+    ease_model_free(m);
+    free(in.at);
+    free(out.at);
+    return r;
+}
+
+static void a_comparison_is_the_paired_t_test(test *t)
+{
+    const int up[] = {0, 1, 2, 3, 4}, down[] = {3, 2, 1, 0, 4}, wanted[] = {0, 0, 1, 3};
+    /* 1, 1, 1/2, 1/4 against 1/4, 1/4, 1/3, 1. */
+    const double d[] = {-0.75, -0.75, -1 / 6.0, 0.75};
+    const double mean = (d[0] + d[1] + d[2] + d[3]) / 4;
+    double square = 0, error, x;
+    ease_report *a = report_ordering(up, wanted, 4);
+    ease_report *b = report_ordering(down, wanted, 4);
+    const ease_report *both[] = {a, b};
+    ease_difference got;
+
+    for (int i = 0; i < 4; i++)
+        square += (d[i] - mean) * (d[i] - mean);
+    error = sqrt(square / 3 / 4);
+    x = fabs(mean) / error / sqrt(3);
+    check_status(t, ease_compare(both, 2, 0, &got, NULL), EASE_OK);
+    check_near(t, got.mean, mean, 1e-15);
+    check_near(t, got.standard_error, error, 1e-15);
+    check_near(t, got.p, 1 - 2 / M_PI * (x / (1 + x * x) + atan(x)), 1e-14);
+    check_near(t, got.p_holm, got.p, 0);
+    check_near(t, got.low, mean - 3.182446305284263 * error, 1e-12);
+    check_near(t, got.high, mean + 3.182446305284263 * error, 1e-12);
+    ease_report_free(a);
+    ease_report_free(b);
+}
+
+static void holm_corrects_the_smallest_most(test *t)
+{
+    const int order[5][5] = {{0, 1, 2, 3, 4},
+                             {1, 0, 2, 3, 4},
+                             {4, 3, 2, 1, 0},
+                             {0, 1, 2, 3, 4},
+                             {2, 3, 4, 1, 0}};
+    const int wanted[] = {0, 0, 0, 1, 2, 0, 4, 1, 0, 0, 3, 0};
+    ease_report *r[5];
+    const ease_report *all[5];
+    ease_difference d[4];
+
+    for (int i = 0; i < 5; i++)
+        all[i] = r[i] = report_ordering(order[i], wanted, COUNT(wanted));
+    check_status(t, ease_compare(all, 5, 0, d, NULL), EASE_OK);
+    /* By definition: the largest of (number of those not smaller) p, up to this one. */
+    for (int i = 0; i < 4; i++) {
+        double want = 0;
+
+        for (int j = 0; j < 4; j++) {
+            int left = 0;
+
+            if (d[j].p > d[i].p)
+                continue;
+            for (int k = 0; k < 4; k++)
+                left += d[k].p >= d[j].p;
+            want = fmax(want, fmin(1, left * d[j].p));
+        }
+        check_near(t, d[i].p_holm, want, 1e-15);
+    }
+    /* The same model again: no difference at all. */
+    check_near(t, d[2].mean, 0, 0);
+    check_near(t, d[2].p, 1, 0);
+    check_near(t, d[2].p_holm, 1, 0);
+    check_near(t, d[2].low, 0, 0);
+    for (int i = 0; i < 5; i++)
+        ease_report_free(r[i]);
+}
+
+static void only_the_same_users_are_compared(test *t)
+{
+    const int up[] = {0, 1, 2, 3, 4}, wanted[] = {0, 1, 2, 3};
+    ease_report *four = report_ordering(up, wanted, 4);
+    ease_report *three = report_ordering(up, wanted, 3);
+    ease_report *one = report_ordering(up, wanted, 1);
+    const ease_report *r[] = {four, three}, *single[] = {one, one};
+    const ease_report *same[] = {four, four};
+    ease_difference d;
+    ease_error err;
+
+    check_status(t, ease_compare(r, 2, 0, &d, &err), EASE_E_ARG);
+    check_contains(t, err.text, "users");
+    check_status(t, ease_compare(same, 2, 1, &d, &err), EASE_E_ARG);
+    check_contains(t, err.text, "coverage@5");
+    check_status(t, ease_compare(same, 2, 2, &d, NULL), EASE_E_ARG);
+    check_status(t, ease_compare(same, 2, -1, &d, NULL), EASE_E_ARG);
+    check_status(t, ease_compare(same, 1, 0, &d, NULL), EASE_E_ARG);
+    check_status(t, ease_compare(NULL, 2, 0, &d, NULL), EASE_E_ARG);
+    check_status(t, ease_compare(same, 2, 0, NULL, NULL), EASE_E_ARG);
+    check_status(t, ease_compare(single, 2, 0, &d, NULL), EASE_E_DATA);
+    ease_report_free(four);
+    ease_report_free(three);
+    ease_report_free(one);
+}
+
+/* ---- tuning --------------------------------------------------------------------------- */
+
+typedef struct watch {
+    int trials;     /* told to the log */
+    int left_out;   /* warnings */
+    int counted;    /* times that counting began */
+    int stop_after; /* trials; -1: never */
+    const char *stage;
+} watch;
+
+static void watch_log(void *user, int level, const char *text)
+{
+    watch *w = user;
+
+    w->trials += level == 2 && strstr(text, "lambda ") == text;
+    w->left_out += level == 1 && strstr(text, "left out") != NULL;
+}
+
+static int watch_progress(void *user, const char *stage, double fraction)
+{
+    watch *w = user;
+
+    (void)fraction;
+    if (stage != w->stage && strcmp(stage, "counting pairs") == 0)
+        w->counted++;
+    w->stage = stage;
+    return w->stop_after >= 0 && w->trials >= w->stop_after;
+}
+
+static ease_tune_options tune_options(watch *w)
+{
+    ease_tune_options o;
+
+    *w = (watch){.stop_after = -1};
+    ease_tune_options_init(&o);
+    o.metric = "ndcg@10";
+    o.train.threads = 1;
+    o.train.hooks = (ease_hooks){watch_log, watch_progress, w};
+    return o;
+}
+
+typedef struct split {
+    ease_interactions *train, *input, *target;
+} split;
+
+/* Noisy enough for a best lambda between the ends. */
+static split make_split(void)
+{
+    dense d = random_tastes(120, 40, 21), in = random_tastes(100, 40, 22),
+          out = dense_new(100, 40);
+    split s;
+
+    for (int64_t u = 0; u < 100; u++)
+        for (int32_t i = 0; i < 40; i++)
+            if ((i * 7 + u) % 3 == 0) {
+                *cell(&out, u, i) = *cell(&in, u, i);
+                *cell(&in, u, i) = false;
+            }
+    s = (split){interactions_of(&d), interactions_of(&in), interactions_of(&out)};
+    free(d.at);
+    free(in.at);
+    free(out.at);
+    return s;
+}
+
+static void split_free(split *s)
+{
+    ease_interactions_free(s->train);
+    ease_interactions_free(s->input);
+    ease_interactions_free(s->target);
+}
+
+static void check_same_weights(test *t, const ease_model *a, const ease_model *b)
+{
+    int32_t n = ease_model_describe(a).items;
+    float x[64], y[64];
+
+    check_int(t, ease_model_describe(b).items, n);
+    check_near(t, ease_model_describe(a).lambda, ease_model_describe(b).lambda, 0);
+    for (int32_t i = 0; i < n; i++) {
+        ease_model_row(a, i, x);
+        ease_model_row(b, i, y);
+        check(t, memcmp(x, y, (size_t)n * sizeof(float)) == 0);
+    }
+}
+
+static void a_grid_measures_what_training_gives(test *t)
+{
+    static const double grid[] = {1000, 1, 30, 30, 0.5};
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    o.lambdas = grid;
+    o.count = COUNT(grid);
+    o.method = "ease-nonneg";
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_int(t, ease_tuning_count(tuned), 4);
+    check_int(t, ease_tuning_stopped(tuned), 0);
+    check_int(t, w.trials, 4);
+    check_int(t, w.counted, 1);
+    for (int i = 0; i < 4; i++) {
+        ease_trial trial = ease_tuning_trial(tuned, i);
+        ease_eval_options e;
+        ease_report *r = NULL;
+        ease_model *m = NULL;
+
+        o.train.lambda = trial.lambda;
+        ease_eval_options_init(&e);
+        e.metrics = "ndcg@10";
+        check(t, i == 0 || ease_tuning_trial(tuned, i - 1).lambda < trial.lambda);
+        check_status(t, ease_train_method(s.train, "ease-nonneg", &o.train, &m, NULL),
+                     EASE_OK);
+        check_status(t, ease_evaluate(m, s.input, s.target, &e, &r, NULL), EASE_OK);
+        check_near(t, trial.mean, ease_report_metric(r, 0).mean, 0);
+        check_near(t, trial.standard_error, ease_report_metric(r, 0).standard_error, 0);
+        check(t, trial.mean <= ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean);
+        ease_report_free(r);
+        ease_model_free(m);
+    }
+    ease_tuning_free(tuned);
+    split_free(&s);
+}
+
+static void of_equal_lambdas_the_largest_is_best(test *t)
+{
+    static const double grid[] = {1e7, 1e8, 1e6};
+    dense d = dense_new(30, 3), in = dense_new(2, 3), out = dense_new(2, 3);
+    split s;
+    ease_tuning *tuned = NULL;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    for (int64_t u = 0; u < 30; u++)
+        *cell(&d, u, (int32_t)(u % 3)) = *cell(&d, u, (int32_t)((u + 1) % 3)) = true;
+    for (int64_t u = 0; u < 2; u++)
+        *cell(&in, u, 0) = *cell(&out, u, 1) = true;
+    s = (split){interactions_of(&d), interactions_of(&in), interactions_of(&out)};
+    o.lambdas = grid;
+    o.count = 3;
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_near(t, ease_tuning_trial(tuned, ease_tuning_best(tuned)).lambda, 1e8, 0);
+    ease_tuning_free(tuned);
+    split_free(&s);
+    free(d.at);
+    free(in.at);
+    free(out.at);
+}
+
+static bool was_tried(const ease_tuning *t, double low, double high)
+{
+    for (int i = 0; i < ease_tuning_count(t); i++) {
+        double lambda = ease_tuning_trial(t, i).lambda;
+
+        if (lambda >= low && lambda <= high)
+            return true;
+    }
+    return false;
+}
+
+static void the_search_brackets_the_best(test *t)
+{
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    ease_trial best;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_int(t, w.counted, 1);
+    check_int(t, w.trials, ease_tuning_count(tuned));
+    check_int(t, ease_tuning_stopped(tuned), 0);
+    best = ease_tuning_trial(tuned, ease_tuning_best(tuned));
+    check(t, best.lambda > 1e-5 && best.lambda < 1e8);
+    /* The neighbours at an eighth and at a decade. */
+    check(t, was_tried(tuned, best.lambda / 1.36, best.lambda / 1.31));
+    check(t, was_tried(tuned, best.lambda * 1.31, best.lambda * 1.36));
+    check(t, ease_tuning_trial(tuned, 0).lambda < best.lambda / 2);
+    check(t, ease_tuning_trial(tuned, ease_tuning_count(tuned) - 1).lambda >
+                 best.lambda * 2);
+    for (int i = 0; i < ease_tuning_count(tuned); i++) {
+        double lambda = ease_tuning_trial(tuned, i).lambda;
+        char text[32];
+
+        snprintf(text, sizeof(text), "%.3g", lambda);
+        check(t, strtod(text, NULL) == lambda);
+        check(t, i == 0 || lambda > ease_tuning_trial(tuned, i - 1).lambda);
+    }
+    ease_tuning_free(tuned);
+    split_free(&s);
+}
+
+static void the_best_is_trained_from_the_matrix_at_hand(test *t)
+{
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    ease_model *m = NULL, *again = NULL;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    for (int nonnegative = 0; nonnegative < 2; nonnegative++) {
+        o.method = ease_method_name(nonnegative);
+        check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                     EASE_OK);
+        check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
+        check_text(t, ease_model_describe(m).method, o.method);
+        o.train.lambda = ease_tuning_trial(tuned, ease_tuning_best(tuned)).lambda;
+        check_status(t, ease_train_method(s.train, o.method, &o.train, &again, NULL),
+                     EASE_OK);
+        check_same_weights(t, m, again);
+        ease_model_free(m);
+        ease_model_free(again);
+        m = NULL;
+        check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_E_ARG);
+        check(t, m == NULL);
+        ease_tuning_free(tuned);
+        tuned = NULL;
+    }
+    split_free(&s);
+}
+
+static void tuning_ends_when_time_is_over(test *t)
+{
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    o.seconds = 1e-9;
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_int(t, ease_tuning_count(tuned), 1);
+    check_int(t, ease_tuning_stopped(tuned), 1);
+    check_near(t, ease_tuning_trial(tuned, 0).lambda, 100, 0);
+    ease_tuning_free(tuned);
+    o.seconds = 1e9;
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_int(t, ease_tuning_stopped(tuned), 0);
+    ease_tuning_free(tuned);
+    split_free(&s);
+}
+
+static void a_cancelled_tuning_keeps_the_best_so_far(test *t)
+{
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    ease_model *m = NULL;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    for (int after = 1; after <= 4; after += 3) {
+        w = (watch){.stop_after = after};
+        check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                     EASE_OK);
+        check_int(t, ease_tuning_count(tuned), after);
+        check_int(t, ease_tuning_stopped(tuned), 1);
+        check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
+        ease_model_free(m);
+        ease_tuning_free(tuned);
+        tuned = NULL;
+    }
+    w = (watch){.stop_after = 0};
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                 EASE_E_CANCELLED);
+    check(t, tuned == NULL);
+    split_free(&s);
+}
+
+/* Every item has a twin, so that only lambda makes the matrix definite. */
+static void a_lambda_that_cannot_be_solved_with_is_left_out(test *t)
+{
+    static const double grid[] = {10, 1e-30, 1e-35, 0.001, 1};
+    dense d = random_tastes(60, 20, 5), in = random_tastes(30, 20, 6),
+          out = dense_new(30, 20);
+    split s;
+    ease_tuning *tuned = NULL;
+    ease_model *m = NULL;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    for (int64_t u = 0; u < 60; u++)
+        for (int32_t i = 0; i < 20; i += 2)
+            *cell(&d, u, i + 1) = *cell(&d, u, i);
+    for (int64_t u = 0; u < 30; u++)
+        for (int32_t i = 0; i < 20; i += 3) {
+            *cell(&out, u, i) = *cell(&in, u, i);
+            *cell(&in, u, i) = false;
+        }
+    s = (split){interactions_of(&d), interactions_of(&in), interactions_of(&out)};
+    o.lambdas = grid;
+    o.count = COUNT(grid);
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_int(t, ease_tuning_count(tuned), 3);
+    check_int(t, w.left_out, 1);
+    check_near(t, ease_tuning_trial(tuned, 0).lambda, 0.001, 0);
+    ease_tuning_free(tuned);
+    tuned = NULL;
+    /* What took float64 in the trial takes it again in the end. */
+    o.lambdas = grid + 3;
+    o.count = 1;
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
+    check_int(t, ease_model_describe(m).precision, EASE_F64);
+    ease_model_free(m);
+    ease_tuning_free(tuned);
+    tuned = NULL;
+    /* Nothing is left. */
+    o.lambdas = grid + 1;
+    o.count = 2;
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                 EASE_E_NOT_POSDEF);
+    check(t, tuned == NULL);
+    split_free(&s);
+    free(d.at);
+    free(in.at);
+    free(out.at);
+}
+
+static void tuning_refuses_what_it_cannot_use(test *t)
+{
+    static const double bad[] = {10, 0};
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    ease_model *m = NULL;
+    watch w;
+    ease_tune_options good = tune_options(&w), o[9];
+
+    for (int i = 0; i < COUNT(o); i++)
+        o[i] = good;
+    o[0].method = "popularity";
+    o[1].method = "none such";
+    o[2].method = NULL;
+    o[3].metric = "coverage@10";
+    o[4].metric = "hit@3,ndcg@10";
+    o[5].metric = NULL;
+    o[6].lambdas = bad;
+    o[6].count = 2;
+    o[7].lambdas = bad;
+    o[7].count = 0;
+    o[8].size = 0;
+    for (int i = 0; i < COUNT(o); i++)
+        if (!check_status(t, ease_tune(s.train, s.input, s.target, &o[i], &tuned, NULL),
+                          EASE_E_ARG))
+            printf("  %d\n", i);
+    check_status(t, ease_tune(NULL, s.input, s.target, &good, &tuned, NULL),
+                 EASE_E_ARG);
+    check_status(t, ease_tune(s.train, s.input, s.target, NULL, &tuned, NULL),
+                 EASE_E_ARG);
+    check_status(t, ease_tuning_train(NULL, NULL, &m, NULL), EASE_E_ARG);
+    good.train.memory_limit = 1000;
+    check_status(t, ease_tune(s.train, s.input, s.target, &good, &tuned, NULL),
+                 EASE_E_MEMORY_LIMIT);
+    check(t, tuned == NULL && m == NULL);
+    split_free(&s);
+}
+
+static void tuning_survives_every_failed_allocation(test *t)
+{
+    static const double lambda = 10;
+    split s = make_split();
+    ease_tune_options o;
+    ease_status status;
+    int n = 0;
+
+    ease_tune_options_init(&o);
+    o.lambdas = &lambda;
+    o.count = 1;
+    o.train.threads = 1;
+    do {
+        ease_tuning *tuned = NULL;
+        ease_model *m = NULL;
+
+        alloc_fail_after(n++);
+        status = ease_tune(s.train, s.input, s.target, &o, &tuned, NULL);
+        if (!status)
+            status = ease_tuning_train(tuned, NULL, &m, NULL);
+        alloc_fail_after(-1);
+        check_int(t, m != NULL, status == EASE_OK);
+        ease_model_free(m);
+        ease_tuning_free(tuned);
+    } while (status == EASE_E_NOMEM);
+    check_status(t, status, EASE_OK);
+    split_free(&s);
+}
+
+static const test_case cases[] = {
+    TEST(metrics_are_what_a_hand_works_out),
+    TEST(coverage_and_gini_are_of_the_whole_catalog),
+    TEST(metrics_that_do_not_exist_are_named),
+    TEST(evaluation_equals_its_naive_twin),
+    TEST(what_is_left_out_is_counted),
+    TEST(without_anything_held_out_there_is_no_result),
+    TEST(evaluation_refuses_what_it_cannot_use),
+    TEST(threads_do_not_change_a_bit),
+    TEST(batches_do_not_show),
+    TEST(evaluation_can_be_cancelled),
+    TEST(evaluation_survives_every_failed_allocation),
+    TEST(the_values_of_users_are_written_exactly),
+    TEST(ids_of_users_are_quoted_where_needed),
+    TEST(student_has_its_closed_forms),
+    TEST(a_comparison_is_the_paired_t_test),
+    TEST(holm_corrects_the_smallest_most),
+    TEST(only_the_same_users_are_compared),
+    TEST(a_grid_measures_what_training_gives),
+    TEST(of_equal_lambdas_the_largest_is_best),
+    TEST(the_search_brackets_the_best),
+    TEST(the_best_is_trained_from_the_matrix_at_hand),
+    TEST(tuning_ends_when_time_is_over),
+    TEST(a_cancelled_tuning_keeps_the_best_so_far),
+    TEST(a_lambda_that_cannot_be_solved_with_is_left_out),
+    TEST(tuning_refuses_what_it_cannot_use),
+    TEST(tuning_survives_every_failed_allocation),
+};
+
+TEST_MAIN(cases)

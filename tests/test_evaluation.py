@@ -1,0 +1,442 @@
+"""eval, tune, compare and plot against NumPy."""
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import xml.dom.minidom
+
+import numpy as np
+import numpy_ease
+import numpy_eval
+import scipy.stats
+import support
+
+METRICS = [f"{name}@{k}" for name in numpy_eval.ALL for k in (1, 20, 100)]
+
+
+def random_split(pairs, share, seed):
+    """Of each user's rows a random share is held out."""
+    rng = np.random.default_rng(seed)
+    by_user = {}
+    for u, i in pairs:
+        by_user.setdefault(u, []).append(i)
+    kept, held = [], []
+    for u, items in by_user.items():
+        out = set(rng.permutation(len(items))[:int(share * len(items))])
+        for k, i in enumerate(items):
+            (held if k in out else kept).append((u, i))
+    return kept, held
+
+
+class Split(support.Case):
+    """A split in a directory for all tests of a class, as self.data."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.data = tempfile.mkdtemp(prefix="ease-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.data, ignore_errors=True)
+
+    @classmethod
+    def part(cls, name):
+        return os.path.join(cls.data, name)
+
+    def eval(self, model, metrics, *options):
+        text = self.ease("eval", model, "--input", self.input, "--target", self.target,
+                         "--metrics", ",".join(metrics), "--json", "--quiet", *options).out
+        return json.loads(text)
+
+
+class MovieLens(Split):
+    """ml-1m, ratings of at least 4, of each user 80 % in and 20 % out."""
+
+    lam = 300
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        x, users, items = numpy_ease.movielens(support.shared("ml-1m/ratings.csv"), 4)
+        pairs = [(users[u], items[i]) for u, i in zip(*x.nonzero())]
+        kept, held = random_split(pairs, 0.2, 7)
+        cls.input, cls.target = cls.part("in.csv"), cls.part("out.csv")
+        numpy_eval.write_pairs(cls.input, kept)
+        numpy_eval.write_pairs(cls.target, held)
+        cls.x, _, cls.items = numpy_ease.matrix(kept)
+        cls.users = numpy_eval.targets(held, cls.items)
+        cls.inputs = numpy_eval.align(kept, cls.users, cls.items)
+        cls.targets = numpy_eval.align(held, cls.users, cls.items)
+        cls.popularity = np.asarray(cls.x.sum(axis=0)).ravel()
+
+    def train(self, name, *options):
+        model = self.path(name)
+        self.ease("train", self.input, "-o", model, "--quiet", *options)
+        return model
+
+    def numpy(self, score):
+        return numpy_eval.evaluate(score, self.inputs, self.targets, METRICS,
+                                   self.popularity)
+
+    def check(self, got, want, relative):
+        self.assertEqual(got["users"], len(self.users))
+        self.assertEqual(list(got["metrics"]), METRICS)
+        for name, values in want.items():
+            mean, error = numpy_eval.mean_and_error(values)
+            self.assertAlmostEqual(got["metrics"][name]["mean"], mean,
+                                   delta=relative * abs(mean), msg=name)
+            if error is None:
+                self.assertIsNone(got["metrics"][name]["stderr"])
+            else:
+                self.assertAlmostEqual(got["metrics"][name]["stderr"], error,
+                                       delta=10 * relative * abs(error), msg=name)
+
+    def test_every_metric_equals_numpy_in_float64(self):
+        w, _ = numpy_ease.model(self.x, self.lam)
+        want = self.numpy(lambda rows: rows @ w)
+        model = self.train("m.ease", "--lambda", self.lam, "--precision", "f64")
+        self.check(self.eval(model, METRICS), want, 1e-6)
+        model = self.train("m.ease", "--lambda", self.lam)
+        self.check(self.eval(model, METRICS), want, 1e-5)
+
+    def test_every_storage_gives_what_its_weights_give(self):
+        for storage in "f32", "f16", "packed":
+            model = self.train("m.ease", "--lambda", self.lam, "--storage", storage)
+            self.ease("export", model, "-o", "w.npy", "--quiet")
+            w = np.load(self.path("w.npy")).astype(float)
+            self.check(self.eval(model, METRICS), self.numpy(lambda rows: rows @ w), 1e-6)
+
+    def test_popularity_equals_numpy(self):
+        model = self.train("p.ease", "--model", "popularity")
+        want = self.numpy(lambda rows: np.tile(self.popularity, (rows.shape[0], 1)))
+        self.check(self.eval(model, METRICS), want, 1e-11)
+        info = json.loads(self.ease("info", model, "--json").out)
+        self.assertEqual((info["method"], info["storage"]), ("popularity", "none"))
+
+    def test_the_values_of_users_equal_numpy(self):
+        model = self.train("m.ease", "--lambda", self.lam, "--precision", "f64")
+        self.eval(model, ["ndcg@100", "coverage@5", "popularity@5"], "--per-user", "u.csv")
+        w, _ = numpy_ease.model(self.x, self.lam)
+        want = self.numpy(lambda rows: rows @ w)["ndcg@100"]
+        with open(self.path("u.csv"), newline="") as f:
+            rows = list(csv.DictReader(f))
+        self.assertEqual(list(rows[0]), ["user", "ndcg@100", "popularity@5"])
+        self.assertEqual([row["user"] for row in rows], self.users)
+        got = np.array([float(row["ndcg@100"]) for row in rows])
+        # A tie of scores within the rounding of float32 may fall either way.
+        self.assertLess((np.abs(got - want) > 1e-9).mean(), 0.01)
+        self.assertAlmostEqual(got.mean(), want.mean(), delta=1e-6 * want.mean())
+
+    def test_threads_do_not_change_a_digit(self):
+        model = self.train("m.ease", "--lambda", self.lam)
+        one = self.eval(model, METRICS, "--threads", 1)["metrics"]
+        self.assertEqual(one, self.eval(model, METRICS, "--threads", 3)["metrics"])
+
+
+class Tuned(Split):
+    """ml-100k, split by the program itself."""
+
+    lambdas = (5, 50, 150, 400, 2000)
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        r = support.run("split", support.shared("ml-100k/u.data"), "-o", cls.part("s"),
+                        "--protocol", "liang18", "--heldout-users", 150, "--min-rating", 4)
+        assert r.code == 0, r
+        cls.dir_name = cls.part("s")
+        cls.train = numpy_eval.read_pairs(cls.part("s/train.csv"))
+        cls.x, _, cls.items = numpy_ease.matrix(cls.train)
+        cls.popularity = np.asarray(cls.x.sum(axis=0)).ravel()
+
+    def numpy(self, part, w, metrics):
+        kept = numpy_eval.read_pairs(self.part(f"s/{part}_tr.csv"))
+        held = numpy_eval.read_pairs(self.part(f"s/{part}_te.csv"))
+        users = numpy_eval.targets(held, self.items)
+        return numpy_eval.evaluate(
+            lambda rows: rows @ w if w is not None else
+            np.tile(self.popularity, (rows.shape[0], 1)),
+            numpy_eval.align(kept, users, self.items),
+            numpy_eval.align(held, users, self.items), metrics, self.popularity)
+
+    def test_tuning_equals_a_grid_in_numpy(self):
+        for nonnegative in False, True:
+            options = ["--nonnegative"] if nonnegative else []
+            text = self.ease("tune", self.dir_name, "-o", "m.ease", "--json", "--precision",
+                             "f64", "--lambda", ",".join(map(str, self.lambdas)),
+                             "--metric", "ndcg@100", *options).out
+            got = json.loads(text)
+            means = []
+            for lam, trial in zip(self.lambdas, got["trials"]):
+                w, _ = numpy_ease.model(self.x, lam, nonnegative=nonnegative)
+                mean, error = numpy_eval.mean_and_error(
+                    self.numpy("validation", w, ["ndcg@100"])["ndcg@100"])
+                means.append(mean)
+                self.assertEqual(trial["lambda"], lam)
+                self.assertAlmostEqual(trial["mean"], mean, delta=1e-6)
+                self.assertAlmostEqual(trial["stderr"], error, delta=1e-6)
+            best = self.lambdas[int(np.argmax(means))]
+            self.assertEqual(got["lambda"], best)
+            self.assertFalse(got["stopped"])
+            w, _ = numpy_ease.model(self.x, best, nonnegative=nonnegative)
+            for name, values in self.numpy("test", w, list(got["test"]["metrics"])).items():
+                mean, error = numpy_eval.mean_and_error(values)
+                self.assertAlmostEqual(got["test"]["metrics"][name]["mean"], mean, delta=1e-6)
+            info = json.loads(self.ease("info", "m.ease", "--json").out)
+            self.assertEqual(info["lambda"], best)
+            self.assertEqual(info["method"], "ease-nonneg" if nonnegative else "ease")
+
+    def test_the_search_finds_the_top_of_the_curve(self):
+        got = json.loads(self.ease("tune", self.dir_name, "-o", "m.ease", "--json").out)
+        best = max(got["trials"], key=lambda trial: trial["mean"])
+        self.assertEqual(best["lambda"], got["lambda"])
+        w, _ = numpy_ease.model(self.x, got["lambda"])
+        at_best = self.numpy("validation", w, ["ndcg@100"])["ndcg@100"].mean()
+        for lam in 10.0**np.arange(0, 5.1, 0.5):
+            w, _ = numpy_ease.model(self.x, lam)
+            self.assertLessEqual(self.numpy("validation", w, ["ndcg@100"])["ndcg@100"].mean(),
+                                 at_best + 1e-6)
+
+    def test_trials_are_a_table_that_can_be_drawn(self):
+        r = self.ease("tune", self.dir_name, "-o", "m.ease", "--csv", "--lambda", "5,50,500",
+                      "--plot", "direct.svg")
+        self.write("trials.csv", r.out)
+        self.assertRegex(r.out, r"^lambda,ndcg@100,stderr,seconds\n5,0\.\d+,0\.\d+,")
+        self.assertIn("test: recall@20", r.err)
+        self.ease("plot", "lambda", "trials.csv", "-o", "csv.svg")
+        self.assertEqual(self.read("csv.svg")[:5], b"<svg ")
+        r = self.ease("tune", self.dir_name, "-o", "m.ease", "--json", "--lambda", "5,50,500")
+        self.write("trials.json", r.out)
+        self.ease("plot", "lambda", "trials.json", "-o", "json.svg")
+        self.assertEqual(self.read("csv.svg"), self.read("json.svg"))
+        self.assertEqual(self.read("csv.svg"), self.read("direct.svg"))
+        piped = self.ease("plot", "lambda", "-", "-o", "-", input=r.out)
+        self.assertEqual(piped.raw, self.read("csv.svg"))
+
+    def test_the_text_of_tuning_says_which_is_best(self):
+        r = self.ease("tune", self.dir_name, "-o", "m.ease", "--lambda", "5,150,2000")
+        self.assertRegex(r.out, r"(?m)^150 +0\.\d{5} +0\.\d{5} +\d+\.\d\d +best$")
+        self.assertRegex(r.out, r"(?m)^150 test users, lambda 150$")
+        self.assertRegex(r.out, r"(?m)^recall@20 +0\.\d{5} +0\.\d{5}$")
+        r = self.ease("tune", self.dir_name, "-o", "m.ease", "--lambda", "1,2")
+        self.assertIn("at the end of what was tried", r.err)
+
+    def test_seconds_bound_the_trials(self):
+        got = json.loads(self.ease("tune", self.dir_name, "-o", "m.ease", "--json",
+                                   "--seconds", "1e-6").out)
+        self.assertEqual(len(got["trials"]), 1)
+        self.assertTrue(got["stopped"])
+        self.assertEqual(got["lambda"], 100)
+
+    def test_comparing_equals_scipy(self):
+        metrics = ["recall@20", "ndcg@100", "coverage@20"]
+        names = ["ease", "ease-nonneg", "popularity"]
+        got = json.loads(self.ease("compare", self.dir_name, "--models", ",".join(names),
+                                   "--lambda", 150, "--precision", "f64", "--metrics",
+                                   ",".join(metrics), "--json").out)
+        self.assertEqual([m["model"] for m in got["models"]], names)
+        self.assertEqual([m["lambda"] for m in got["models"]], [150, 150, None])
+        w, _ = numpy_ease.model(self.x, 150)
+        values = [self.numpy("test", v, metrics) for v in (w, np.maximum(w, 0), None)]
+        self.assertEqual(got["users"], len(values[0]["recall@20"]))
+        self.assertNotIn("against_first", got["models"][0])
+        for name in metrics[:2]:
+            ps = []
+            for model, value in zip(got["models"], values):
+                mean, error = numpy_eval.mean_and_error(value[name])
+                self.assertAlmostEqual(model["metrics"][name]["mean"], mean, delta=1e-6)
+                self.assertAlmostEqual(model["metrics"][name]["stderr"], error, delta=1e-6)
+            for model, value in zip(got["models"][1:], values[1:]):
+                test = scipy.stats.ttest_rel(value[name], values[0][name])
+                low, high = test.confidence_interval(0.95)
+                d = model["against_first"][name]
+                self.assertAlmostEqual(d["difference"],
+                                       (value[name] - values[0][name]).mean(), delta=1e-9)
+                self.assertAlmostEqual(d["low"], low, delta=1e-9)
+                self.assertAlmostEqual(d["high"], high, delta=1e-9)
+                self.assertAlmostEqual(d["p"], test.pvalue, delta=1e-7 * test.pvalue)
+                ps.append(d)
+            a, b = sorted(ps, key=lambda d: d["p"])
+            self.assertAlmostEqual(a["p_holm"], min(1, 2 * a["p"]), delta=1e-12)
+            self.assertAlmostEqual(b["p_holm"], max(a["p_holm"], b["p"]), delta=1e-12)
+        for model, value in zip(got["models"], values):
+            self.assertAlmostEqual(model["metrics"]["coverage@20"]["mean"],
+                                   value["coverage@20"], delta=1e-9)
+            self.assertIsNone(model["metrics"]["coverage@20"]["stderr"])
+        self.assertNotIn("coverage@20", got["models"][1]["against_first"])
+
+    def test_comparing_tunes_each_model(self):
+        args = ["compare", self.dir_name, "--models", "popularity,ease,ease-nonneg"]
+        got = json.loads(self.ease(*args, "--json").out)
+        for model, options in (("ease", []), ("ease-nonneg", ["--nonnegative"])):
+            tuned = json.loads(self.ease("tune", self.dir_name, "-o", "m.ease", "--json",
+                                         *options).out)
+            mine = next(m for m in got["models"] if m["model"] == model)
+            self.assertEqual(mine["lambda"], tuned["lambda"])
+            self.assertEqual(mine["metrics"], tuned["test"]["metrics"])
+
+    def test_comparing_prints_tables(self):
+        args = ["compare", self.dir_name, "--models", "ease,popularity", "--lambda", "150",
+                "--quiet", "--metrics", "recall@20,gini@10"]
+        text = self.ease(*args).out
+        self.assertRegex(text, r"(?m)^ease +150 +0\.\d{5} \(0\.\d{5}\) +0\.\d{5} +\d+\.\d\d$")
+        self.assertRegex(text, r"(?m)^recall@20 +popularity +-0\.\d{5} +-0\.\d{5} \.\. -0\.")
+        text = self.ease(*args, "--markdown").out
+        self.assertRegex(text, r"\| model +\| lambda \| +recall@20 \|.*\n\| --- \| ---: \|")
+        rows = list(csv.DictReader(self.ease(*args, "--csv").out.splitlines()))
+        self.assertEqual([(row["model"], row["metric"]) for row in rows],
+                         [("ease", "recall@20"), ("ease", "gini@10"),
+                          ("popularity", "recall@20"), ("popularity", "gini@10")])
+        self.assertEqual((rows[0]["p"], rows[1]["stderr"], rows[3]["p"]), ("", "", ""))
+        self.assertGreater(float(rows[2]["p_holm"]), 0)
+        self.ease(*args, "--plot", "tail.svg")
+        xml.dom.minidom.parse(self.path("tail.svg"))
+
+    def test_figures_of_models(self):
+        self.ease("tune", self.dir_name, "-o", "ease.ease", "--lambda", "150")
+        self.ease("eval", "ease.ease", "--input", self.part("s/test_tr.csv"), "--target",
+                  self.part("s/test_te.csv"))
+        r = self.ease("plot", "weights", "ease.ease", "-o", "w.svg")
+        self.assertRegex(r.out, r"(?m)^negative +\d\d\.\d\d %$")
+        self.ease("export", "ease.ease", "-o", "w.npy")
+        w = np.load(self.path("w.npy"))
+        off = w[~np.eye(len(w), dtype=bool)]
+        got = json.loads(self.ease("plot", "weights", "ease.ease", "-o", "w.svg", "--json").out)
+        self.assertEqual(got["weights"], off.size)
+        self.assertAlmostEqual(got["negative"], (off < 0).mean(), delta=1e-9)
+        self.ease("train", self.part("s/train.csv"), "--model", "popularity", "-o", "pop.ease")
+        self.ease("plot", "longtail", "ease.ease", "pop.ease", "-k", 20, "--input",
+                  self.part("s/test_tr.csv"), "--target", self.part("s/test_te.csv"), "-o",
+                  "tail.svg")
+        for name in "w.svg", "tail.svg":
+            xml.dom.minidom.parse(self.path(name))
+        self.assertIn(b"pop", self.read("tail.svg"))
+        self.fails(2, "weights", "plot", "weights", "pop.ease", "-o", "p.svg")
+        self.fails(2, "weights", "similar", "pop.ease", "1")
+
+    # ---- interruptions
+
+    def start(self, *args):
+        return subprocess.Popen([support.EASE, *map(str, args)], cwd=self.dir,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def interrupt(self, number, after, *args):
+        """Sends a signal once a line of standard error has `after` in it."""
+        with self.start(*args) as p:
+            err = ""
+            for line in p.stderr:
+                err += line
+                if after in line:
+                    break
+            p.send_signal(number)
+            out, rest = p.communicate(timeout=300)
+        return support.Result(p.returncode, out.encode(), (err + rest).encode())
+
+    def many(self):
+        return ",".join(f"{100 + k}" for k in range(900))
+
+    def test_an_interrupted_tuning_keeps_the_best_so_far(self):
+        r = self.interrupt(signal.SIGINT, "lambda 100:", "tune", self.dir_name, "-o", "m.ease",
+                           "--json", "--lambda", self.many())
+        self.assertEqual(r.code, 0, r)
+        self.assertIn("interrupted", r.err)
+        got = json.loads(r.out)
+        self.assertTrue(got["stopped"])
+        self.assertLess(len(got["trials"]), 900)
+        best = max(got["trials"], key=lambda trial: (trial["mean"], trial["lambda"]))
+        self.assertEqual(got["lambda"], best["lambda"])
+        self.assertEqual(got["test"]["users"], 150)
+        info = json.loads(self.ease("info", "m.ease", "--json", "--verify").out)
+        self.assertEqual(info["lambda"], best["lambda"])
+
+    def test_a_terminated_tuning_leaves_nothing(self):
+        r = self.interrupt(signal.SIGTERM, "lambda 100:", "tune", self.dir_name, "-o", "m.ease",
+                           "--json", "--lambda", self.many())
+        self.assertEqual(r.code, 143, r)
+        self.assertEqual(os.listdir(self.dir), [])
+        r = self.interrupt(signal.SIGINT, "lambda 100:", "compare", self.dir_name, "--models",
+                           "ease", "--lambda", self.many())
+        self.assertEqual(r.code, 130, r)
+        self.assertEqual(r.out, "")
+
+
+class Small(Split):
+    """What is wrong is said, and what is left out is counted."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("train.csv", "user,item\n" + "".join(
+            f"{u},{i}\n" for u in range(20) for i in "abcdef" if (u * 7 + ord(i)) % 3))
+        self.input = self.write("in.csv", "user,item\nx,a\nx,b\ny,c\nz,strange\nw,a\n")
+        self.target = self.write("out.csv", "user,item\nx,c\ny,a\nz,b\nv,alien\nv,martian\n")
+        self.ease("train", "train.csv", "-o", "m.ease", "--lambda", 1)
+
+    def test_json_has_the_promised_shape(self):
+        got = self.eval("m.ease", ["recall@2", "coverage@2"])
+        self.assertEqual(list(got)[:2], ["users", "metrics"])
+        self.assertEqual(got["users"], 3)
+        self.assertEqual(set(got["metrics"]["recall@2"]), {"mean", "stderr"})
+        self.assertIsNone(got["metrics"]["coverage@2"]["stderr"])
+        self.assertEqual((got["without_target"], got["without_input"],
+                          got["unknown_targets"]), (2, 1, 2))
+
+    def test_text_and_csv_are_tables(self):
+        args = ["eval", "m.ease", "--input", self.input, "--target", self.target]
+        r = self.ease(*args)
+        self.assertRegex(r.out, r"^metric +mean +stderr\nrecall@20 +\d\.\d{5} +\d\.\d{5}\n")
+        self.assertIn("2 users left out", r.err)
+        self.assertIn("2 held-out items", r.err)
+        self.assertIn("1 users with nothing known", r.err)
+        r = self.ease(*args, "--csv", "--metrics", "hit@100,gini@1")
+        self.assertEqual(r.out.splitlines()[:2], ["metric,mean,stderr", "hit@100,1,0"])
+        self.assertRegex(r.out, r"\ngini@1,[\d.]+,\n$")
+
+    def test_what_is_wrong_is_said_before_the_work(self):
+        args = ["eval", "m.ease", "--input", self.input, "--target"]
+        self.fails(2, "no metric 'speed@3'", *args, "nowhere", "--metrics", "speed@3")
+        self.fails(1, "nowhere", *args, "nowhere")
+        self.fails(3, "none.csv", *args, self.write("none.csv", "user,item\n"))
+        self.fails(3, "held out", *args, self.write("alien.csv", "user,item\nx,alien\n"))
+        self.fails(1, "no/such", *args, self.target, "--per-user", "no/such/file")
+        self.fails(2, "standard output", *args, self.target, "--per-user", "-")
+        self.fails(2, "both be standard input", "eval", "m.ease", "--input", "-",
+                   "--target", "-")
+        self.fails(1, "nosplit", "tune", "nosplit", "-o", "t.ease")
+        self.fails(2, "--lambda: expected auto", "tune", ".", "-o", "t", "--lambda", "1,x")
+        self.fails(2, "--lambda: expected auto", "tune", ".", "-o", "t", "--lambda", "-1")
+        self.fails(2, "no metric", "tune", ".", "-o", "t", "--metric", "x@1")
+        self.fails(2, "no model 'itemknn'", "compare", ".", "--models", "ease,itemknn")
+        self.fails(2, "exclude", "compare", ".", "--models", "ease", "--markdown", "--csv")
+        self.fails(2, "no model 'slim'", "train", "train.csv", "-o", "x", "--model", "slim")
+        self.fails(2, "--lambda L is required", "train", "train.csv", "-o", "x")
+        self.fails(2, "takes no --lambda", "train", "train.csv", "-o", "x", "--model",
+                   "popularity", "--lambda", "3")
+        self.fails(2, "expected weights, longtail or lambda", "plot", "pie", "-o", "x.svg")
+        self.fails(2, "--input, --target and", "plot", "longtail", "m.ease", "-o", "x.svg")
+        self.fails(2, "one MODEL", "plot", "weights", "-o", "x.svg")
+
+    def test_files_of_trials_are_checked(self):
+        for k, text in enumerate((
+                "", "lambda\n", "lambda,ndcg@10,stderr\n", "lambda,ndcg@10,stderr\n1,x,2\n",
+                "a,b,stderr\n1,2,3\n", "lambda,ndcg@10,stderr\n1,,2\n", "{", "{}", "[1]",
+                '{"metric": "ndcg@10", "trials": []}', '{"metric": "ndcg@10"}',
+                '{"metric": "ndcg@10", "trials": [{"lambda": 1}]}',
+                '{"trials": [{"lambda": 1, "mean": 2, "stderr": 3}]}',
+                '{"metric": "ndcg@10", "trials": [{"lambda": 1, "mean": 2, "stderr": 3}')):
+            self.fails(3, "tune --csv or --json", "plot", "lambda",
+                       self.write(f"t{k}", text), "-o", "x.svg")
+        self.write("t", '{"a": [{"b": "}]\\""}, [2]], "metric": "hit@3", "c": null, "trials": '
+                        '[{"x": {"y": []}, "lambda": 1e2, "mean": 0.5, "stderr": null}]}')
+        self.ease("plot", "lambda", "t", "-o", "x.svg")
+        self.assertIn(b"hit@3", self.read("x.svg"))
+
+    def test_a_history_explains_a_popular_item_by_nothing(self):
+        self.ease("train", "train.csv", "-o", "p.ease", "--model", "popularity")
+        r = self.ease("recommend", "p.ease", "--history", "a", "-k", 2, "--json")
+        items = json.loads(r.out)["items"]
+        self.assertEqual(len(items), 2)
+        self.fails(2, "needs weights", "export", "p.ease", "-o", "w.csv")
+
+
+if __name__ == "__main__":
+    support.main()
