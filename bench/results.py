@@ -200,7 +200,7 @@ def strong_page(name):
     yield ""
     yield from differences(c, "ndcg@100")
     yield ""
-    yield (f"{100 * w['negative']:.1f} % of the {w['count']:,} weights of EASE are negative "
+    yield (f"{100 * w['negative']:.1f} % of the {w['weights']:,} weights of EASE are negative "
            "(the paper: about 60 %).\n")
     for kind, words in (("weights", "the learned weights"), ("longtail", "the long tail"),
                         ("lambda", "ndcg@100 on the validation users")):

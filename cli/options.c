@@ -47,7 +47,7 @@ const option threads_options[] = {
      .type = OPTION_COUNT,
      .at = offsetof(common_args, threads),
      .value = "N",
-     .most = 4096,
+     .most = 1024,
      .help = "threads to use; 0, as by default: one for each processor"},
     OPTION_QUIET,
     OPTION_NO_PROGRESS,

@@ -163,8 +163,11 @@ static int train_gram(console *c, const train_args *a, ease_model **out)
     ease_error err;
     int code;
 
-    if (ease_gram_peek(a->gram, &info, &err) ||
-        ease_plan_sizes(0, info.items, 0, &o, (ease_storage)a->storage, &plan, &err))
+    if (ease_gram_peek(a->gram, &info, &err))
+        return fail_with(c, &err);
+    if (info.wide) /* is solved as it is */
+        o.precision = EASE_F64;
+    if (ease_plan_sizes(0, info.items, 0, &o, (ease_storage)a->storage, &plan, &err))
         return fail_with(c, &err);
     note_gram(c, a->gram, &info);
     code = accept_plan(c, a, &plan);

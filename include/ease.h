@@ -196,6 +196,7 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_write(const ease_interactio
                                                            ease_error *err);
 
 EASE_API ease_interactions_info ease_interactions_describe(const ease_interactions *x);
+/* An empty row and NULL where there is no such user or item. */
 EASE_API ease_row ease_interactions_row(const ease_interactions *x, int64_t user);
 EASE_API const char *ease_interactions_user_id(const ease_interactions *x,
                                                int64_t user);
@@ -533,7 +534,7 @@ EASE_API EASE_MUST_USE ease_status ease_recommend(ease_scorer *s, ease_row histo
                                                   ease_error *err);
 
 /* The same for many histories, in parallel: recs is count x k, counts has a number
- * for each history. */
+ * for each history. Both are scratch if it fails or is cancelled. */
 EASE_API EASE_MUST_USE ease_status ease_recommend_many(
     const ease_model *m, const ease_row *histories, int64_t count,
     const ease_recommend_options *o, ease_rec *recs, int32_t *counts, ease_error *err);

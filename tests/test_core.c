@@ -93,6 +93,26 @@ static void outputs_that_cannot_be_say_why(test *t)
     ease__output_discard(&out);
 }
 
+static void a_long_name_fits_and_a_pipe_is_no_place_for_a_container(test *t)
+{
+    char name[256];
+    ease__container_writer *w = NULL;
+    ease__output out;
+    ease_error err;
+    int ends[2];
+
+    memset(name, 'a', 250);
+    name[250] = '\0';
+    check_status(t, ease__output_open(test_path(name), 0, &out, &err), EASE_OK);
+    check_status(t, ease__output_commit(&out, &err), EASE_OK);
+    check_int(t, pipe(ends), 0);
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", ends[1]);
+    check_status(t, ease__writer_open(name, "model", 1, 0, &w, &err), EASE_E_IO);
+    check_contains(t, err.text, "a pipe");
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void a_write_past_the_limit_keeps_the_old_file(test *t)
 {
     const char *path = test_path("limited");
@@ -358,6 +378,7 @@ static const test_case cases[] = {
     TEST(a_discarded_output_leaves_the_old_file),
     TEST(an_output_keeps_links_and_permissions),
     TEST(outputs_that_cannot_be_say_why),
+    TEST(a_long_name_fits_and_a_pipe_is_no_place_for_a_container),
     TEST(a_write_past_the_limit_keeps_the_old_file),
     TEST(a_container_gives_back_what_was_put_in),
     TEST(a_container_of_another_kind_or_version_is_refused),

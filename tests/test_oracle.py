@@ -1,7 +1,8 @@
 """The program against NumPy in float64."""
 import filecmp
 import json
-import unittest
+import os
+import threading
 
 import numpy as np
 import numpy_ease
@@ -188,6 +189,30 @@ class Import(support.Case):
             self.ease("gram", "import", self.write_triplets(which), "-o", gram, "--items",
                       self.write_ids(), "--users", 400, "--quiet")
             self.check(gram)
+
+    def test_counts_without_users_train_and_pipes_are_whole(self):
+        gram, table = self.path("p.gram"), self.write_triplets("upper")
+        with open(table) as f:
+            text = f.read()
+        self.ease("gram", "import", "-", "-o", gram, "--quiet", input=text)
+        self.ease("train", "--gram", gram, "-o", self.path("p.ease"), "--lambda", 5, "--quiet")
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        writer = threading.Thread(target=lambda: open(fifo, "w").write(text))
+        writer.start()
+        self.ease("gram", "import", fifo, "-o", self.path("f.gram"), "--quiet")
+        writer.join()
+        self.assertTrue(filecmp.cmp(gram, self.path("f.gram"), shallow=False))
+
+    def test_an_array_from_standard_input_and_ids_with_a_mark(self):
+        gram, path, ids = self.path("s.gram"), self.path("s.npy"), self.path("marked.txt")
+        np.save(path, self.gram)
+        with open(ids, "wb") as f:
+            f.write(b"\xef\xbb\xbf" + "".join(i + "\r\n" for i in self.ids).encode())
+        with open(path, "rb") as f:
+            self.ease("gram", "import", "-", "-o", gram, "--items", ids, "--users", 400, "--quiet",
+                      input=f.read())
+        self.check(gram)
 
     def test_dense_npy(self):
         gram, path = self.path("d.gram"), self.path("d.npy")

@@ -836,7 +836,48 @@ static void titles_without_a_match_are_refused(test *t)
     ease__ids_free(&items);
 }
 
+static void a_long_line_survives_every_failed_allocation(test *t)
+{
+    enum { LONG = 3 << 20 };
+    char *text = malloc(LONG + 64);
+    ease_status status;
+    int n = 0;
+
+    strcpy(text, "u,i\na,x\nb,y\nc,");
+    memset(text + 14, 'z', LONG);
+    strcpy(text + 14 + LONG, "\nd,x\n");
+    test_write_text(test_path("long.csv"), text);
+    free(text);
+    do {
+        ease_interactions *x = NULL;
+
+        alloc_fail_after(n++);
+        status = ease_interactions_read(test_path("long.csv"), NULL, &x, NULL);
+        alloc_fail_after(-1);
+        check_int(t, x != NULL, status == EASE_OK);
+        ease_interactions_free(x);
+    } while (status == EASE_E_NOMEM);
+    check_status(t, status, EASE_OK);
+}
+
+static void nonsense_options_are_refused(test *t)
+{
+    ease_read_options o;
+    ease_interactions *x = NULL;
+
+    test_write_text(test_path("tiny.csv"), "a,x\nb,y\n");
+    ease_read_options_init(&o);
+    o.threads = 1 << 30;
+    check_status(t, ease_interactions_read(test_path("tiny.csv"), &o, &x, NULL),
+                 EASE_E_ARG);
+    memset(&o, 0xff, sizeof(o));
+    check_status(t, ease_interactions_read(test_path("tiny.csv"), &o, &x, NULL),
+                 EASE_E_ARG);
+}
+
 static const test_case cases[] = {
+    TEST(a_long_line_survives_every_failed_allocation),
+    TEST(nonsense_options_are_refused),
     TEST(csv_with_header_is_recognized),
     TEST(tables_without_header_go_by_place),
     TEST(recbole_headers_are_recognized),

@@ -123,6 +123,14 @@ static void impossible_shapes_are_refused(test *t)
     static const int64_t shapes[][3] = {{10, 10, 9}, {10, 10, 101}, {0, 1, 1},
                                         {1, 0, 1},   {1, 1, 0},     {3, 20, 19}};
 
+    ease_synth_options many;
+
+    ease_synth_options_init(&many);
+    many.users = many.items = 1;
+    many.interactions = 1;
+    many.threads = 100000;
+    check_status(t, ease_interactions_synth(&many, &(ease_interactions *){NULL}, NULL),
+                 EASE_E_ARG);
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
         ease_synth_options o;
         ease_interactions *x = NULL;

@@ -58,6 +58,11 @@ ease_status ease__writer_open(const char *path, const char *kind, uint32_t versi
     w->state = XXH3_createState();
     status = w->state ? ease__output_open(path, expect, &w->out, err)
                       : ease__fail(err, EASE_E_NOMEM, "writing %s", path);
+    if (!status && lseek(w->out.fd, 0, SEEK_CUR) < 0)
+        status = ease__fail(err, EASE_E_IO,
+                            "%s: a pipe, where a file is needed: its header is written "
+                            "last",
+                            path);
     if (status) {
         ease__writer_discard(w);
         return status;

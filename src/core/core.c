@@ -157,6 +157,16 @@ void ease__free_pages(void *p, size_t bytes)
 
 /* ---- threads and hooks ------------------------------------------------------- */
 
+ease_status ease__threads_check(int requested, ease_error *err)
+{
+    enum { MOST = 1024 };
+
+    if (requested >= 0 && requested <= MOST)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "threads must be 0 .. %d, not %d", (int)MOST,
+                      requested);
+}
+
 int ease__threads(int requested)
 {
     return requested > 0 ? requested : omp_get_num_procs();

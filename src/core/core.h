@@ -48,6 +48,9 @@ size_t ease__size_add(size_t a, size_t b);
 
 /* 0 or less: one for each processor that this process may use. */
 int ease__threads(int requested);
+/* EASE_E_ARG below 0 or past 1,024: the OpenMP runtime would end the process where it
+ * cannot start them. */
+ease_status ease__threads_check(int requested, ease_error *err);
 
 /* True: the caller must end with EASE_E_CANCELLED. hooks may be NULL. Only from the
  * thread that called the library. */

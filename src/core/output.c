@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +10,19 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* "dir/.name.PID.part": in the same directory, so that a rename is atomic. */
+/* "dir/.ease.PID.N.part": in the same directory, so that a rename is atomic; short, so
+ * that a long name fits as well; N for several at once. */
 static char *temporary_name(const char *path)
 {
+    static atomic_uint count;
     const char *slash = strrchr(path, '/');
     size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
-    size_t room = strlen(path) + 40;
+    size_t room = dir + 64;
     char *name = ease__alloc_array(room, 1);
 
     if (name)
-        snprintf(name, room, "%.*s.%s.%ld.part", (int)dir, path, path + dir,
-                 (long)getpid());
+        snprintf(name, room, "%.*s.ease.%ld.%u.part", (int)dir, path, (long)getpid(),
+                 atomic_fetch_add(&count, 1));
     return name;
 }
 
@@ -81,6 +84,9 @@ ease_status ease__output_open(const char *path, size_t expect, ease__output *out
 
     if (!path || !*path)
         return ease__fail(err, EASE_E_ARG, "an output path is required");
+    o.name = ease__copy_string(strcmp(path, "-") == 0 ? "standard output" : path);
+    if (!o.name)
+        return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
     if (strcmp(path, "-") == 0) {
         o.fd = STDOUT_FILENO;
         *out = o;
@@ -92,8 +98,11 @@ ease_status ease__output_open(const char *path, size_t expect, ease__output *out
             errno = EISDIR;
         else
             o.fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (o.fd < 0)
-            return ease__fail_errno(err, "%s: cannot write", path);
+        if (o.fd < 0) {
+            status = ease__fail_errno(err, "%s: cannot write", path);
+            ease__output_discard(&o);
+            return status;
+        }
         *out = o;
         return EASE_OK;
     }
@@ -101,9 +110,8 @@ ease_status ease__output_open(const char *path, size_t expect, ease__output *out
     o.path = realpath(path, NULL);
     if (!o.path)
         o.path = ease__copy_string(path);
-    if (!o.path)
-        return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
-    status = open_hidden(&o, err);
+    status = o.path ? open_hidden(&o, err)
+                    : ease__fail(err, EASE_E_NOMEM, "opening %s", path);
     if (!status)
         status = check_space(o.fd, path, expect, err);
     if (status) {
@@ -114,9 +122,10 @@ ease_status ease__output_open(const char *path, size_t expect, ease__output *out
     return EASE_OK;
 }
 
-static const char *shown(const ease__output *out)
+/* A write was interrupted: is that the end? */
+static bool stopped(const ease__output *out)
 {
-    return out->path ? out->path : "output";
+    return errno == EINTR && ease__progress(out->hooks, "writing", -1);
 }
 
 ease_status ease__output_write(ease__output *out, const void *data, size_t bytes,
@@ -127,10 +136,12 @@ ease_status ease__output_write(ease__output *out, const void *data, size_t bytes
     while (bytes) {
         ssize_t put = write(out->fd, at, bytes);
 
+        if (put < 0 && stopped(out))
+            return ease__cancelled(err);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return ease__fail_errno(err, "%s: cannot write", shown(out));
+            return ease__fail_errno(err, "%s: cannot write", out->name);
         at += put;
         bytes -= (size_t)put;
     }
@@ -145,10 +156,12 @@ ease_status ease__output_write_at(ease__output *out, const void *data, size_t by
     while (bytes) {
         ssize_t put = pwrite(out->fd, at, bytes, (off_t)offset);
 
+        if (put < 0 && stopped(out))
+            return ease__cancelled(err);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return ease__fail_errno(err, "%s: cannot write", shown(out));
+            return ease__fail_errno(err, "%s: cannot write", out->name);
         at += put;
         offset += (size_t)put;
         bytes -= (size_t)put;
@@ -219,7 +232,7 @@ ease_status ease__output_commit(ease__output *out, ease_error *err)
         }
     }
     if (out->owned && out->fd >= 0 && close(out->fd) != 0 && !status)
-        status = ease__fail_errno(err, "%s: cannot close", shown(out));
+        status = ease__fail_errno(err, "%s: cannot close", out->name);
     out->fd = -1;
     ease__output_discard(out);
     return status;
@@ -232,6 +245,7 @@ void ease__output_discard(ease__output *out)
     if (out->temporary)
         unlink(out->temporary);
     ease__free(out->temporary);
+    ease__free(out->name);
     free(out->path); /* from realpath */
     *out = EASE__OUTPUT_NONE;
 }

@@ -6,9 +6,11 @@
 
 typedef struct ease__output {
     int fd;
-    char *path;      /* where it shall be; NULL: nothing to rename */
-    char *temporary; /* where it is meanwhile; NULL: nameless until commit */
-    bool owned;      /* fd is ours to close */
+    char *name;              /* as it was given, for messages */
+    char *path;              /* where it shall be; NULL: nothing to rename */
+    char *temporary;         /* where it is meanwhile; NULL: nameless until commit */
+    bool owned;              /* fd is ours to close */
+    const ease_hooks *hooks; /* asked when a signal interrupts a write; may be NULL */
 } ease__output;
 
 #define EASE__OUTPUT_NONE ((ease__output){.fd = -1})

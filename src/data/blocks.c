@@ -102,8 +102,10 @@ static ease_status read_block(reader *r, ease__block *b, ease_error *err)
     b->bytes = r->tail_bytes;
     r->tail_bytes = 0;
     while (!r->ended && !last) {
-        if (!make_text_room(b, ease__size_add(b->bytes, want)))
+        if (!make_text_room(b, ease__size_add(b->bytes, want))) {
+            b->bytes = 0; /* no whole line is there to be parsed */
             return no_room(r, err);
+        }
         status = ease__input_read(r->in, b->text + b->bytes, want, &got, err);
         r->ended = status || got < want;
         last = memrchr(b->text + b->bytes, '\n', got);
@@ -112,8 +114,10 @@ static ease_status read_block(reader *r, ease__block *b, ease_error *err)
             break;
         want = b->bytes; /* a long line: twice as much */
     }
-    if (!r->ended && !keep_tail(r, b, last + 1))
+    if (!r->ended && !keep_tail(r, b, last + 1)) {
+        b->bytes = 0;
         return no_room(r, err);
+    }
     if (status) /* a damaged stream: the lines before it count */
         b->bytes = last ? (size_t)(last + 1 - b->text) : 0;
     else

@@ -32,7 +32,7 @@ ease_status ease__check_read_options(const ease_read_options *o, ease_error *err
         return ease__fail(err, EASE_E_ARG, "unknown way to fold repeated rows");
     if (o->min_user < 0 || o->min_item < 0)
         return ease__fail(err, EASE_E_ARG, "a minimal count below 0");
-    return EASE_OK;
+    return ease__threads_check(o->threads, err);
 }
 
 ease_status ease__check_values(const char *name, const char *recognized, bool values,
@@ -327,8 +327,11 @@ ease_interactions_info ease_interactions_describe(const ease_interactions *x)
 
 ease_row ease_interactions_row(const ease_interactions *x, int64_t user)
 {
-    int64_t from = x->row_ptr[user];
+    int64_t from;
 
+    if (user < 0 || user >= x->users)
+        return (ease_row){0};
+    from = x->row_ptr[user];
     return (ease_row){.items = x->cols + from,
                       .weights = x->vals ? x->vals + from : NULL,
                       .count = (int32_t)(x->row_ptr[user + 1] - from)};
@@ -336,12 +339,12 @@ ease_row ease_interactions_row(const ease_interactions *x, int64_t user)
 
 const char *ease_interactions_user_id(const ease_interactions *x, int64_t user)
 {
-    return ease__ids_at(&x->user_ids, user);
+    return user < 0 || user >= x->users ? NULL : ease__ids_at(&x->user_ids, user);
 }
 
 const char *ease_interactions_item_id(const ease_interactions *x, int32_t item)
 {
-    return ease__ids_at(&x->item_ids, item);
+    return item < 0 || item >= x->items ? NULL : ease__ids_at(&x->item_ids, item);
 }
 
 void ease_interactions_free(ease_interactions *x)

@@ -40,7 +40,7 @@ void ease_synth_options_init(ease_synth_options *o)
 
 static ease_status check_options(const ease_synth_options *o, ease_error *err)
 {
-    if (EASE__CHECK_OPTIONS(o, err))
+    if (EASE__CHECK_OPTIONS(o, err) || ease__threads_check(o->threads, err))
         return EASE_E_ARG;
     if (o->users < 1 || o->items < 1 || o->interactions < 1)
         return ease__fail(err, EASE_E_ARG,
@@ -413,7 +413,9 @@ static ease_status fill_rows(world *w, ease_error *err)
     }
     if (failure == EASE_E_NOMEM)
         return ease__fail(err, EASE_E_NOMEM, "synthetic interactions");
-    return failure ? ease__cancelled(err) : EASE_OK;
+    if (failure || ease__progress(&w->o->hooks, "drawing", 1))
+        return ease__cancelled(err);
+    return EASE_OK;
 }
 
 ease_status ease_interactions_synth(const ease_synth_options *o,

@@ -77,24 +77,35 @@ static ease_status recognize(ease__table *t, const char *separator, int header,
     return status;
 }
 
-ease_status ease__table_open(const char *path, const char *separator, int header,
-                             const ease_hooks *hooks, ease__table **out,
-                             ease_error *err)
+ease_status ease__table_from(ease__input *in, const char *separator, int header,
+                             ease__table **out, ease_error *err)
 {
     ease__table *t = ease__alloc_zero(1, sizeof(*t));
     ease_status status;
 
-    if (!t)
-        return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
-    status = ease__input_open(path, hooks, &t->in, err);
-    if (!status)
-        status = recognize(t, separator, header, err);
+    if (!t) {
+        status = ease__fail(err, EASE_E_NOMEM, "reading %s", ease__input_name(in));
+        ease__input_close(in);
+        return status;
+    }
+    t->in = in;
+    status = recognize(t, separator, header, err);
     if (status) {
         ease__table_close(t);
         return status;
     }
     *out = t;
     return EASE_OK;
+}
+
+ease_status ease__table_open(const char *path, const char *separator, int header,
+                             const ease_hooks *hooks, ease__table **out,
+                             ease_error *err)
+{
+    ease__input *in = NULL;
+    ease_status status = ease__input_open(path, hooks, &in, err);
+
+    return status ? status : ease__table_from(in, separator, header, out, err);
 }
 
 void ease__table_close(ease__table *t)

@@ -4,6 +4,7 @@
 #define EASE_TABLE_H
 
 #include "data/fields.h"
+#include "data/input.h"
 
 typedef struct ease__table ease__table;
 
@@ -12,6 +13,9 @@ typedef struct ease__table ease__table;
 ease_status ease__table_open(const char *path, const char *separator, int header,
                              const ease_hooks *hooks, ease__table **out,
                              ease_error *err);
+/* The same from an input that is open, and taken over even on failure. */
+ease_status ease__table_from(ease__input *in, const char *separator, int header,
+                             ease__table **out, ease_error *err);
 void ease__table_close(ease__table *t);
 
 /* The next row: *count is 0 at the end, else what ease__table_columns says. Fields are

@@ -120,6 +120,7 @@ ease_status ease_interactions_write(const ease_interactions *x, const char *path
     if (!w.buffer)
         return ease__fail(err, EASE_E_NOMEM, "writing %s", path);
     status = ease__output_open(path, 0, &w.out, err);
+    w.out.hooks = hooks;
     if (!status)
         status = put_all(&w, x, hooks, err);
     if (!status)

@@ -52,6 +52,8 @@ ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
     if (!o)
         return EASE_OK;
     status = EASE__CHECK_OPTIONS(o, err);
+    if (!status)
+        status = ease__threads_check(o->threads, err);
     if (!status && !o->metrics)
         status = ease__fail(err, EASE_E_ARG, "metrics are required");
     return status ? status : ease__metrics_parse(o->metrics, metrics, &count, err);

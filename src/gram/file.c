@@ -284,7 +284,9 @@ ease_status ease_gram_open(const char *path, const ease_train_options *o,
 
     if (!out)
         return ease__fail(err, EASE_E_ARG, "a place for the result is required");
-    status = ease_gram_peek(path, &info, err);
+    status = o ? ease__train_options_check(o, err) : EASE_OK;
+    if (!status)
+        status = ease_gram_peek(path, &info, err);
     if (status)
         return status;
     stored = info.wide ? EASE__F64 : EASE__U32;

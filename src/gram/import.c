@@ -73,6 +73,10 @@ static ease_status read_lines(importing *m, ease__input *in, const char *path,
         want *= 2;
         status = ease__input_peek(in, want, &text, &got, err);
     } while (!status && got == want);
+    if (!status && got >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3; /* the mark of UTF-8 */
+        got -= 3;
+    }
     for (at = text, end = text ? text + got : text; !status && at < end; number++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
 
@@ -101,13 +105,20 @@ static ease_status read_items(importing *m, const char *path, ease_error *err)
     return status;
 }
 
-static ease_status make_matrix(importing *m, ease_error *err)
+static ease_status check_memory(const importing *m, size_t bytes, ease_error *err)
+{
+    size_t limit = m->o ? m->o->memory_limit : 0;
+
+    return ease__memory_check("importing", (int32_t)m->g->ids.count, bytes,
+                              ease__memory_allowed(limit, 0), err);
+}
+
+/* `beside` is what else is needed while it is filled. */
+static ease_status make_matrix(importing *m, size_t beside, ease_error *err)
 {
     int32_t n = (int32_t)m->g->ids.count;
-    size_t limit = m->o ? m->o->memory_limit : 0;
-    ease_status status = ease__memory_check("importing", n,
-                                            ease__tiled_bytes(n, EASE__F64),
-                                            ease__memory_allowed(limit, 0), err);
+    ease_status status = check_memory(
+        m, ease__size_add(ease__tiled_bytes(n, EASE__F64), beside), err);
 
     return status ? status : ease__tiled_new(n, EASE__F64, &m->g->g, err);
 }
@@ -126,9 +137,11 @@ static ease_status input_source(void *from, void *to, size_t bytes, ease_error *
     return status;
 }
 
-/* Sums in another order may differ in their last digits. */
+/* Sums in another order may differ in their last digits, counts may not. */
 static bool same(double a, double b)
 {
+    if (a == floor(a) && b == floor(b))
+        return a == b;
     return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
 }
 
@@ -175,7 +188,7 @@ static ease_status read_array(importing *m, ease__input *in, ease_error *err)
     if (form.shape[0] != (size_t)m->g->ids.count)
         return ease__fail(err, EASE_E_DATA, "%s: %zu rows for %lld items", m->path,
                           form.shape[0], (long long)m->g->ids.count);
-    status = make_matrix(m, err);
+    status = make_matrix(m, 0, err);
     if (status)
         return status;
     row_bytes = form.shape[1] * form.size;
@@ -272,7 +285,7 @@ static ease_status place(importing *m, const triplet *t, ease_error *err)
 static ease_status make_places(importing *m, ease_error *err)
 {
     size_t n = (size_t)m->g->ids.count;
-    ease_status status = make_matrix(m, err);
+    ease_status status = make_matrix(m, n * n / 8, err);
 
     if (status)
         return status;
@@ -285,8 +298,12 @@ static ease_status keep(importing *m, triplets *all, const triplet *t, ease_erro
 {
     if (all->count == all->room) {
         size_t room = all->room ? 2 * all->room : 4096;
-        triplet *grown = ease__realloc_array(all->at, room, sizeof(*grown));
+        triplet *grown;
+        ease_status status = check_memory(m, room * sizeof(*grown), err);
 
+        if (status)
+            return status;
+        grown = ease__realloc_array(all->at, room, sizeof(*grown));
         if (!grown)
             return no_memory(m, err);
         all->at = grown;
@@ -316,11 +333,12 @@ static ease_status read_rows(importing *m, ease__table *t, triplets *all,
     return status;
 }
 
-static ease_status read_table(importing *m, ease_error *err)
+/* Takes the input over. */
+static ease_status read_table(importing *m, ease__input *in, ease_error *err)
 {
     ease__table *t = NULL;
     triplets all = {0};
-    ease_status status = ease__table_open(m->path, NULL, -1, hooks_of(m), &t, err);
+    ease_status status = ease__table_from(in, NULL, -1, &t, err);
 
     if (!status && ease__table_columns(t) < 3)
         status = ease__fail(err, EASE_E_PARSE,
@@ -438,22 +456,16 @@ static ease_status read_matrix(importing *m, ease_error *err)
     ease__input *in = NULL;
     const char *sample = NULL;
     size_t got = 0;
-    bool array = false;
-    ease_status status;
+    ease_status status = ease__input_open(m->path, hooks_of(m), &in, err);
 
-    if (strcmp(m->path, "-") ==
-        0) /* an array cannot be told from a pipe's first look */
-        return read_table(m, err);
-    status = ease__input_open(m->path, hooks_of(m), &in, err);
     if (!status)
         status = ease__input_peek(in, 6, &sample, &got, err);
-    if (!status) {
-        array = got == 6 && memcmp(sample, "\x93NUMPY", 6) == 0;
-        if (array)
-            status = read_array(m, in, err);
-    }
+    if (!status && !(got == 6 && memcmp(sample, "\x93NUMPY", 6) == 0))
+        return read_table(m, in, err);
+    if (!status)
+        status = read_array(m, in, err);
     ease__input_close(in);
-    return status || array ? status : read_table(m, err);
+    return status;
 }
 
 ease_status ease_gram_import(const char *path, const char *items, int64_t users,

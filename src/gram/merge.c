@@ -177,6 +177,10 @@ ease_status ease_gram_merge(const char *const *paths, int count,
 
     if (!paths || count < 1 || !out)
         return ease__fail(err, EASE_E_ARG, "at least one Gram file is required");
+    if (o)
+        status = ease__train_options_check(o, err);
+    if (status)
+        return status;
     f = ease__alloc_zero((size_t)count, sizeof(*f));
     place = ease__alloc_zero((size_t)count, sizeof(*place));
     g = ease__alloc_zero(1, sizeof(*g));

@@ -6,10 +6,6 @@ void ease_train_options_init(ease_train_options *o)
     *o = (ease_train_options){.size = sizeof(*o)};
 }
 
-/* More threads than this are a mistake, and the OpenMP runtime would end the process
- * where it cannot start them. */
-enum { MOST_THREADS = 1024 };
-
 ease_status ease__train_options_check(const ease_train_options *o, ease_error *err)
 {
     ease_status status = EASE__CHECK_OPTIONS(o, err);
@@ -22,10 +18,7 @@ ease_status ease__train_options_check(const ease_train_options *o, ease_error *e
                           (int)o->kind);
     if (o->precision != EASE_F32 && o->precision != EASE_F64)
         return ease__fail(err, EASE_E_ARG, "unknown precision: %d", (int)o->precision);
-    if (o->threads < 0 || o->threads > MOST_THREADS)
-        return ease__fail(err, EASE_E_ARG, "threads must be 0 .. %d, not %d",
-                          (int)MOST_THREADS, o->threads);
-    return EASE_OK;
+    return ease__threads_check(o->threads, err);
 }
 
 size_t ease__memory_allowed(size_t limit, size_t held)

@@ -8,23 +8,29 @@ ease_model_info ease_model_describe(const ease_model *m)
     return m->info;
 }
 
+static bool known(const ease_model *m, int32_t item)
+{
+    return item >= 0 && item < m->info.items;
+}
+
 int32_t ease_model_find(const ease_model *m, const char *item_id)
 {
-    int64_t number = ease__ids_find(&m->ids, item_id, strlen(item_id));
+    int64_t number = item_id ? ease__ids_find(&m->ids, item_id, strlen(item_id))
+                             : EASE__NO_ID;
 
     return number < 0 ? EASE_NO_ITEM : (int32_t)number;
 }
 
 const char *ease_model_item_id(const ease_model *m, int32_t item)
 {
-    return ease__ids_at(&m->ids, item);
+    return known(m, item) ? ease__ids_at(&m->ids, item) : NULL;
 }
 
 const char *ease_model_title(const ease_model *m, int32_t item)
 {
     const char *title;
 
-    if (!m->info.has_titles)
+    if (!m->info.has_titles || !known(m, item))
         return NULL;
     title = ease__ids_at(&m->titles, item);
     return *title ? title : NULL;
@@ -32,12 +38,12 @@ const char *ease_model_title(const ease_model *m, int32_t item)
 
 double ease_model_popularity(const ease_model *m, int32_t item)
 {
-    return m->popularity[item];
+    return known(m, item) ? m->popularity[item] : 0;
 }
 
 float ease_model_base(const ease_model *m, int32_t item)
 {
-    return m->base ? m->base[item] : 0.0f;
+    return m->base && known(m, item) ? m->base[item] : 0.0f;
 }
 
 ease_status ease__model_needs_weights(const ease_model *m, const char *what,

@@ -222,6 +222,7 @@ ease_status ease_train_gram_file(const char *path, const ease_train_options *o,
         status = ease_gram_peek(path, &s.info, err);
     if (status)
         return status;
+    s.info.users = s.info.interactions = 0; /* counted in the file, not held here */
     return train(&s, o, out, err);
 }
 

@@ -23,6 +23,8 @@ ease_status ease__recommend_options_take(const ease_recommend_options *given,
     if (given) {
         status = EASE__CHECK_OPTIONS(given, err);
         if (!status)
+            status = ease__threads_check(given->threads, err);
+        if (!status)
             *out = *given;
     }
     if (!status && out->k < 1)
