@@ -639,10 +639,9 @@ static void wrong_options_are_refused(test *t)
     o = protocol("liang18");
     o.heldout_users = -1;
     check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_ARG);
-    for (const double *share = (const double[]){-0.1, 1.0, 2.0, NAN, 0}; *share;
-         share++) {
+    for (int i = 0; i < 4; i++) {
         o = protocol("random");
-        o.share = *share;
+        o.share = (const double[]){-0.1, 1.0, 2.0, (double)NAN}[i];
         check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_ARG);
     }
     o = protocol("volkovs15");

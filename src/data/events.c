@@ -20,31 +20,33 @@ void ease__events_free(ease__events *e)
 
 /* ---- from what readers give --------------------------------------------------- */
 
-static ease_status make_room(ease__events *e, int64_t count, bool timed,
-                             ease_error *err)
+static bool make_room(ease__events *e, int64_t count, bool timed)
 {
     size_t n = (size_t)count;
 
-    if (count > (int64_t)UINT32_MAX)
-        return ease__fail(err, EASE_E_TOO_LARGE, "2^32 rows or more to split");
     e->count = count;
     e->user = ease__alloc_array(n, sizeof(*e->user));
     e->item = ease__alloc_array(n, sizeof(*e->item));
     if (timed)
         e->time = ease__alloc_array(n, sizeof(*e->time));
-    if (!e->user || !e->item || (timed && !e->time))
-        return ease__fail(err, EASE_E_NOMEM, "%zu interactions", n);
-    return EASE_OK;
+    return e->user && e->item && (!timed || e->time);
 }
 
-static ease_status take_records(ease__draft *d, ease__events *e, ease_error *err)
+/* Places of events are numbers of 32 bits. */
+static ease_status check_count(int64_t count, const char *name, ease_error *err)
+{
+    if (count <= (int64_t)UINT32_MAX)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_TOO_LARGE, "%s: 2^32 rows or more to split", name);
+}
+
+static bool take_records(ease__draft *d, ease__events *e)
 {
     size_t words = ease__record_words(d->weighted, d->timed);
-    ease_status status = make_room(e, d->records, d->timed, err);
     int64_t at = 0;
 
-    if (status)
-        return status;
+    if (!make_room(e, d->records, d->timed))
+        return false;
     for (size_t i = 0; i < d->chunk_count; i++) {
         ease__chunk *c = &d->chunks[i];
         const uint32_t *end = c->records + c->count * words;
@@ -63,16 +65,14 @@ static ease_status take_records(ease__draft *d, ease__events *e, ease_error *err
     e->counts = d->counts;
     d->user_ids = d->item_ids = (ease__ids){0};
     d->recognized = NULL;
-    return EASE_OK;
+    return true;
 }
 
 /* Of an input that has rows itself: they stand user by user. */
-static ease_status take_rows(ease_interactions *x, ease__events *e, ease_error *err)
+static bool take_rows(ease_interactions *x, ease__events *e)
 {
-    ease_status status = make_room(e, x->nnz, false, err);
-
-    if (status)
-        return status;
+    if (!make_room(e, x->nnz, false))
+        return false;
     for (int64_t u = 0; u < x->users; u++)
         for (int64_t i = x->row_ptr[u]; i < x->row_ptr[u + 1]; i++)
             e->user[i] = (uint32_t)u;
@@ -84,7 +84,7 @@ static ease_status take_rows(ease_interactions *x, ease__events *e, ease_error *
     e->counts = x->counts;
     x->user_ids = x->item_ids = (ease__ids){0};
     x->recognized = NULL;
-    return EASE_OK;
+    return true;
 }
 
 /* ---- by user -------------------------------------------------------------------- */
@@ -193,26 +193,39 @@ static ease_status finish(ease__events *e, const ease_read_options *o, const cha
     return e->counts.interactions ? EASE_OK : ease__nothing_left(&e->counts, name, err);
 }
 
+static ease_status read_with(ease__input *in, const char *path,
+                             const ease_read_options *o, size_t block_bytes, bool timed,
+                             ease_interactions *x, ease__events *e, ease_error *err)
+{
+    const char *name = ease__input_name(in);
+    ease__draft draft = {0};
+    ease_status status = ease__read_any(in, path, o, block_bytes, timed, &draft, x,
+                                        err);
+
+    if (!status)
+        status = check_count(x->row_ptr ? x->nnz : draft.records, name, err);
+    if (!status && !(x->row_ptr ? take_rows(x, e) : take_records(&draft, e)))
+        status = ease__fail(err, EASE_E_NOMEM, "interactions of %s", name);
+    ease__draft_free(&draft);
+    return status ? status : finish(e, o, name, err);
+}
+
 ease_status ease__events_read(const char *path, const ease_read_options *o,
                               size_t block_bytes, bool timed, ease__events *out,
                               ease_error *err)
 {
     ease__events e = {0};
     ease__input *in = NULL;
-    ease__draft draft = {0};
     ease_interactions *x = ease__alloc_zero(1, sizeof(*x));
-    ease_status status = x ? ease__input_open(path, &o->hooks, &in, err)
-                           : ease__fail(err, EASE_E_NOMEM, "reading %s", path);
+    ease_status status;
 
+    if (!x)
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
+    status = ease__input_open(path, &o->hooks, &in, err);
     if (!status)
-        status = ease__read_any(in, path, o, block_bytes, timed, &draft, x, err);
-    if (!status)
-        status = x->row_ptr ? take_rows(x, &e, err) : take_records(&draft, &e, err);
-    ease__draft_free(&draft);
-    ease_interactions_free(x);
-    if (!status)
-        status = finish(&e, o, ease__input_name(in), err);
+        status = read_with(in, path, o, block_bytes, timed, x, &e, err);
     ease__input_close(in);
+    ease_interactions_free(x);
     if (status) {
         ease__events_free(&e);
         return status;

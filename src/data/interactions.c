@@ -178,14 +178,14 @@ ease_status ease__interactions_read(const char *path, const ease_read_options *o
 {
     ease__input *in = NULL;
     ease__draft draft = {0};
-    ease_interactions *x = NULL;
-    ease_status status = ease__input_open(path, &o->hooks, &in, err);
+    ease_interactions *x = ease__alloc_zero(1, sizeof(*x));
+    ease_status status;
 
-    if (!status) {
-        x = ease__alloc_zero(1, sizeof(*x));
-        status = x ? ease__read_any(in, path, o, block_bytes, false, &draft, x, err)
-                   : ease__fail(err, EASE_E_NOMEM, "reading %s", path);
-    }
+    if (!x)
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
+    status = ease__input_open(path, &o->hooks, &in, err);
+    if (!status)
+        status = ease__read_any(in, path, o, block_bytes, false, &draft, x, err);
     if (!status && !x->row_ptr)
         status = ease__draft_rows(&draft, ease__threads(o->threads), x, err);
     ease__draft_free(&draft);

@@ -60,8 +60,10 @@ static bool take_clock(scan *s, double *seconds)
     if (take(s, ':') && !take_number(s, 2, 60, &second))
         return false;
     if (take(s, '.'))
-        for (; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++, unit /= 10.0)
+        for (; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++) {
             part += unit * (*s->at - '0');
+            unit /= 10.0;
+        }
     *seconds = 3600.0 * hour + 60.0 * minute + second + part;
     return true;
 }
