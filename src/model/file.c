@@ -201,11 +201,12 @@ static ease_status put_f16(job *j, float *rows, int32_t count, ease_error *err)
 static ease_status put_packed(job *j, ease_error *err)
 {
     const ease_model *m = j->model;
+    const size_t most = (size_t)4 * EASE__BLOCK;
     size_t bytes = ease__model_weight_bytes(m->info.items, EASE_STORE_PACKED);
     ease_status status = EASE_OK;
 
-    for (size_t at = 0; !status && at < bytes; at += 4 * EASE__BLOCK) {
-        size_t part = bytes - at < 4 * EASE__BLOCK ? bytes - at : 4 * EASE__BLOCK;
+    for (size_t at = 0; !status && at < bytes; at += most) {
+        size_t part = bytes - at < most ? bytes - at : most;
 
         status = ease__writer_put(j->writer, (const char *)m->inverse.data + at, part,
                                   err);
@@ -520,7 +521,7 @@ static ease_status take_weights(ease_model *m, const disk_params *p, ease_error 
 
 static ease_status take_all(ease_model *m, ease_error *err)
 {
-    disk_params p;
+    disk_params p = {0};
     ease_status status = take_params(m, &p, err);
 
     if (!status)

@@ -129,8 +129,6 @@ static void work(batch *b)
 static ease_status run_batches(batch *b, const ease_row *histories, int64_t count,
                                ease_rec *recs, int32_t *counts, ease_error *err)
 {
-    int threads = ease__threads(b->o.threads);
-
     for (int64_t first = 0; first < count; first += USERS) {
         b->histories = histories + first;
         b->count = count - first < USERS ? count - first : USERS;
@@ -141,7 +139,7 @@ static ease_status run_batches(batch *b, const ease_row *histories, int64_t coun
         memset(b->counts, 0, (size_t)b->count * sizeof(*b->counts));
         memset(b->seen, 0, (size_t)b->count * sizeof(*b->seen));
         find_runs(b);
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(ease__threads(b->o.threads))
         work(b);
         if (b->cancelled)
             return ease__cancelled(err);
