@@ -99,9 +99,9 @@ static int check_model(console *c, const train_args *a)
 
     if (code)
         return code;
-    if (has_lambda && !a->lambda)
+    if (has_lambda && !(a->lambda > 0))
         return usage_error(c, a->common.verb, "--lambda L is required");
-    if (!has_lambda && (a->lambda || a->gram || a->nonnegative))
+    if (!has_lambda && (a->lambda > 0 || a->gram || a->nonnegative))
         return usage_error(c, a->common.verb,
                            "%s takes no --lambda, --gram or --nonnegative", a->model);
     return EXIT_DONE;

@@ -31,8 +31,6 @@
 
 enum { VERSION = 1, ROW_GRAIN = 64 };
 
-static const size_t WRITE_BYTES = (size_t)4 * EASE__BLOCK;
-
 typedef struct disk_params {
     int32_t items;
     int32_t kind;                /* ease_gram_kind */
@@ -203,11 +201,12 @@ static ease_status put_f16(job *j, float *rows, int32_t count, ease_error *err)
 static ease_status put_packed(job *j, ease_error *err)
 {
     const ease_model *m = j->model;
+    const size_t most = (size_t)4 * EASE__BLOCK;
     size_t bytes = ease__model_weight_bytes(m->info.items, EASE_STORE_PACKED);
     ease_status status = EASE_OK;
 
-    for (size_t at = 0; !status && at < bytes; at += WRITE_BYTES) {
-        size_t part = bytes - at < WRITE_BYTES ? bytes - at : WRITE_BYTES;
+    for (size_t at = 0; !status && at < bytes; at += most) {
+        size_t part = bytes - at < most ? bytes - at : most;
 
         status = ease__writer_put(j->writer, (const char *)m->inverse.data + at, part,
                                   err);
@@ -522,7 +521,7 @@ static ease_status take_weights(ease_model *m, const disk_params *p, ease_error 
 
 static ease_status take_all(ease_model *m, ease_error *err)
 {
-    disk_params p;
+    disk_params p = {0};
     ease_status status = take_params(m, &p, err);
 
     if (!status)
