@@ -124,6 +124,8 @@ static int run(console *c, void *args)
     ease_split_info info;
     ease_error err;
 
+    if (strcmp(a->output, "-") == 0)
+        return usage_error(c, a->common.verb, "a split is a directory, not a stream");
     if (a->reading.min_user < 0)
         a->reading.min_user = a->protocol == LIANG18 ? PUBLISHED_MIN_USER : 0;
     r = reading_options_of(c, &a->common, &a->reading);

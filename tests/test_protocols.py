@@ -418,6 +418,7 @@ class Verb(Splits):
         self.fails(3, "no interactions left", "split", data, "-o", "d", *liang, 1, "--min-user", 9)
         self.fails(1, "cannot open", "split", "nowhere.csv", "-o", "d", *liang, 1)
         self.fails(1, "cannot create", "split", data, "-o", "no/where", *liang, 1)
+        self.fails(2, "a directory", "split", data, "-o", "-", *liang, 1)
         self.fails(1, "x.csv", "split", data, "-o", data, *liang, 1)
         bad = self.write("bad.csv", "user,item,time\n1,2,3\n1,3,soon\n")
         self.fails(3, "bad.csv:3: 'soon' is not a time", "split", bad, "-o", "d", "--protocol",

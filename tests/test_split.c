@@ -586,9 +586,32 @@ static void a_foreign_directory_is_refused(test *t)
     check_contains(t, err.text, "'thesis.tex'");
     check_text(t, text_of(dir, "thesis.tex"), "\\documentclass{article}");
     check(t, !is_there(dir, "train.csv"));
+    dir = test_path("yours");
+    mkdir(dir, 0777);
+    write_into(dir, "train.csv", "user,item\n");
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_IO);
+    check_contains(t, err.text, "tables, but no unique_sid.txt");
+    check_text(t, text_of(dir, "train.csv"), "user,item\n");
     dir = test_path("no/where");
     check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_IO);
     check_status(t, ease_split(data, NULL, &o, data, NULL, &err), EASE_E_IO);
+}
+
+static void data_is_not_replaced_by_its_split(test *t)
+{
+    const char *data = test_path("x.csv"), *dir = test_path("again");
+    ease_split_options o = protocol("random");
+    ease_error err = {0};
+    char *before;
+
+    write_visits(data, 5, 20);
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_OK);
+    before = strdup(text_of(dir, "train.csv"));
+    check_status(t, ease_split(path_in(dir, "train.csv"), NULL, &o, dir, NULL, &err),
+                 EASE_E_IO);
+    check_contains(t, err.text, "the data is in the directory");
+    check_text(t, text_of(dir, "train.csv"), before);
+    free(before);
 }
 
 static int stop_writing(void *user, const char *stage, double fraction)
@@ -783,6 +806,7 @@ static const test_case cases[] = {
     TEST(lists_may_be_missing_or_wrong),
     TEST(a_missing_file_is_named),
     TEST(a_foreign_directory_is_refused),
+    TEST(data_is_not_replaced_by_its_split),
     TEST(a_failed_split_leaves_the_old_one),
     TEST(wrong_options_are_refused),
     TEST(too_little_data_is_refused),

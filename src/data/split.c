@@ -1,7 +1,7 @@
 #include "data/split.h"
 
-#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,6 +60,22 @@ static ease_status settle_reading(ease__split *s, const ease_read_options *r,
     if (s->protocol->strong)
         s->reading.one_pass = 1;
     return EASE_OK;
+}
+
+/* The data must outlive its splits: it could be a split's train.csv itself. */
+static ease_status check_place(const char *data, const char *dir, ease_error *err)
+{
+    char *whole = realpath(data, NULL), *place = realpath(dir, NULL);
+    size_t length = place ? strlen(place) : 0;
+    bool inside = whole && place && strncmp(whole, place, length) == 0 &&
+                  whole[length] == '/' && !strchr(whole + length + 1, '/');
+
+    free(whole);
+    free(place);
+    if (!inside)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_IO, "%s: the data is in the directory %s itself",
+                      data, dir);
 }
 
 /* ---- all of it ---------------------------------------------------------------------- */
@@ -133,6 +149,8 @@ ease_status ease_split(const char *data, const ease_read_options *r,
         status = settle_options(&s, err);
     if (!status)
         status = settle_reading(&s, r, err);
+    if (!status)
+        status = check_place(data, dir, err);
     if (!status)
         status = ease__split_prepare(dir, &made, err);
     if (!status)

@@ -59,35 +59,54 @@ static const table *tables_of(const ease__split *s)
     return s->protocol->strong ? strong_tables : weak_tables;
 }
 
-static bool is_ours(const char *name)
+/* Of a split for certain; a train.csv may be anybody's. */
+static bool is_mark(const char *name)
 {
-    for (int i = 0; i < TABLES; i++)
-        if (strcmp(name, weak_tables[i].name) == 0)
-            return true;
     return strcmp(name, users_name) == 0 || strcmp(name, items_name) == 0 ||
            strcmp(name, record_name) == 0;
 }
 
+static bool is_table(const char *name)
+{
+    for (int i = 0; i < TABLES; i++)
+        if (strcmp(name, weak_tables[i].name) == 0)
+            return true;
+    return false;
+}
+
 /* ---- the directory ------------------------------------------------------------------ */
 
-static ease_status look_for_others(const char *dir, ease_error *err)
+/* An empty directory, or one with files of a split and nothing else. */
+static ease_status look_around(const char *dir, ease_error *err)
 {
     DIR *d = opendir(dir);
     ease_status status = EASE_OK;
     const struct dirent *entry;
+    bool tables = false, marked = false;
 
     if (!d)
         return ease__fail_errno(err, "%s: cannot open", dir);
     while (!status && (entry = readdir(d))) {
         const char *name = entry->d_name;
 
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !is_ours(name))
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (is_mark(name))
+            marked = true;
+        else if (is_table(name))
+            tables = true;
+        else
             status = ease__fail(err, EASE_E_IO,
                                 "%s: is no split: '%.80s' is in it; choose an empty or "
                                 "a new directory",
                                 dir, name);
     }
     closedir(d);
+    if (!status && tables && !marked)
+        status = ease__fail(err, EASE_E_IO,
+                            "%s: is no split: it has tables, but no %s; choose an "
+                            "empty or a new directory",
+                            dir, items_name);
     return status;
 }
 
@@ -98,7 +117,7 @@ ease_status ease__split_prepare(const char *dir, bool *made, ease_error *err)
         return EASE_OK;
     if (errno != EEXIST)
         return ease__fail_errno(err, "%s: cannot create", dir);
-    return look_for_others(dir, err);
+    return look_around(dir, err);
 }
 
 static char *path_of(const char *dir, const char *name)
@@ -454,30 +473,24 @@ static ease_status write_record(writing *w, ease_error *err)
 static ease_status write_all(writing *w, ease_error *err)
 {
     const table *tables = tables_of(w->s);
-    ease_status status = EASE_OK;
+    ease_status status = write_users(w, err);
 
+    if (!status)
+        status = write_items(w, err);
     for (int i = 0; !status && i < TABLES && tables[i].name; i++)
         status = write_table(w, &tables[i], err);
     if (!status && w->s->protocol->strong)
         w->info->validation_train = w->info->train;
     if (!status)
-        status = write_users(w, err);
-    if (!status)
-        status = write_items(w, err);
-    if (!status)
         status = write_record(w, err);
     return status;
 }
 
-/* The old files go when the new ones are safely on the disk, and all before the first
- * of those gets its name: a directory with files of two splits would look whole. */
-static ease_status replace_all(writing *w, ease_error *err)
+/* All files of an older split, of whichever protocol. */
+static ease_status remove_old(const writing *w, ease_error *err)
 {
     ease_status status = EASE_OK;
 
-    for (int i = 0; i < w->files; i++)
-        if (w->out[i].path && fsync(w->out[i].fd) != 0)
-            return ease__fail_errno(err, "%s: cannot sync", w->dir);
     for (int i = 0; !status && i < FILES; i++) {
         const char *names[] = {users_name, items_name, record_name};
         char *path = path_of(w->dir,
@@ -489,6 +502,19 @@ static ease_status replace_all(writing *w, ease_error *err)
             status = ease__fail_errno(err, "%s: cannot replace", path);
         ease__free(path);
     }
+    return status;
+}
+
+/* The old files go when the new ones are safely on the disk, and all before the first
+ * of those gets its name: a directory with files of two splits would look whole. */
+static ease_status replace_all(writing *w, ease_error *err)
+{
+    ease_status status;
+
+    for (int i = 0; i < w->files; i++)
+        if (w->out[i].path && fsync(w->out[i].fd) != 0)
+            return ease__fail_errno(err, "%s: cannot sync", w->dir);
+    status = remove_old(w, err);
     for (int i = 0; !status && i < w->files; i++)
         status = ease__output_commit(&w->out[i], err);
     return status;
