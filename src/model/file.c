@@ -505,7 +505,7 @@ static ease_status take_weights(ease_model *m, const disk_params *p, ease_error 
     case EASE_STORE_NONE:
         break;
     }
-    if (!m->col_scale)
+    if (!m->col_scale || p->edge < 1)
         return damaged(m, "col_scale", err);
     m->store = &ease__store_packed;
     m->inverse = (ease__tiled){
