@@ -611,6 +611,9 @@ class BadData(Case):
         self.bad(bytes(range(256)) * 40, r"bad\.csv")
         self.bad(b"\x7fELF\x02\x01\x01" + bytes(3000), r"bad\.csv")
 
+    def test_lines_that_end_with_cr_alone(self):
+        self.bad("1\ta\r2\tb\r1\tc\r", r"bad\.csv:1: lines end with CR alone")
+
     def test_damaged_compression(self):
         good = gzip.compress(as_csv(small_pairs()).encode())
         self.bad(good[:len(good) // 2], r"bad\.csv")

@@ -405,6 +405,8 @@ static void empty_and_foreign_files_are_refused(test *t)
                 "\xff\xfe"
                 "a,b",
                 NULL, EASE_E_PARSE, "UTF-16", -1);
+    check_fails(t, "1\ta\r2\tb\r1\tc\r", NULL, EASE_E_PARSE, "lines end with CR alone",
+                1);
     check_fails_bytes(t,
                       "\x89"
                       "EASE\r\n\x1amodel\0\0\0",

@@ -325,6 +325,14 @@ static const char *first_record(text *t, const ease__splitter *s, ease__record *
     return next_record(t, s, r, nomem) ? start : NULL;
 }
 
+/* As on old Macs: all of it would be one line. A CR at the very end ends one. */
+static bool ends_lines_with_cr(const char *p, size_t bytes)
+{
+    const char *cr = bytes ? memchr(p, '\r', bytes - 1) : NULL;
+
+    return cr && !memchr(p, '\n', bytes);
+}
+
 ease_status ease__layout_guess(const char *sample, size_t bytes, bool whole,
                                const char *separator, int header, bool pairs,
                                ease__layout *out, ease_error *err)
@@ -337,6 +345,9 @@ ease_status ease__layout_guess(const char *sample, size_t bytes, bool whole,
     const char *start = NULL;
     ease_status status = EASE_OK;
 
+    if (ends_lines_with_cr(sample, bytes))
+        return ease__fail_at(err, EASE_E_PARSE, 1,
+                             "lines end with CR alone; LF or CR LF is needed");
     if (bytes >= 3 && memcmp(sample, "\xef\xbb\xbf", 3) == 0)
         t.at += 3; /* the mark of UTF-8 */
     if (separator)
