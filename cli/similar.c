@@ -28,6 +28,8 @@ static int print_similar(console *c, const similar_args *a, const ease_model *m,
         l.recs = recs;
         list_header(m, format, &l);
         list_put(m, format, &l);
+        if (signals_caught())
+            code = fail_interrupted(c);
     }
     ease_scorer_free(s);
     free(recs);

@@ -1112,6 +1112,26 @@ class Ending(Case):
                 p.kill()
         self.assertEqual(os.listdir(self.dir), [])
 
+    def test_signals_while_nobody_reads_the_output(self):
+        self.write("x.csv", as_csv((f"u{u}", f"i{(u * k) % 997}") for u in range(2000)
+                                   for k in range(1, 6)))
+        self.ease("train", "x.csv", "-o", "m", "--lambda", "1")
+        for format in ([], ["--json"], ["--csv"]):
+            for args in (["recommend", "m", "--users", "x.csv"],
+                         ["recommend", "m", "--users", "x.csv", "-k", "900"],
+                         ["recommend", "m"] + ["--history", "i1,i2", "-k", "990"] * 9):
+                number = signal.SIGTERM if format else signal.SIGINT
+                with subprocess.Popen([EASE, *args, *format], cwd=self.dir,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+                    p.stdout.read(1)
+                    time.sleep(0.3)
+                    p.send_signal(number)
+                    try:
+                        self.assertEqual(p.wait(20), 128 + number, args)
+                    finally:
+                        p.kill()
+                    self.assertRegex(p.stderr.read().decode(), r"ease: (interrup|termina)ted\n$")
+
     def test_an_ignored_signal_stays_ignored(self):
         self.write("x.csv", as_csv(small_pairs()))
         r = subprocess.run(["bash", "-c", f"trap '' INT; {EASE} train {self.data} -o m "
