@@ -94,9 +94,10 @@ class MovieLens(Split):
     def test_every_metric_equals_numpy_in_float64(self):
         w, _ = numpy_ease.model(self.x, self.lam)
         want = self.numpy(lambda rows: rows @ w)
-        model = self.train("m.ease", "--lambda", self.lam, "--precision", "f64")
+        options = ["--lambda", self.lam, "--storage", "f32"]
+        model = self.train("m.ease", *options, "--precision", "f64")
         self.check(self.eval(model, METRICS), want, 1e-6)
-        model = self.train("m.ease", "--lambda", self.lam)
+        model = self.train("m.ease", *options)
         self.check(self.eval(model, METRICS), want, 1e-5)
 
     def test_every_storage_gives_what_its_weights_give(self):
