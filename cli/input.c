@@ -236,8 +236,14 @@ int check_output(console *c, const char *path)
 
     if (strcmp(path, "-") == 0)
         return EXIT_DONE;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return fail(c, EXIT_FAILED, "%s: is a directory", path);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        if (S_ISDIR(st.st_mode))
+            return fail(c, EXIT_FAILED, "%s: is a directory", path);
+        /* A device or pipe is written to as it is. */
+        if (access(path, W_OK) != 0)
+            return fail(c, EXIT_FAILED, "%s: cannot write: %s", path, strerror(errno));
+        return EXIT_DONE;
+    }
     directory = directory_of(path);
     if (!directory)
         return fail_no_memory(c);

@@ -636,14 +636,29 @@ class BadData(Case):
         self.fails(1, r"\bd\b", "train", "d", "-o", "m", "--lambda", "1")
         self.fails(1, r"\bd\b", "recommend", "d", "--history", "a")
 
+    def as_nobody(self):
+        """How to run the program without the rights of root."""
+        if os.geteuid() != 0:
+            return {}
+        how = {"before": lambda: os.setuid(65534)}
+        try:
+            run("--version", **how)
+        except (PermissionError, subprocess.SubprocessError):
+            self.skipTest("root may do everything, and nobody cannot run the program")
+        return how
+
+    def test_devices_need_no_right_to_their_directory(self):
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.write("x.csv", as_csv(small_pairs())), 0o644)
+        how = self.as_nobody()
+        self.ease("train", "x.csv", "-o", "/dev/null", "--lambda", "1", **how)
+        self.ease("gram", "x.csv", "-o", "/dev/null", **how)
+        os.mkfifo(self.path("f"), 0o400)
+        self.fails(1, "f: cannot write: Permission denied", "train", "x.csv", "-o", "f",
+                   "--lambda", "1", **how)
+
     def test_unreadable_path(self):
-        how = {}
-        if os.geteuid() == 0:  # root can read everything: become nobody
-            how["before"] = lambda: os.setuid(65534)
-            try:
-                run("--version", **how)
-            except (PermissionError, subprocess.SubprocessError):
-                self.skipTest("root can read everything, and nobody cannot run the program")
+        how = self.as_nobody()
         os.chmod(self.dir, 0o777)
         os.chmod(self.write("x.csv", "u,i\na,b\n"), 0)
         self.fails(1, r"x\.csv.*Permission denied", "train", "x.csv", "-o", "m", "--lambda",
