@@ -657,6 +657,25 @@ class BadData(Case):
         self.fails(1, "f: cannot write: Permission denied", "train", "x.csv", "-o", "f",
                    "--lambda", "1", **how)
 
+    def test_a_link_is_checked_where_it_leads(self):
+        how = self.as_nobody()
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.write("x.csv", as_csv(small_pairs())), 0o644)
+        for name, mode in (("open", 0o777), ("shut", 0o555)):
+            os.mkdir(self.path(name))
+            os.chmod(self.path(name), mode)
+        os.mkdir(self.path("links"))
+        os.symlink("../open/new", self.path("links/a"))
+        os.symlink(self.path("links/a"), self.path("links/b"))
+        os.symlink("../shut/new", self.path("links/c"))
+        r = self.fails(1, "c: cannot write to the directory '.*shut'.*denied", "train",
+                       "x.csv", "-o", "links/c", "--lambda", "1", **how)
+        self.assertNotIn("users", r.err)
+        os.chmod(self.write("open/new", "old"), 0o666)
+        self.ease("train", "x.csv", "-o", "links/b", "--lambda", "1", **how)
+        self.assertTrue(os.path.islink(self.path("links/b")))
+        self.ease("info", "open/new")
+
     def test_unreadable_path(self):
         how = self.as_nobody()
         os.chmod(self.dir, 0o777)
