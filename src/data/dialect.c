@@ -541,6 +541,20 @@ static bool is_adjacency(const ease__dialect *d, const ease_read_options *o)
     return l->varied || l->fields > 4 || (l->fields > 2 && !l->numeric[2]);
 }
 
+ease_status ease__check_no_table(const char *name, const char *form, bool separated,
+                                 const ease_read_options *o, ease_error *err)
+{
+    const char *given = o->columns                   ? "columns are"
+                        : o->header > 0              ? "a header is"
+                        : o->separator && !separated ? "a separator is"
+                                                     : NULL;
+
+    if (!given)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "%s: %s for tables alone; this is %s", name,
+                      given, form);
+}
+
 /* ---- in words -------------------------------------------------------------- */
 
 static const char *kind_of_table(const ease__layout *l, char *room, size_t bytes)
@@ -633,8 +647,8 @@ ease_status ease__dialect_guess(const char *name, const char *coding,
     d.adjacency = is_adjacency(&d, o);
     if (d.adjacency && !o->separator)
         (void)ease__splitter_make(" ", &d.layout.splitter, NULL);
-    if (!d.adjacency)
-        status = settle_columns(&d, name, o, err);
+    status = d.adjacency ? ease__check_no_table(name, "adjacency lines", true, o, err)
+                         : settle_columns(&d, name, o, err);
     if (!status && !describe(&d, coding, timed))
         status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
     if (status) {

@@ -46,6 +46,11 @@ ease_status ease__dialect_guess(const char *name, const char *coding,
                                 ease__dialect *out, ease_error *err);
 void ease__dialect_free(ease__dialect *d);
 
+/* Options for tables were given where there is none; separated: a separator may have
+ * been. `form` is what it is instead. Fails with EASE_E_ARG. */
+ease_status ease__check_no_table(const char *name, const char *form, bool separated,
+                                 const ease_read_options *o, ease_error *err);
+
 /* Is it what a header calls a title? 2: exactly so, 1: a kind of title, 0: no. */
 int ease__names_title(const ease__field *name);
 
