@@ -61,7 +61,8 @@ static int check(console *c, const plan_args *a)
     const verb *v = a->common.verb;
 
     if (!a->items == !a->common.operand_count)
-        return usage_error(c, v, "either DATA or --items N is required");
+        return usage_error(c, v, "either DATA or --items N%s",
+                           a->items ? ", not both" : " is required");
     if (!a->items && (a->users || a->interactions))
         return usage_error(c, v, "--users and --interactions go with --items");
     if (a->items && !reading_is_default(&a->reading))

@@ -340,8 +340,8 @@ static int run(console *c, void *args)
     int code;
 
     if (!a->users == !a->history.count)
-        return usage_error(c, a->common.verb,
-                           "either --history or --users DATA is required");
+        return usage_error(c, a->common.verb, "either --history or --users DATA%s",
+                           a->users ? ", not both" : " is required");
     if (!a->users && !reading_is_default(&a->reading))
         return usage_error(c, a->common.verb,
                            "options for reading DATA belong to --users");

@@ -115,7 +115,8 @@ static int check(console *c, const train_args *a)
     if (code)
         return code;
     if (!a->gram == !a->common.operand_count)
-        return usage_error(c, a->common.verb, "either DATA or --gram FILE is required");
+        return usage_error(c, a->common.verb, "either DATA or --gram FILE%s",
+                           a->gram ? ", not both" : " is required");
     if (a->gram && !reading_is_default(&a->reading))
         return usage_error(c, a->common.verb,
                            "options for reading DATA do not apply to a Gram file");

@@ -853,6 +853,15 @@ class Usage(Case):
         self.fails(2, r"a verb comes first", "--lambda")
         self.fails(2, r"unknown verb 'nothing'", "help", "nothing")
 
+    def test_one_of_two_is_wanted(self):
+        for args, other in ((["train", "-o", "m", "--lambda", "1"], ["--gram", "g"]),
+                            (["plan"], ["--items", "5"])):
+            self.fails(2, "either DATA or .* is required", *args)
+            self.fails(2, "either DATA or .*, not both", *args, "x.csv", *other)
+        self.fails(2, "either --history or .* is required", "recommend", "m")
+        self.fails(2, "either --history or .*, not both", "recommend", "m", "--history", "a",
+                   "--users", "x.csv")
+
     def test_bad_values_are_usage_errors(self):
         for args in (["--threads", "x"], ["--threads", "-1"], ["--threads", "9" * 30],
                      ["--kind", "count"], ["--storage", "f8"], ["--precision", ""],
