@@ -101,7 +101,7 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {{"Measuring", eval_options, 0},
                                       READING_GROUP(eval_args),
-                                      FORMAT_GROUP(list_output_options),
+                                      FORMAT_GROUP(output_options),
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};

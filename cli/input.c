@@ -225,7 +225,8 @@ enum { MOST_LINKS = 40 }; /* as the system has it */
 static char *follow_link(const char *link)
 {
     const char *slash = strrchr(link, '/');
-    size_t before = slash ? (size_t)(slash - link) + 1 : 0, room = before + PATH_MAX + 1;
+    size_t before = slash ? (size_t)(slash - link) + 1 : 0,
+           room = before + PATH_MAX + 1;
     char *to = malloc(room);
     ssize_t length = to ? readlink(link, to + before, PATH_MAX) : -1;
 

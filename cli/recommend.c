@@ -362,7 +362,7 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {
     {"Recommending", recommend_options, 0}, LIST_GROUP(recommend_args),
-    READING_GROUP(recommend_args),          FORMAT_GROUP(list_output_options),
+    READING_GROUP(recommend_args),          FORMAT_GROUP(output_options),
     {"General", threads_options, 0},        GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
 static const char *const usage[] = {"MODEL --history ID,ID,... [-k N] [options]",

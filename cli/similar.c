@@ -58,7 +58,7 @@ static int run(console *c, void *args)
 }
 
 static const option_group groups[] = {LIST_GROUP(similar_args),
-                                      FORMAT_GROUP(list_output_options),
+                                      FORMAT_GROUP(output_options),
                                       {"General", general_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {

@@ -195,6 +195,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
 {
     ease_model_info info = ease_model_describe(m);
     char took[NUMBER_ROOM], size[NUMBER_ROOM];
+    output_format format = format_of(&a->common);
     report r;
 
     format_seconds(took, sizeof(took), did->seconds);
@@ -204,9 +205,9 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
     else
         note(c, "trained in %s, residual %.1g, wrote %s, %s", took, info.residual,
              a->output, size);
-    if (!a->common.json)
-        return;
-    r = report_begin(OUTPUT_JSON);
+    if (format == OUTPUT_TEXT)
+        return; /* the notes say it */
+    r = report_begin(format);
     report_text(&r, "method", "", info.method);
     report_count(&r, "users", "", info.users);
     report_count(&r, "items", "", info.items);

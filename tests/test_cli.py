@@ -980,6 +980,30 @@ class Output(Trained):
             self.assertNotIn("users", r.err)
         self.fails(1, "is a directory", "train", "ratings.csv", "--lambda", "1", "-o", ".")
 
+    def test_what_was_made_is_told_in_json_and_csv(self):
+        for args in (["train", "ratings.csv", "-o", "m", "--lambda", "1"],
+                     ["train", "ratings.csv", "-o", "m", "--model", "popularity"],
+                     ["gram", "ratings.csv", "-o", "g"],
+                     ["synth", "-o", "s", "--users", 5, "--items", 5, "--interactions", 9],
+                     ["split", "ratings.csv", "-o", "d", "--protocol", "leave-last"]):
+            made = json.loads(self.ease(*args, "--json").out)
+            shutil.rmtree(self.path("d"), ignore_errors=True)
+            flat = {}
+            for key, value in made.items():
+                if isinstance(value, dict):
+                    flat.update({f"{key}_{k}": v for k, v in value.items()})
+                else:
+                    flat[key] = value
+            rows = list(csv.reader(io.StringIO(self.ease(*args, "--csv").out)))
+            self.assertEqual(rows[0], ["fact", "value"])
+            self.assertEqual([row[0] for row in rows[1:]], list(flat))
+            for key, value in rows[1:]:
+                if key != "seconds":
+                    self.assertEqual(value.lower(), str(flat[key]).lower().removesuffix(".0"),
+                                     key)
+        self.fails(2, "--csv and -o - exclude", "synth", "-o", "-", "--users", 5, "--items", 5,
+                   "--interactions", 9, "--csv")
+
     def test_a_full_disk_for_standard_output(self):
         for args in (["recommend", "model.ease", "--history", "react"],
                      ["recommend", "model.ease", "--users", "ratings.csv"],
