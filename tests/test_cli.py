@@ -862,6 +862,13 @@ class Usage(Case):
         self.fails(2, "either --history or .*, not both", "recommend", "m", "--history", "a",
                    "--users", "x.csv")
 
+    def test_options_for_reading_need_data(self):
+        self.write("x.csv", as_csv(small_pairs()))
+        self.ease("train", "x.csv", "-o", "m", "--lambda", "1")
+        self.ease("gram", "x.csv", "-o", "g")
+        for verb, name in (("info", "m"), ("info", "g"), ("plan", "g")):
+            self.fails(2, "options for reading do not apply", verb, name, "--weights")
+
     def test_bad_values_are_usage_errors(self):
         for args in (["--threads", "x"], ["--threads", "-1"], ["--threads", "9" * 30],
                      ["--kind", "count"], ["--storage", "f8"], ["--precision", ""],
