@@ -614,6 +614,15 @@ class BadData(Case):
     def test_lines_that_end_with_cr_alone(self):
         self.bad("1\ta\r2\tb\r1\tc\r", r"bad\.csv:1: lines end with CR alone")
 
+    def test_a_line_without_end_keeps_to_the_limit(self):
+        self.fails(3, "binary", "info", "/dev/zero", timeout=20)
+        line = b"u," + b"x" * (80 << 20)
+        for text in (line, b"u,x\n" * 90000 + line, line[:200000] + b"\r" + line):
+            self.write("x.gz", gzip.compress(text, 1))
+            code, pattern = (3, "CR alone") if b"\r" in text else (4, "MB; the limit is 30 MB")
+            self.fails(code, pattern, "train", "x.gz", "-o", "m", "--lambda", "1",
+                       "--memory-limit", "30M")
+
     def test_damaged_compression(self):
         good = gzip.compress(as_csv(small_pairs()).encode())
         self.bad(good[:len(good) // 2], r"bad\.csv")

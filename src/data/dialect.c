@@ -25,10 +25,30 @@ static size_t count_lines(const char *p, size_t bytes, size_t enough)
     return lines;
 }
 
-ease_status ease__sample(ease__input *in, const char **data, size_t *bytes, bool *whole,
-                         ease_error *err)
+/* As on old Macs: all of it would be one line. A CR at the very end ends one. */
+static bool ends_lines_with_cr(const char *p, size_t bytes)
+{
+    const char *cr = bytes ? memchr(p, '\r', bytes - 1) : NULL;
+
+    return cr && !memchr(p, '\n', bytes);
+}
+
+/* Enough is known: lines, or that there will be none to be read. */
+static bool is_enough(const char *p, size_t bytes)
+{
+    size_t wanted = bytes >= 64 * (size_t)SAMPLE_BYTES ? 2 : SAMPLE_LINES;
+
+    return count_lines(p, bytes, wanted) == wanted || memchr(p, '\0', bytes) ||
+           ends_lines_with_cr(p, bytes);
+}
+
+ease_status ease__sample(ease__input *in, size_t limit, const char **data,
+                         size_t *bytes, bool *whole, ease_error *err)
 {
     size_t want = SAMPLE_BYTES;
+
+    if (!limit)
+        limit = ease_memory_available();
 
     for (;;) {
         ease_status status = ease__input_peek(in, want, data, bytes, err);
@@ -36,11 +56,15 @@ ease_status ease__sample(ease__input *in, const char **data, size_t *bytes, bool
         if (status)
             return status;
         *whole = *bytes < want;
-        /* Lines of any length: adjacency lines can be long, but some are needed. */
-        if (*whole || count_lines(*data, *bytes, SAMPLE_LINES) == SAMPLE_LINES ||
-            (want >= 64 * (size_t)SAMPLE_BYTES && count_lines(*data, *bytes, 2) == 2))
+        if (*whole || is_enough(*data, *bytes))
             return EASE_OK;
+        /* Lines of any length: adjacency lines can be long, but some are needed. What
+         * was peeked at will be in a block too. */
         want = ease__size_mul(want, 2);
+        if (limit && want > limit / 2)
+            return ease__fail(err, EASE_E_MEMORY_LIMIT,
+                              "%s: lines of more than %zu MB; the limit is %zu MB",
+                              ease__input_name(in), *bytes / 1000000, limit / 1000000);
     }
 }
 
@@ -323,14 +347,6 @@ static const char *first_record(text *t, const ease__splitter *s, ease__record *
         start = t->at;
     t->at = start;
     return next_record(t, s, r, nomem) ? start : NULL;
-}
-
-/* As on old Macs: all of it would be one line. A CR at the very end ends one. */
-static bool ends_lines_with_cr(const char *p, size_t bytes)
-{
-    const char *cr = bytes ? memchr(p, '\r', bytes - 1) : NULL;
-
-    return cr && !memchr(p, '\n', bytes);
 }
 
 ease_status ease__layout_guess(const char *sample, size_t bytes, bool whole,

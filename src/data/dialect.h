@@ -19,9 +19,11 @@ typedef struct ease__layout {
     uint8_t *numeric;   /* a byte a column: most rows have a number there */
 } ease__layout;
 
-/* Enough of the beginning to guess by: some lines, or all there is. */
-ease_status ease__sample(ease__input *in, const char **data, size_t *bytes, bool *whole,
-                         ease_error *err);
+/* Enough of the beginning to guess by: some lines, or all there is, or what cannot be
+ * text. Lines that take more than the limit (0: what is available) give
+ * EASE_E_MEMORY_LIMIT. */
+ease_status ease__sample(ease__input *in, size_t limit, const char **data,
+                         size_t *bytes, bool *whole, ease_error *err);
 
 /* separator NULL and header -1: guess. pairs: a header is known by naming a user and
  * an item; else by any name of an id or title. The sample has a record. */
