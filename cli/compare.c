@@ -411,7 +411,7 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {
     {"Comparing", compare_options, 0}, TUNING_GROUP(compare_args),
-    FORMAT_GROUP(list_output_options), {"Markdown", form_options, 0},
+    FORMAT_GROUP(output_options),      {"Markdown", form_options, 0},
     {"General", threads_options, 0},   GROUPS_END};
 static const operand operands[] = {{"DIR", "a split, as ease split writes it"},
                                    {NULL, NULL}};

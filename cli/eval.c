@@ -101,7 +101,7 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {{"Measuring", eval_options, 0},
                                       READING_GROUP(eval_args),
-                                      FORMAT_GROUP(list_output_options),
+                                      FORMAT_GROUP(output_options),
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
@@ -121,8 +121,8 @@ const verb verb_eval = {
              "of the input, whose items are left out, and the metrics say where the "
              "held-out items are. Means are over users, with the standard error std / "
              "sqrt(users); coverage and gini are of all lists together and have none. "
-             "Held-out items that the model does not know are dropped and counted, and "
-             "users with nothing held out are left out and counted.\n\n--json gives "
+             "Held-out items that the model does not know count as missed, users with "
+             "nothing held out are left out; both are counted.\n\n--json gives "
              "one object with the keys users, metrics (by name, each with mean and "
              "stderr), without_target, without_input, unknown_targets and seconds. "
              "Both files are read as train reads DATA, with the same options.",

@@ -186,7 +186,7 @@ static int run(console *c, void *args)
 }
 
 static const option_group groups[] = {{"Explaining", explain_options, 0},
-                                      FORMAT_GROUP(list_output_options),
+                                      FORMAT_GROUP(output_options),
                                       {"General", general_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {

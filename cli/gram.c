@@ -121,14 +121,15 @@ static void report_gram(console *c, const gram_args *a, const ease_gram *g,
     ease_gram_info info = ease_gram_describe(g);
     size_t bytes = file_bytes(a->output);
     char took[NUMBER_ROOM], size[NUMBER_ROOM];
+    output_format format = format_of(&a->common);
     report r;
 
     note_gram(c, a->output, &info);
     note(c, "done in %s, wrote %s, %s", format_seconds(took, sizeof(took), seconds),
          a->output, format_bytes(size, sizeof(size), bytes));
-    if (!a->common.json)
-        return;
-    r = report_begin(OUTPUT_JSON);
+    if (format == OUTPUT_TEXT)
+        return; /* the notes say it */
+    r = report_begin(format);
     report_count(&r, "users", "", info.users);
     report_count(&r, "items", "", info.items);
     report_count(&r, "interactions", "", info.interactions);

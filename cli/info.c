@@ -229,6 +229,10 @@ static int run(console *c, void *args)
 
     if (code)
         return code;
+    if (kind != EASE_FILE_OTHER && !reading_is_default(&a->reading))
+        return usage_error(c, a->common.verb,
+                           "options for reading do not apply to a %s",
+                           kind == EASE_FILE_MODEL ? "model" : "Gram file");
     return kind == EASE_FILE_MODEL  ? tell_model(c, a)
            : kind == EASE_FILE_GRAM ? tell_gram(c, a)
                                     : tell_data(c, a);
@@ -236,7 +240,7 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {{"Checking", info_options, 0},
                                       READING_GROUP(info_args),
-                                      FORMAT_GROUP(list_output_options),
+                                      FORMAT_GROUP(output_options),
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {

@@ -1,6 +1,7 @@
 #include "input.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,14 +219,47 @@ int find_item(console *c, const ease_model *m, const char *path, const char *id,
 
 /* ---- output files ---------------------------------------------------------------- */
 
-/* The directory of a path: "." or all before the last slash. */
+enum { MOST_LINKS = 40 }; /* as the system has it */
+
+/* What a symbolic link leads to, from where the path is seen; NULL: `link` is none. */
+static char *follow_link(const char *link)
+{
+    const char *slash = strrchr(link, '/');
+    size_t before = slash ? (size_t)(slash - link) + 1 : 0,
+           room = before + PATH_MAX + 1;
+    char *to = malloc(room);
+    ssize_t length = to ? readlink(link, to + before, PATH_MAX) : -1;
+
+    if (length <= 0) {
+        free(to);
+        return NULL;
+    }
+    to[before + (size_t)length] = '\0';
+    if (to[before] == '/')
+        memmove(to, to + before, (size_t)length + 1);
+    else
+        memcpy(to, link, before);
+    return to;
+}
+
+/* The directory in which the file is, or will be: "." or all before the last slash of
+ * where the path leads through symbolic links, also to a file that is not there yet. */
 static char *directory_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    char *at = strdup(path), *next, *slash;
 
-    if (!slash)
+    for (int links = 0; at && links < MOST_LINKS && (next = follow_link(at)); links++) {
+        free(at);
+        at = next;
+    }
+    slash = at ? strrchr(at, '/') : NULL;
+    if (at && !slash) {
+        free(at);
         return strdup(".");
-    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    }
+    if (slash)
+        slash[slash == at] = '\0';
+    return at;
 }
 
 int check_output(console *c, const char *path)
@@ -236,8 +270,14 @@ int check_output(console *c, const char *path)
 
     if (strcmp(path, "-") == 0)
         return EXIT_DONE;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return fail(c, EXIT_FAILED, "%s: is a directory", path);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        if (S_ISDIR(st.st_mode))
+            return fail(c, EXIT_FAILED, "%s: is a directory", path);
+        /* A device or pipe is written to as it is. */
+        if (access(path, W_OK) != 0)
+            return fail(c, EXIT_FAILED, "%s: cannot write: %s", path, strerror(errno));
+        return EXIT_DONE;
+    }
     directory = directory_of(path);
     if (!directory)
         return fail_no_memory(c);

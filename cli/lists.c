@@ -165,7 +165,7 @@ static void put_text(const ease_model *m, const item_list *l)
         width = w > width ? w : width;
     }
     printf("%4s  %12s  id\n", "", l->value);
-    for (int32_t i = 0; i < l->count; i++) {
+    for (int32_t i = 0; i < l->count && !output_stopped(); i++) {
         const char *id = ease_model_item_id(m, l->recs[i].item);
         const char *title = ease_model_title(m, l->recs[i].item);
 
@@ -193,7 +193,7 @@ static void put_json(const ease_model *m, const item_list *l)
     if (l->popular)
         json_text(&j, "fallback", "popular");
     json_open(&j, "items", '[');
-    for (int32_t i = 0; i < l->count; i++) {
+    for (int32_t i = 0; i < l->count && !output_stopped(); i++) {
         const char *title = ease_model_title(m, l->recs[i].item);
 
         json_open(&j, NULL, '{');
@@ -214,7 +214,7 @@ static void put_csv(const ease_model *m, const item_list *l)
 {
     bool titles = ease_model_describe(m).has_titles != 0;
 
-    for (int32_t i = 0; i < l->count; i++) {
+    for (int32_t i = 0; i < l->count && !output_stopped(); i++) {
         const char *title = ease_model_title(m, l->recs[i].item);
 
         csv_put(stdout, l->subject);

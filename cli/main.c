@@ -102,12 +102,15 @@ static bool occupy_standard_files(void)
 int main(int argc, char **argv)
 {
     console c = CONSOLE_START;
-    int code, closed;
+    int code, closed = EXIT_DONE;
 
     if (!occupy_standard_files())
         return EXIT_FAILED;
     signals_install();
     code = run(&c, argc, argv);
-    closed = output_close(&c);
+    if (code && signals_caught())
+        output_drop();
+    else
+        closed = output_close(&c);
     return code ? code : closed;
 }

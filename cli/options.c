@@ -54,8 +54,7 @@ const option threads_options[] = {
     OPTION_HELP,
     OPTIONS_END};
 
-const option output_options[] = {OPTION_JSON, OPTIONS_END};
-const option list_output_options[] = {OPTION_JSON, OPTION_CSV, OPTIONS_END};
+const option output_options[] = {OPTION_JSON, OPTION_CSV, OPTIONS_END};
 
 const option *options_next(const verb *v, option_walk *walk, const option_group **group)
 {

@@ -72,10 +72,9 @@ typedef struct common_args {
     int64_t threads;
 } common_args;
 
-extern const option general_options[];     /* --quiet, --no-progress, --help */
-extern const option threads_options[];     /* those, and --threads */
-extern const option output_options[];      /* --json */
-extern const option list_output_options[]; /* --json, --csv */
+extern const option general_options[]; /* --quiet, --no-progress, --help */
+extern const option threads_options[]; /* those, and --threads */
+extern const option output_options[];  /* --json, --csv */
 
 #define OPTIONS_END  \
     {                \

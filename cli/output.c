@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -422,11 +423,18 @@ void report_end(report *r)
 
 /* ---- the end ------------------------------------------------------------------- */
 
+bool output_stopped(void)
+{
+    return signals_caught() || ferror(stdout);
+}
+
 int output_flush(console *c)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return EXIT_DONE;
+    if (signals_caught())
+        return fail_interrupted(c);
     return fail(c, EXIT_FAILED, "standard output: cannot write: %s",
                 errno ? strerror(errno) : "an earlier write failed");
 }
@@ -439,4 +447,9 @@ int output_close(console *c)
         code = fail(c, EXIT_FAILED, "standard output: cannot close: %s",
                     strerror(errno));
     return code;
+}
+
+void output_drop(void)
+{
+    __fpurge(stdout);
 }

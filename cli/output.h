@@ -73,8 +73,13 @@ void report_end(report *r);
 
 /* ---- the end ------------------------------------------------------------------- */
 
+/* Nobody wants more: a signal came, or nothing can be written. To be asked between the
+ * parts of a long output, for each would wait for a pipe that nobody reads. */
+bool output_stopped(void);
 /* Flushes; a full disk shows here. Returns 0 or the exit code after a message. */
 int output_flush(console *c);
 int output_close(console *c);
+/* Forgets what is not yet written. */
+void output_drop(void);
 
 #endif

@@ -61,7 +61,8 @@ static int check(console *c, const plan_args *a)
     const verb *v = a->common.verb;
 
     if (!a->items == !a->common.operand_count)
-        return usage_error(c, v, "either DATA or --items N is required");
+        return usage_error(c, v, "either DATA or --items N%s",
+                           a->items ? ", not both" : " is required");
     if (!a->items && (a->users || a->interactions))
         return usage_error(c, v, "--users and --interactions go with --items");
     if (a->items && !reading_is_default(&a->reading))
@@ -88,6 +89,9 @@ static int find_subject(console *c, const plan_args *a, subject *s)
     if (kind != EASE_FILE_GRAM)
         return read_data(c, &a->common, &a->reading, a->common.operands[0],
                          a->memory_limit, &s->data);
+    if (!reading_is_default(&a->reading))
+        return usage_error(c, a->common.verb,
+                           "options for reading do not apply to a Gram file");
     if (ease_gram_peek(a->common.operands[0], &info, &err))
         return fail_with(c, &err);
     s->items = info.items;
@@ -166,7 +170,7 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {{"Planning", plan_options, 0},
                                       READING_GROUP(plan_args),
-                                      FORMAT_GROUP(list_output_options),
+                                      FORMAT_GROUP(output_options),
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {

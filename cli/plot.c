@@ -226,7 +226,7 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {{"Figures", plot_options, 0},
                                       READING_GROUP(plot_args),
-                                      FORMAT_GROUP(list_output_options),
+                                      FORMAT_GROUP(output_options),
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {

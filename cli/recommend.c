@@ -87,6 +87,8 @@ static int recommend_one(console *c, const recommend_args *a, const ease_model *
         code = fail_with(c, &err);
     if (!code)
         code = put_one(c, a, m, &h, &l, number == 0);
+    if (!code && signals_caught())
+        code = fail_interrupted(c);
     history_free(&h);
     return code;
 }
@@ -104,8 +106,7 @@ static int recommend_histories(console *c, const recommend_args *a, const ease_m
     else if (ease_scorer_new(m, &s, &err))
         code = fail_with(c, &err);
     for (size_t i = 0; !code && i < a->history.count; i++)
-        code = signals_caught() ? fail_interrupted(c)
-                                : recommend_one(c, a, m, s, o, recs, i);
+        code = recommend_one(c, a, m, s, o, recs, i);
     ease_scorer_free(s);
     free(recs);
     return code;
@@ -253,7 +254,7 @@ static void translate_block(batch *b, int32_t count)
 
 static void put_block(batch *b, int32_t count, int32_t k, output_format format)
 {
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < count && !output_stopped(); i++) {
         item_list l = {.key = "user",
                        .subject = ease_interactions_user_id(b->data, b->first + i),
                        .heading = "user",
@@ -339,8 +340,8 @@ static int run(console *c, void *args)
     int code;
 
     if (!a->users == !a->history.count)
-        return usage_error(c, a->common.verb,
-                           "either --history or --users DATA is required");
+        return usage_error(c, a->common.verb, "either --history or --users DATA%s",
+                           a->users ? ", not both" : " is required");
     if (!a->users && !reading_is_default(&a->reading))
         return usage_error(c, a->common.verb,
                            "options for reading DATA belong to --users");
@@ -361,7 +362,7 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {
     {"Recommending", recommend_options, 0}, LIST_GROUP(recommend_args),
-    READING_GROUP(recommend_args),          FORMAT_GROUP(list_output_options),
+    READING_GROUP(recommend_args),          FORMAT_GROUP(output_options),
     {"General", threads_options, 0},        GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
 static const char *const usage[] = {"MODEL --history ID,ID,... [-k N] [options]",

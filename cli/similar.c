@@ -28,6 +28,8 @@ static int print_similar(console *c, const similar_args *a, const ease_model *m,
         l.recs = recs;
         list_header(m, format, &l);
         list_put(m, format, &l);
+        if (signals_caught())
+            code = fail_interrupted(c);
     }
     ease_scorer_free(s);
     free(recs);
@@ -56,7 +58,7 @@ static int run(console *c, void *args)
 }
 
 static const option_group groups[] = {LIST_GROUP(similar_args),
-                                      FORMAT_GROUP(list_output_options),
+                                      FORMAT_GROUP(output_options),
                                       {"General", general_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {

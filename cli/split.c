@@ -85,19 +85,32 @@ static void note_split(console *c, const split_args *a, const ease_split_info *i
     note(c, "wrote %s in %s", a->output, format_seconds(took, sizeof(took), seconds));
 }
 
+/* In JSON an object, in CSV rows like train_users. */
 static void report_part(report *r, const char *key, const ease_split_part *part)
 {
-    json_open(&r->json, key, '{');
-    json_count(&r->json, "users", part->users);
-    json_count(&r->json, "items", part->items);
-    json_count(&r->json, "interactions", part->interactions);
-    json_close(&r->json, '}');
+    const struct {
+        const char *name;
+        int64_t count;
+    } facts[] = {{"users", part->users},
+                 {"items", part->items},
+                 {"interactions", part->interactions}};
+    char name[64];
+
+    if (r->format == OUTPUT_JSON)
+        json_open(&r->json, key, '{');
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+        snprintf(name, sizeof(name), "%s_%s", key, facts[i].name);
+        report_count(r, r->format == OUTPUT_JSON ? facts[i].name : name, "",
+                     facts[i].count);
+    }
+    if (r->format == OUTPUT_JSON)
+        json_close(&r->json, '}');
 }
 
 static void report_split(const split_args *a, const ease_split_info *info,
                          double seconds)
 {
-    report r = report_begin(OUTPUT_JSON);
+    report r = report_begin(format_of(&a->common));
 
     report_text(&r, "protocol", "", protocol_names[a->protocol]);
     report_count(&r, "seed", "", a->seed);
@@ -138,7 +151,7 @@ static int run(console *c, void *args)
     if (ease_split(a->common.operands[0], &r, &o, a->output, &info, &err))
         return fail_with(c, &err);
     note_split(c, a, &info, seconds_now() - began);
-    if (a->common.json)
+    if (format_of(&a->common) != OUTPUT_TEXT)
         report_split(a, &info, seconds_now() - began);
     return EXIT_DONE;
 }

@@ -52,6 +52,7 @@ static void report_file(console *c, const synth_args *a, double seconds)
 {
     char pairs[NUMBER_ROOM], size[NUMBER_ROOM], took[NUMBER_ROOM];
     size_t bytes = file_bytes(a->output);
+    output_format format = format_of(&a->common);
     report r;
 
     if (strcmp(a->output, "-") == 0)
@@ -60,9 +61,9 @@ static void report_file(console *c, const synth_args *a, double seconds)
          format_count(pairs, sizeof(pairs), a->interactions),
          format_bytes(size, sizeof(size), bytes),
          format_seconds(took, sizeof(took), seconds));
-    if (!a->common.json)
-        return;
-    r = report_begin(OUTPUT_JSON);
+    if (format == OUTPUT_TEXT)
+        return; /* the notes say it */
+    r = report_begin(format);
     report_count(&r, "users", "", a->users);
     report_count(&r, "items", "", a->items);
     report_count(&r, "interactions", "", a->interactions);
@@ -84,8 +85,9 @@ static int run(console *c, void *args)
 
     if (code)
         return code;
-    if (a->common.json && strcmp(a->output, "-") == 0)
-        return usage_error(c, a->common.verb, "--json and -o - exclude each other");
+    if (format_of(&a->common) != OUTPUT_TEXT && strcmp(a->output, "-") == 0)
+        return usage_error(c, a->common.verb, "%s and -o - exclude each other",
+                           a->common.json ? "--json" : "--csv");
     ease_synth_options_init(&o);
     o.users = a->users;
     o.items = (int32_t)a->items;

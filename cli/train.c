@@ -115,7 +115,8 @@ static int check(console *c, const train_args *a)
     if (code)
         return code;
     if (!a->gram == !a->common.operand_count)
-        return usage_error(c, a->common.verb, "either DATA or --gram FILE is required");
+        return usage_error(c, a->common.verb, "either DATA or --gram FILE%s",
+                           a->gram ? ", not both" : " is required");
     if (a->gram && !reading_is_default(&a->reading))
         return usage_error(c, a->common.verb,
                            "options for reading DATA do not apply to a Gram file");
@@ -197,6 +198,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
 {
     ease_model_info info = ease_model_describe(m);
     char took[NUMBER_ROOM], size[NUMBER_ROOM];
+    output_format format = format_of(&a->common);
     report r;
 
     format_seconds(took, sizeof(took), did->seconds);
@@ -206,9 +208,9 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
     else
         note(c, "trained in %s, residual %.1g, wrote %s, %s", took, info.residual,
              a->output, size);
-    if (!a->common.json)
-        return;
-    r = report_begin(OUTPUT_JSON);
+    if (format == OUTPUT_TEXT)
+        return; /* the notes say it */
+    r = report_begin(format);
     report_text(&r, "method", "", info.method);
     report_count(&r, "users", "", info.users);
     report_count(&r, "items", "", info.items);

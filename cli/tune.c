@@ -286,7 +286,7 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {TUNING_GROUP(tune_args),
                                       {"Model", tune_options, 0},
-                                      FORMAT_GROUP(list_output_options),
+                                      FORMAT_GROUP(output_options),
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {{"DIR", "a split, as ease split writes it"},

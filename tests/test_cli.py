@@ -611,6 +611,18 @@ class BadData(Case):
         self.bad(bytes(range(256)) * 40, r"bad\.csv")
         self.bad(b"\x7fELF\x02\x01\x01" + bytes(3000), r"bad\.csv")
 
+    def test_lines_that_end_with_cr_alone(self):
+        self.bad("1\ta\r2\tb\r1\tc\r", r"bad\.csv:1: lines end with CR alone")
+
+    def test_a_line_without_end_keeps_to_the_limit(self):
+        self.fails(3, "binary", "info", "/dev/zero", timeout=20)
+        line = b"u," + b"x" * (80 << 20)
+        for text in (line, b"u,x\n" * 90000 + line, line[:200000] + b"\r" + line):
+            self.write("x.gz", gzip.compress(text, 1))
+            code, pattern = (3, "CR alone") if b"\r" in text else (4, "MB; the limit is 30 MB")
+            self.fails(code, pattern, "train", "x.gz", "-o", "m", "--lambda", "1",
+                       "--memory-limit", "30M")
+
     def test_damaged_compression(self):
         good = gzip.compress(as_csv(small_pairs()).encode())
         self.bad(good[:len(good) // 2], r"bad\.csv")
@@ -633,14 +645,48 @@ class BadData(Case):
         self.fails(1, r"\bd\b", "train", "d", "-o", "m", "--lambda", "1")
         self.fails(1, r"\bd\b", "recommend", "d", "--history", "a")
 
+    def as_nobody(self):
+        """How to run the program without the rights of root."""
+        if os.geteuid() != 0:
+            return {}
+        how = {"before": lambda: os.setuid(65534)}
+        try:
+            run("--version", **how)
+        except (PermissionError, subprocess.SubprocessError):
+            self.skipTest("root may do everything, and nobody cannot run the program")
+        return how
+
+    def test_devices_need_no_right_to_their_directory(self):
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.write("x.csv", as_csv(small_pairs())), 0o644)
+        how = self.as_nobody()
+        self.ease("train", "x.csv", "-o", "/dev/null", "--lambda", "1", **how)
+        self.ease("gram", "x.csv", "-o", "/dev/null", **how)
+        os.mkfifo(self.path("f"), 0o400)
+        self.fails(1, "f: cannot write: Permission denied", "train", "x.csv", "-o", "f",
+                   "--lambda", "1", **how)
+
+    def test_a_link_is_checked_where_it_leads(self):
+        how = self.as_nobody()
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.write("x.csv", as_csv(small_pairs())), 0o644)
+        for name, mode in (("open", 0o777), ("shut", 0o555)):
+            os.mkdir(self.path(name))
+            os.chmod(self.path(name), mode)
+        os.mkdir(self.path("links"))
+        os.symlink("../open/new", self.path("links/a"))
+        os.symlink(self.path("links/a"), self.path("links/b"))
+        os.symlink("../shut/new", self.path("links/c"))
+        r = self.fails(1, "c: cannot write to the directory '.*shut'.*denied", "train",
+                       "x.csv", "-o", "links/c", "--lambda", "1", **how)
+        self.assertNotIn("users", r.err)
+        os.chmod(self.write("open/new", "old"), 0o666)
+        self.ease("train", "x.csv", "-o", "links/b", "--lambda", "1", **how)
+        self.assertTrue(os.path.islink(self.path("links/b")))
+        self.ease("info", "open/new")
+
     def test_unreadable_path(self):
-        how = {}
-        if os.geteuid() == 0:  # root can read everything: become nobody
-            how["before"] = lambda: os.setuid(65534)
-            try:
-                run("--version", **how)
-            except (PermissionError, subprocess.SubprocessError):
-                self.skipTest("root can read everything, and nobody cannot run the program")
+        how = self.as_nobody()
         os.chmod(self.dir, 0o777)
         os.chmod(self.write("x.csv", "u,i\na,b\n"), 0)
         self.fails(1, r"x\.csv.*Permission denied", "train", "x.csv", "-o", "m", "--lambda",
@@ -816,6 +862,22 @@ class Usage(Case):
         self.fails(2, r"a verb comes first", "--lambda")
         self.fails(2, r"unknown verb 'nothing'", "help", "nothing")
 
+    def test_one_of_two_is_wanted(self):
+        for args, other in ((["train", "-o", "m", "--lambda", "1"], ["--gram", "g"]),
+                            (["plan"], ["--items", "5"])):
+            self.fails(2, "either DATA or .* is required", *args)
+            self.fails(2, "either DATA or .*, not both", *args, "x.csv", *other)
+        self.fails(2, "either --history or .* is required", "recommend", "m")
+        self.fails(2, "either --history or .*, not both", "recommend", "m", "--history", "a",
+                   "--users", "x.csv")
+
+    def test_options_for_reading_need_data(self):
+        self.write("x.csv", as_csv(small_pairs()))
+        self.ease("train", "x.csv", "-o", "m", "--lambda", "1")
+        self.ease("gram", "x.csv", "-o", "g")
+        for verb, name in (("info", "m"), ("info", "g"), ("plan", "g")):
+            self.fails(2, "options for reading do not apply", verb, name, "--weights")
+
     def test_bad_values_are_usage_errors(self):
         for args in (["--threads", "x"], ["--threads", "-1"], ["--threads", "9" * 30],
                      ["--kind", "count"], ["--storage", "f8"], ["--precision", ""],
@@ -933,6 +995,30 @@ class Output(Trained):
                            "no/such/x.npy")
             self.assertNotIn("users", r.err)
         self.fails(1, "is a directory", "train", "ratings.csv", "--lambda", "1", "-o", ".")
+
+    def test_what_was_made_is_told_in_json_and_csv(self):
+        for args in (["train", "ratings.csv", "-o", "m", "--lambda", "1"],
+                     ["train", "ratings.csv", "-o", "m", "--model", "popularity"],
+                     ["gram", "ratings.csv", "-o", "g"],
+                     ["synth", "-o", "s", "--users", 5, "--items", 5, "--interactions", 9],
+                     ["split", "ratings.csv", "-o", "d", "--protocol", "leave-last"]):
+            made = json.loads(self.ease(*args, "--json").out)
+            shutil.rmtree(self.path("d"), ignore_errors=True)
+            flat = {}
+            for key, value in made.items():
+                if isinstance(value, dict):
+                    flat.update({f"{key}_{k}": v for k, v in value.items()})
+                else:
+                    flat[key] = value
+            rows = list(csv.reader(io.StringIO(self.ease(*args, "--csv").out)))
+            self.assertEqual(rows[0], ["fact", "value"])
+            self.assertEqual([row[0] for row in rows[1:]], list(flat))
+            for key, value in rows[1:]:
+                if key != "seconds":
+                    self.assertEqual(value.lower(), str(flat[key]).lower().removesuffix(".0"),
+                                     key)
+        self.fails(2, "--csv and -o - exclude", "synth", "-o", "-", "--users", 5, "--items", 5,
+                   "--interactions", 9, "--csv")
 
     def test_a_full_disk_for_standard_output(self):
         for args in (["recommend", "model.ease", "--history", "react"],
@@ -1108,6 +1194,26 @@ class Ending(Case):
             finally:
                 p.kill()
         self.assertEqual(os.listdir(self.dir), [])
+
+    def test_signals_while_nobody_reads_the_output(self):
+        self.write("x.csv", as_csv((f"u{u}", f"i{(u * k) % 997}") for u in range(2000)
+                                   for k in range(1, 6)))
+        self.ease("train", "x.csv", "-o", "m", "--lambda", "1")
+        for format in ([], ["--json"], ["--csv"]):
+            for args in (["recommend", "m", "--users", "x.csv"],
+                         ["recommend", "m", "--users", "x.csv", "-k", "900"],
+                         ["recommend", "m"] + ["--history", "i1,i2", "-k", "990"] * 9):
+                number = signal.SIGTERM if format else signal.SIGINT
+                with subprocess.Popen([EASE, *args, *format], cwd=self.dir,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+                    p.stdout.read(1)
+                    time.sleep(0.3)
+                    p.send_signal(number)
+                    try:
+                        self.assertEqual(p.wait(20), 128 + number, args)
+                    finally:
+                        p.kill()
+                    self.assertRegex(p.stderr.read().decode(), r"ease: (interrup|termina)ted\n$")
 
     def test_an_ignored_signal_stays_ignored(self):
         self.write("x.csv", as_csv(small_pairs()))

@@ -405,6 +405,8 @@ static void empty_and_foreign_files_are_refused(test *t)
                 "\xff\xfe"
                 "a,b",
                 NULL, EASE_E_PARSE, "UTF-16", -1);
+    check_fails(t, "1\ta\r2\tb\r1\tc\r", NULL, EASE_E_PARSE, "lines end with CR alone",
+                1);
     check_fails_bytes(t,
                       "\x89"
                       "EASE\r\n\x1amodel\0\0\0",
@@ -428,6 +430,30 @@ static void paths_that_cannot_be_read_say_why(test *t)
     check_contains(t, err.text, "Is a directory");
     check_status(t, ease_interactions_read("", NULL, &x, &err), EASE_E_ARG);
     check_status(t, ease_interactions_read(NULL, NULL, &x, NULL), EASE_E_ARG);
+}
+
+static void options_for_tables_are_refused_elsewhere(test *t)
+{
+    const char *mtx = "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n";
+    ease_read_options o = defaults();
+
+    o.format = "adjacency";
+    o.columns = "2,1";
+    check_fails(t, "a b\nc d e\n", &o, EASE_E_ARG, "columns are for tables", -1);
+    o.columns = NULL;
+    o.header = 1;
+    check_fails(t, "a b\nc d e\n", &o, EASE_E_ARG, "this is adjacency lines", -1);
+    o = defaults();
+    o.columns = "1,2";
+    check_fails(t, mtx, &o, EASE_E_ARG, "this is MatrixMarket", -1);
+    o = defaults();
+    o.separator = " ";
+    check_fails(t, mtx, &o, EASE_E_ARG, "a separator is for tables", -1);
+    o = defaults();
+    o.header = 1;
+    check_fails(t, mtx, &o, EASE_E_ARG, "a header is for tables", -1);
+    o.format = "npz";
+    check_fails(t, "PK", &o, EASE_E_ARG, "this is .npz", -1);
 }
 
 static void options_that_make_no_sense_are_refused(test *t)
@@ -895,6 +921,7 @@ static const test_case cases[] = {
     TEST(weights_must_fit_a_float),
     TEST(empty_and_foreign_files_are_refused),
     TEST(paths_that_cannot_be_read_say_why),
+    TEST(options_for_tables_are_refused_elsewhere),
     TEST(options_that_make_no_sense_are_refused),
     TEST(matrix_market_is_read),
     TEST(bad_matrix_market_is_named),

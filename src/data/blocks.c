@@ -30,6 +30,7 @@ typedef struct reader {
     ease__draft *draft;
     int threads, most; /* blocks in a round */
     size_t block_bytes, largest;
+    size_t longest; /* that a line may be, with the rest of its block */
     ease__dictionary users, items;
     uint32_t **places; /* where the records of a round's blocks go */
     char *tail;        /* the begin of a line whose end is still to be read */
@@ -48,6 +49,9 @@ static bool make_text_room(ease__block *b, size_t bytes)
 
     if (b->room >= room)
         return true;
+    b->too_long = room > b->most;
+    if (b->too_long)
+        return false;
     grown = ease__realloc_array(b->text, room, 1);
     if (!grown)
         return false;
@@ -126,6 +130,16 @@ static ease_status read_block(reader *r, ease__block *b, ease_error *err)
     return status;
 }
 
+static ease_status too_long(const reader *r, ease__block *b, ease_error *err)
+{
+    size_t bytes = b->bytes;
+
+    b->bytes = 0; /* no whole lines: nothing to be parsed */
+    return ease__fail(err, EASE_E_MEMORY_LIMIT,
+                      "%s: a line of more than %zu MB; the limit is %zu MB",
+                      ease__input_name(r->in), bytes / 1000000, b->most / 1000000);
+}
+
 static void read_round(reader *r, round *to)
 {
     to->count = to->parsed = 0;
@@ -139,6 +153,8 @@ static void read_round(reader *r, round *to)
             to->status = ease__cancelled(&to->error);
         else
             to->status = read_block(r, b, &to->error);
+        if (b->too_long)
+            to->status = too_long(r, b, &to->error);
         if (b->bytes)
             to->count++;
     }
@@ -314,6 +330,7 @@ static bool start_block(reader *r, ease__block *b)
 {
     b->users.all = &r->users;
     b->items.all = &r->items;
+    b->most = r->longest;
     return ease__dictionary_start(&b->users.fresh, NULL) &&
            ease__dictionary_start(&b->items.fresh, NULL);
 }
@@ -332,6 +349,11 @@ static bool start_reader(reader *r, size_t block_bytes)
     r->block_bytes = FIRST_BLOCK;
     if (block_bytes)
         r->block_bytes = r->largest = block_bytes;
+    r->longest = r->o->memory_limit ? r->o->memory_limit : ease_memory_available();
+    if (!r->longest)
+        r->longest = SIZE_MAX;
+    if (r->longest < 4 * r->largest) /* what every input may take */
+        r->longest = 4 * r->largest;
     r->places = ease__alloc_array((size_t)r->most, sizeof(*r->places));
     if (!r->places)
         return false;

@@ -25,10 +25,30 @@ static size_t count_lines(const char *p, size_t bytes, size_t enough)
     return lines;
 }
 
-ease_status ease__sample(ease__input *in, const char **data, size_t *bytes, bool *whole,
-                         ease_error *err)
+/* As on old Macs: all of it would be one line. A CR at the very end ends one. */
+static bool ends_lines_with_cr(const char *p, size_t bytes)
+{
+    const char *cr = bytes ? memchr(p, '\r', bytes - 1) : NULL;
+
+    return cr && !memchr(p, '\n', bytes);
+}
+
+/* Enough is known: lines, or that there will be none to be read. */
+static bool is_enough(const char *p, size_t bytes)
+{
+    size_t wanted = bytes >= 64 * (size_t)SAMPLE_BYTES ? 2 : SAMPLE_LINES;
+
+    return count_lines(p, bytes, wanted) == wanted || memchr(p, '\0', bytes) ||
+           ends_lines_with_cr(p, bytes);
+}
+
+ease_status ease__sample(ease__input *in, size_t limit, const char **data,
+                         size_t *bytes, bool *whole, ease_error *err)
 {
     size_t want = SAMPLE_BYTES;
+
+    if (!limit)
+        limit = ease_memory_available();
 
     for (;;) {
         ease_status status = ease__input_peek(in, want, data, bytes, err);
@@ -36,11 +56,15 @@ ease_status ease__sample(ease__input *in, const char **data, size_t *bytes, bool
         if (status)
             return status;
         *whole = *bytes < want;
-        /* Lines of any length: adjacency lines can be long, but some are needed. */
-        if (*whole || count_lines(*data, *bytes, SAMPLE_LINES) == SAMPLE_LINES ||
-            (want >= 64 * (size_t)SAMPLE_BYTES && count_lines(*data, *bytes, 2) == 2))
+        if (*whole || is_enough(*data, *bytes))
             return EASE_OK;
+        /* Lines of any length: adjacency lines can be long, but some are needed. What
+         * was peeked at will be in a block too. */
         want = ease__size_mul(want, 2);
+        if (limit && want > limit / 2)
+            return ease__fail(err, EASE_E_MEMORY_LIMIT,
+                              "%s: lines of more than %zu MB; the limit is %zu MB",
+                              ease__input_name(in), *bytes / 1000000, limit / 1000000);
     }
 }
 
@@ -337,6 +361,9 @@ ease_status ease__layout_guess(const char *sample, size_t bytes, bool whole,
     const char *start = NULL;
     ease_status status = EASE_OK;
 
+    if (ends_lines_with_cr(sample, bytes))
+        return ease__fail_at(err, EASE_E_PARSE, 1,
+                             "lines end with CR alone; LF or CR LF is needed");
     if (bytes >= 3 && memcmp(sample, "\xef\xbb\xbf", 3) == 0)
         t.at += 3; /* the mark of UTF-8 */
     if (separator)
@@ -530,6 +557,20 @@ static bool is_adjacency(const ease__dialect *d, const ease_read_options *o)
     return l->varied || l->fields > 4 || (l->fields > 2 && !l->numeric[2]);
 }
 
+ease_status ease__check_no_table(const char *name, const char *form, bool separated,
+                                 const ease_read_options *o, ease_error *err)
+{
+    const char *given = o->columns                   ? "columns are"
+                        : o->header > 0              ? "a header is"
+                        : o->separator && !separated ? "a separator is"
+                                                     : NULL;
+
+    if (!given)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "%s: %s for tables alone; this is %s", name,
+                      given, form);
+}
+
 /* ---- in words -------------------------------------------------------------- */
 
 static const char *kind_of_table(const ease__layout *l, char *room, size_t bytes)
@@ -622,8 +663,8 @@ ease_status ease__dialect_guess(const char *name, const char *coding,
     d.adjacency = is_adjacency(&d, o);
     if (d.adjacency && !o->separator)
         (void)ease__splitter_make(" ", &d.layout.splitter, NULL);
-    if (!d.adjacency)
-        status = settle_columns(&d, name, o, err);
+    status = d.adjacency ? ease__check_no_table(name, "adjacency lines", true, o, err)
+                         : settle_columns(&d, name, o, err);
     if (!status && !describe(&d, coding, timed))
         status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
     if (status) {

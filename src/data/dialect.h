@@ -19,9 +19,11 @@ typedef struct ease__layout {
     uint8_t *numeric;   /* a byte a column: most rows have a number there */
 } ease__layout;
 
-/* Enough of the beginning to guess by: some lines, or all there is. */
-ease_status ease__sample(ease__input *in, const char **data, size_t *bytes, bool *whole,
-                         ease_error *err);
+/* Enough of the beginning to guess by: some lines, or all there is, or what cannot be
+ * text. Lines that take more than the limit (0: what is available) give
+ * EASE_E_MEMORY_LIMIT. */
+ease_status ease__sample(ease__input *in, size_t limit, const char **data,
+                         size_t *bytes, bool *whole, ease_error *err);
 
 /* separator NULL and header -1: guess. pairs: a header is known by naming a user and
  * an item; else by any name of an id or title. The sample has a record. */
@@ -45,6 +47,11 @@ ease_status ease__dialect_guess(const char *name, const char *coding,
                                 const ease_read_options *o, bool timed,
                                 ease__dialect *out, ease_error *err);
 void ease__dialect_free(ease__dialect *d);
+
+/* Options for tables were given where there is none; separated: a separator may have
+ * been. `form` is what it is instead. Fails with EASE_E_ARG. */
+ease_status ease__check_no_table(const char *name, const char *form, bool separated,
+                                 const ease_read_options *o, ease_error *err);
 
 /* Is it what a header calls a title? 2: exactly so, 1: a kind of title, 0: no. */
 int ease__names_title(const ease__field *name);

@@ -139,7 +139,8 @@ static ease_status read_form(ease__input *in, const ease_read_options *o,
     const char *sample = NULL, *format = o->format ? o->format : "";
     size_t bytes = 0;
     bool whole = false;
-    ease_status status = ease__sample(in, &sample, &bytes, &whole, err);
+    ease_status status = ease__sample(in, o->memory_limit, &sample, &bytes, &whole,
+                                      err);
 
     if (status)
         return status;

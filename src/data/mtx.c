@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/blocks.h"
+#include "data/dialect.h"
 #include "data/number.h"
 #include "data/readers.h"
 
@@ -176,8 +177,10 @@ ease_status ease__mtx_read(ease__input *in, const ease_read_options *o,
                            size_t block_bytes, ease__draft *draft, ease_error *err)
 {
     mtx m = {.in = in, .name = ease__input_name(in)};
-    ease_status status = read_banner(&m, err);
+    ease_status status = ease__check_no_table(m.name, "MatrixMarket", false, o, err);
 
+    if (!status)
+        status = read_banner(&m, err);
     if (!status)
         status = read_sizes(&m, err);
     if (!status)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/dialect.h"
 #include "data/npy.h"
 #include "data/readers.h"
 #include "data/zip.h"
@@ -313,8 +314,11 @@ ease_status ease__npz_read(ease__input *in, const ease_read_options *o,
                            ease_interactions *x, ease_error *err)
 {
     npz n = {.zip = EASE__ZIP_NONE, .in = in, .o = o, .x = x};
-    ease_status status = ease__zip_open(in, o->memory_limit, &n.zip, err);
+    ease_status status = ease__check_no_table(ease__input_name(in), ".npz", false, o,
+                                              err);
 
+    if (!status)
+        status = ease__zip_open(in, o->memory_limit, &n.zip, err);
     if (!status)
         status = check_format(&n, err);
     if (!status)

@@ -44,6 +44,8 @@ typedef struct ease__newcomers {
 typedef struct ease__block {
     char *text; /* whole lines, the last one ended too; changed by unquoting */
     size_t bytes, room;
+    size_t most;   /* bytes of text that one long line may take */
+    bool too_long; /* one would take more */
     ease__newcomers users, items;
     uint32_t *records; /* as in ease__chunk, with codes */
     size_t count, record_room;

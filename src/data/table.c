@@ -55,7 +55,7 @@ static ease_status recognize(ease__table *t, const char *separator, int header,
     ease_error why = {0};
     size_t bytes = 0;
     bool whole = false;
-    ease_status status = ease__sample(t->in, &sample, &bytes, &whole, err);
+    ease_status status = ease__sample(t->in, 0, &sample, &bytes, &whole, err);
 
     if (status)
         return status;
