@@ -1,8 +1,4 @@
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "input.h"
 #include "verbs.h"
@@ -38,61 +34,6 @@ static const option export_options[] = {
      .help = "write the ids of the items too, one a line, in the order of the rows"},
     OPTIONS_END};
 
-static int write_ids(console *c, const ease_model *m, const char *path, FILE *to)
-{
-    int32_t items = ease_model_describe(m).items;
-
-    for (int32_t i = 0; i < items; i++) {
-        const char *id = ease_model_item_id(m, i);
-
-        if (strpbrk(id, "\r\n"))
-            return fail(c, EXIT_DATA, "%s: item %d has a line break in its id", path,
-                        (int)i + 1);
-        fprintf(to, "%s\n", id);
-    }
-    errno = 0;
-    if (fflush(to) != 0 || ferror(to) || (fsync(fileno(to)) != 0 && errno != EINVAL))
-        return fail(c, EXIT_FAILED, "%s: cannot write: %s", path, strerror(errno));
-    return EXIT_DONE;
-}
-
-static int create_ids(console *c, const ease_model *m, const char *path,
-                      const char *name, const char *mode)
-{
-    FILE *to = fopen(name, mode);
-    int code;
-
-    if (!to)
-        return fail(c, EXIT_FAILED, "%s: cannot create: %s", path, strerror(errno));
-    code = write_ids(c, m, path, to);
-    fclose(to);
-    return code;
-}
-
-/* Under another name first, so that an older file is replaced whole or not at all; a
- * device or pipe is written directly. */
-static int save_ids(console *c, const ease_model *m, const char *path)
-{
-    size_t room = strlen(path) + 32;
-    struct stat st;
-    char *name;
-    int code;
-
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return create_ids(c, m, path, path, "we");
-    name = malloc(room);
-    if (!name)
-        return fail_no_memory(c);
-    snprintf(name, room, "%s.%ld.part", path, (long)getpid());
-    code = create_ids(c, m, path, name, "wxe");
-    if (!code && rename(name, path) != 0)
-        code = fail(c, EXIT_FAILED, "%s: cannot create: %s", path, strerror(errno));
-    if (code)
-        unlink(name);
-    free(name);
-    return code;
-}
-
 static int check(console *c, const export_args *a)
 {
     const char *ending = strrchr(a->output, '.');
@@ -117,8 +58,8 @@ static int run(console *c, void *args)
 
     if (!code)
         code = open_model(c, a->common.operands[0], NULL, &m);
-    if (!code && a->items)
-        code = save_ids(c, m, a->items);
+    if (!code && a->items && ease_model_write_ids(m, a->items, &err))
+        code = fail_with(c, &err);
     if (!code && ease_model_export(m, a->output, (int32_t)a->top, &hooks, &err))
         code = fail_with(c, &err);
     if (!code && strcmp(a->output, "-") != 0)

@@ -496,11 +496,17 @@ EASE_API void ease_model_free(ease_model *m);
  * inputs), else rows item,item,weight as CSV or (.tsv) tab-separated; "-" is
  * standard output. top > 0 keeps the `top` largest weights by magnitude of each
  * row, and only zeros are left out otherwise; .npy is always whole. Fails with
- * EASE_E_ARG for a model without weights, as ease_similar and the summary do. */
+ * EASE_E_ARG for a model without weights, as ease_similar and the summary do, and with
+ * EASE_E_DATA for tab-separated rows if an id has a tab or line break. */
 EASE_API EASE_MUST_USE ease_status ease_model_export(const ease_model *m,
                                                      const char *path, int32_t top,
                                                      const ease_hooks *hooks,
                                                      ease_error *err);
+/* The ids of the items, one a line, in the order of the rows; whole or not at all ("-"
+ * is standard output). Fails with EASE_E_DATA if an id has a line break. */
+EASE_API EASE_MUST_USE ease_status ease_model_write_ids(const ease_model *m,
+                                                        const char *path,
+                                                        ease_error *err);
 
 /* ---- recommending ---------------------------------------------------------- */
 

@@ -584,6 +584,10 @@ class PlanInfoSynthExport(Trained):
             largest = set(np.argsort(-abs(b[i]))[:2])
             self.assertEqual({self.ids.index(r[1]) for r in rows if r[0] == item}, largest)
         self.fails(2, "--top", "export", "model.ease", "-o", "x.npy", "--top", 3)
+        self.ease("train", "-", "-o", "n", "--lambda", 1, input='u,i\na,"x\ry"\na,z\nb,z\n')
+        self.fails(3, "ids.txt: item 2 has a line break", "export", "n", "-o", "x.npy",
+                   "--items", "ids.txt")
+        self.assertEqual(self.read("ids.txt").decode().split(), self.ids)
         self.fails(1, "no/dir", "export", "model.ease", "-o", "x.npy", "--items", "no/dir/x")
         left = set(os.listdir(self.dir))
         self.assertFalse([n for n in left if "part" in n], left)

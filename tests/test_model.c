@@ -881,22 +881,51 @@ static void npy_files_hold_the_rows(test *t)
     ease_model_free(m);
 }
 
-static void text_is_quoted_where_needed(test *t)
+static ease_model *model_named(test *t, const char *first, const char *second)
 {
     ease__tiled p = tile_matrix(worked_inverse, 3, EASE__F32);
     ease__ids ids = {0};
     double diagonal[] = {1, 1, 1};
     ease__recipe r = {.lambda = 1, .users = -1, .interactions = -1};
     ease_model *m = NULL;
-    unsigned char *data;
-    size_t bytes;
 
-    ease__ids_add(&ids, "a,\"b\"", 5);
-    ease__ids_add(&ids, "tab\tbed", 7);
+    ease__ids_add(&ids, first, strlen(first));
+    ease__ids_add(&ids, second, strlen(second));
     ease__ids_add(&ids, "plain", 5);
     r.diagonal = diagonal;
     r.ids = &ids;
     check_status(t, ease__model_from_inverse(&p, &r, &m, NULL), EASE_OK);
+    return m;
+}
+
+static void ids_are_written_one_a_line(test *t)
+{
+    const char *path = test_path("ids.txt");
+    ease_model *m = model_named(t, "a,\"b\"", "tab\tbed");
+    ease_model *broken = model_named(t, "a", "line\nbreak");
+    ease_error err = {0};
+    unsigned char *data;
+    size_t bytes;
+
+    check_status(t, ease_model_write_ids(m, path, NULL), EASE_OK);
+    check_status(t, ease_model_write_ids(broken, path, &err), EASE_E_DATA);
+    check_contains(t, err.text, "ids.txt: item 2 has a line break");
+    data = slurp(path, &bytes);
+    check_text(t, (char *)data, "a,\"b\"\ntab\tbed\nplain\n");
+    free(data);
+    check_status(t, ease_model_write_ids(m, "/dev/full", NULL), EASE_E_IO);
+    check_status(t, ease_model_write_ids(NULL, path, NULL), EASE_E_ARG);
+    check_status(t, ease_model_write_ids(m, NULL, NULL), EASE_E_ARG);
+    ease_model_free(broken);
+    ease_model_free(m);
+}
+
+static void text_is_quoted_where_needed(test *t)
+{
+    ease_model *m = model_named(t, "a,\"b\"", "tab\tbed");
+    unsigned char *data;
+    size_t bytes;
+
     check_status(t, ease_model_export(m, test_path("w.csv"), 0, NULL, NULL), EASE_OK);
     data = slurp(test_path("w.csv"), &bytes);
     check_text(t, (char *)data,
@@ -907,16 +936,36 @@ static void text_is_quoted_where_needed(test *t)
                "plain,\"a,\"\"b\"\"\",0.5\n"
                "plain,tab\tbed,-0.142857149\n");
     free(data);
-    check_status(t, ease_model_export(m, test_path("w.tsv"), 1, NULL, NULL), EASE_OK);
-    data = slurp(test_path("w.tsv"), &bytes);
-    check_text(t, (char *)data,
-               "\"a,\"\"b\"\"\"\t\"tab\tbed\"\t0.285714298\n"
-               "\"tab\tbed\"\t\"a,\"\"b\"\"\"\t0.5\n"
-               "plain\t\"a,\"\"b\"\"\"\t0.5\n");
-    free(data);
     check_status(t, ease_model_export(m, "/dev/full", 0, NULL, NULL), EASE_E_IO);
     check_status(t, ease_model_export(m, test_path("w.csv"), -1, NULL, NULL),
                  EASE_E_ARG);
+    ease_model_free(m);
+}
+
+/* As our reader of it has it: a quote is a byte like others. */
+static void tab_separated_text_knows_no_quotes(test *t)
+{
+    const char *path = test_path("w.tsv");
+    ease_model *m = model_named(t, "a,\"b\"", "\"c");
+    ease_model *tab = model_named(t, "a", "tab\tbed");
+    ease_model *broken = model_named(t, "line\nbreak", "b");
+    ease_error err = {0};
+    unsigned char *data;
+    size_t bytes;
+
+    check_status(t, ease_model_export(m, path, 1, NULL, NULL), EASE_OK);
+    check_status(t, ease_model_export(tab, path, 1, NULL, &err), EASE_E_DATA);
+    check_contains(t, err.text, "w.tsv: item 2 has a tab or line break");
+    check_status(t, ease_model_export(broken, path, 1, NULL, &err), EASE_E_DATA);
+    check_contains(t, err.text, "w.tsv: item 1 has a tab or line break");
+    data = slurp(path, &bytes);
+    check_text(t, (char *)data,
+               "a,\"b\"\t\"c\t0.285714298\n"
+               "\"c\ta,\"b\"\t0.5\n"
+               "plain\ta,\"b\"\t0.5\n");
+    free(data);
+    ease_model_free(broken);
+    ease_model_free(tab);
     ease_model_free(m);
 }
 
@@ -1061,7 +1110,9 @@ static const test_case cases[] = {
     TEST(newer_and_foreign_files_are_told_apart),
     TEST(files_of_version_1_open),
     TEST(npy_files_hold_the_rows),
+    TEST(ids_are_written_one_a_line),
     TEST(text_is_quoted_where_needed),
+    TEST(tab_separated_text_knows_no_quotes),
     TEST(top_weights_are_the_largest_by_magnitude),
     TEST(a_model_is_made_or_not_at_every_failed_allocation),
     TEST(saving_survives_every_failed_allocation),

@@ -839,6 +839,8 @@ static void titles_find_their_columns(test *t)
         "One, \"1\"", "Two", 2);
     check_titles(t, "movieId,title\n5,Five\n22,Late\n22,Later\n", "", "Late", 1);
     check_titles(t, "asin,name\n1,a\n22,b\n", "a", "b", 2);
+    check_titles(t, "id,title\r\n1,a\r\n22,b\r", "a", "b", 2);
+    check_titles(t, "id,title\r\n1,a\r\n22,\"b\"\r", "a", "b", 2);
 }
 
 static void titles_without_a_match_are_refused(test *t)

@@ -80,7 +80,7 @@ static ease__field_stop quoted_field(const ease__splitter *s, const char **at,
     }
     out->length = (size_t)(p - out->text);
     p++;
-    if (p + 1 < end && p[0] == '\r' && p[1] == '\n')
+    if (p < end && *p == '\r' && (p + 1 == end || p[1] == '\n'))
         p++;
     if (p < end && *p != '\n' && !separates(s, p, end))
         return EASE__FIELD_JUNK;
@@ -103,7 +103,8 @@ ease__field_stop ease__field_next(const ease__splitter *s, const char **at,
         p++;
     out->length = (size_t)(p - out->text);
     stop = stop_at(s, p, end, at);
-    if (stop == EASE__FIELD_LAST && out->length && p[-1] == '\r')
+    /* Where the text is cut there is no more line, or it will be read again. */
+    if (stop != EASE__FIELD_MORE && out->length && p[-1] == '\r')
         out->length--;
     return stop;
 }

@@ -24,7 +24,7 @@ struct ease_report {
 
 typedef struct evaluation {
     const ease_model *model;
-    const ease_interactions *held;     /* the target with what the model does not know */
+    const ease_interactions *held; /* the target with what the model does not know */
     ease_interactions *input, *target; /* in the model's items */
     ease_eval_options o;
     ease_report *report;

@@ -101,12 +101,24 @@ static ease_status put_byte(export *x, char c, ease_error *err)
     return status;
 }
 
-/* Quoted if it must be, quotes within doubled. */
+static ease_status put_text(export *x, const char *text, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (; !status && *text; text++)
+        status = put_byte(x, *text, err);
+    return status;
+}
+
+/* In CSV quoted if it must be, quotes within doubled; readers of TSV know no quotes. */
 static ease_status put_id(export *x, const char *id, ease_error *err)
 {
-    const char special[] = {x->separator, '"', '\r', '\n', '\0'};
-    bool quoted = id[strcspn(id, special)] != '\0';
-    ease_status status = quoted ? put_byte(x, '"', err) : EASE_OK;
+    bool quoted = strpbrk(id, ",\"\r\n") != NULL;
+    ease_status status;
+
+    if (x->separator == '\t')
+        return put_text(x, id, err);
+    status = quoted ? put_byte(x, '"', err) : EASE_OK;
 
     for (; !status && *id; id++) {
         if (*id == '"')
@@ -182,6 +194,19 @@ static ease_status put_top_of_row(export *x, int32_t i, ease_error *err)
     return status;
 }
 
+/* What cannot be told in TSV; nothing is written then. */
+static ease_status check_ids(const export *x, const char *path, ease_error *err)
+{
+    if (x->separator != '\t')
+        return EASE_OK;
+    for (int32_t i = 0; i < x->model->info.items; i++)
+        if (strpbrk(ease_model_item_id(x->model, i), "\t\r\n"))
+            return ease__fail_at(err, EASE_E_DATA, i,
+                                 "%s: item %d has a tab or line break in its id", path,
+                                 (int)i + 1);
+    return EASE_OK;
+}
+
 static ease_status write_text(export *x, ease_error *err)
 {
     ease_status status = EASE_OK;
@@ -225,6 +250,8 @@ ease_status ease_model_export(const ease_model *m, const char *path, int32_t top
     x.separator = ends_with(path, ".tsv") ? '\t' : ',';
     status = ease__model_needs_weights(m, "exporting", err);
     if (!status)
+        status = check_ids(&x, path, err);
+    if (!status)
         status = allocate(&x, err);
     if (!status)
         status = ease__output_open(path, 0, &x.out, err);
@@ -238,5 +265,42 @@ ease_status ease_model_export(const ease_model *m, const char *path, int32_t top
     ease__free(x.rows);
     ease__free(x.size);
     ease__free(x.best);
+    return status;
+}
+
+static ease_status put_lines(export *x, const char *path, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int32_t i = 0; !status && i < x->model->info.items; i++) {
+        const char *id = ease_model_item_id(x->model, i);
+
+        if (strpbrk(id, "\r\n"))
+            return ease__fail_at(err, EASE_E_DATA, i,
+                                 "%s: item %d has a line break in its id", path,
+                                 (int)i + 1);
+        status = put_text(x, id, err);
+        if (!status)
+            status = put_byte(x, '\n', err);
+    }
+    return status ? status : flush(x, err);
+}
+
+ease_status ease_model_write_ids(const ease_model *m, const char *path, ease_error *err)
+{
+    export x = {.model = m, .out = EASE__OUTPUT_NONE};
+    ease_status status = EASE_OK;
+
+    if (!m || !path)
+        return ease__fail(err, EASE_E_ARG, "a model and a path are required");
+    x.text = ease__alloc_array(ROOM, 1);
+    status = x.text ? ease__output_open(path, 0, &x.out, err)
+                    : ease__fail(err, EASE_E_NOMEM, "writing %s", path);
+    if (!status)
+        status = put_lines(&x, path, err);
+    if (!status)
+        status = ease__output_commit(&x.out, err);
+    ease__output_discard(&x.out);
+    ease__free(x.text);
     return status;
 }
