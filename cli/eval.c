@@ -121,8 +121,8 @@ const verb verb_eval = {
              "of the input, whose items are left out, and the metrics say where the "
              "held-out items are. Means are over users, with the standard error std / "
              "sqrt(users); coverage and gini are of all lists together and have none. "
-             "Held-out items that the model does not know count as missed, users with "
-             "nothing held out are left out; both are counted.\n\n--json gives "
+             "Held-out items that the model does not know are dropped and counted, and "
+             "users with nothing held out are left out and counted.\n\n--json gives "
              "one object with the keys users, metrics (by name, each with mean and "
              "stderr), without_target, without_input, unknown_targets and seconds. "
              "Both files are read as train reads DATA, with the same options.",

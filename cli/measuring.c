@@ -39,7 +39,7 @@ static void note_users(console *c, const ease_report_info *info)
         note(c, "%s users left out: nothing was held out",
              format_count(count, sizeof(count), info->without_target));
     if (info->unknown_targets)
-        warn(c, "%s held-out items that the model does not know count as missed",
+        warn(c, "%s held-out items that the model does not know were dropped",
              format_count(count, sizeof(count), info->unknown_targets));
     if (info->without_input)
         warn(c, "%s users with nothing known to the model got the popular items",

@@ -586,7 +586,7 @@ typedef struct ease_report_info {
     int64_t users;           /* that the means are over */
     int64_t without_target;  /* users left out: nothing was held out */
     int64_t without_input;   /* users with an empty history: they got popular items */
-    int64_t unknown_targets; /* held-out items that the model does not know: missed */
+    int64_t unknown_targets; /* held-out items that the model does not know: dropped */
     int metrics;
 } ease_report_info;
 
@@ -603,13 +603,12 @@ EASE_API EASE_MUST_USE ease_status ease_eval_options_check(const ease_eval_optio
 
 /* Ranks the whole catalog for every user of `target` from that user's row of `input`
  * (users are matched by id, items by id with the model's), without the items of the
- * input, and measures where the target's items are. What the model does not know is
- * dropped from the input, and missed where it was held out: it counts as held out and
- * is in no list. For each user: recall (divided by min(k, held out)), plain-recall (by
- * held out), ndcg, precision (by k), hit, map (by min(k, held out)), mrr, popularity
- * (the mean count of what was recommended); for all together: coverage and gini, over
- * the catalog. Fails with EASE_E_DATA if the model knows nothing that was held out,
- * EASE_E_ARG, EASE_E_NOMEM, EASE_E_CANCELLED. */
+ * input, and measures where the target's items are. Items that the model does not know
+ * are dropped from both. For each user: recall (divided by min(k, held out)),
+ * plain-recall (by held out), ndcg, precision (by k), hit, map (by min(k, held out)),
+ * mrr, popularity (the mean count of what was recommended); for all together: coverage
+ * and gini, over the catalog. Fails with EASE_E_DATA if no user is left, EASE_E_ARG,
+ * EASE_E_NOMEM, EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_evaluate(const ease_model *m,
                                                  const ease_interactions *input,
                                                  const ease_interactions *target,

@@ -35,13 +35,10 @@ def align(pairs, users, items):
     return x
 
 
-def targets(pairs):
-    """Users with something held out, in the order of the pairs, and how much, known to the
-    model or not."""
-    held = {}
-    for u, _ in dict.fromkeys(pairs):
-        held[u] = held.get(u, 0) + 1
-    return list(held), np.array(list(held.values()))
+def targets(pairs, items):
+    """Users with a known item held out, in the order of the pairs."""
+    known = set(items)
+    return list(dict.fromkeys(u for u, i in pairs if i in known))
 
 
 def _ranks(scores, seen):
@@ -86,7 +83,7 @@ def _gini(times):
     return np.abs(times[:, None] - times[None, :]).sum() / (2 * n * total)
 
 
-def evaluate(score, inputs, target, held, metrics, popularity):
+def evaluate(score, inputs, target, metrics, popularity):
     """score(rows) gives the scores of some rows of `inputs`. By metric: an array with a
     value a user, or one number for those of all lists together."""
     values = {m: [] for m in metrics}
@@ -106,7 +103,7 @@ def evaluate(score, inputs, target, held, metrics, popularity):
                 count = times.setdefault(m, np.zeros(inputs.shape[1]))
                 count += np.bincount(shown[shown >= 0], minlength=inputs.shape[1])
             else:
-                values[m].append(_user_values(name, k, order, hits, held[first:first + 500],
+                values[m].append(_user_values(name, k, order, hits, wanted.sum(axis=1),
                                               popularity))
     result = {}
     for m in metrics:

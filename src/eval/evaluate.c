@@ -24,7 +24,6 @@ struct ease_report {
 
 typedef struct evaluation {
     const ease_model *model;
-    const ease_interactions *held; /* the target with what the model does not know */
     ease_interactions *input, *target; /* in the model's items */
     ease_eval_options o;
     ease_report *report;
@@ -79,7 +78,7 @@ static void evaluation_free(evaluation *e)
 
 static int64_t held_out(const evaluation *e, int64_t user)
 {
-    return e->held->row_ptr[user + 1] - e->held->row_ptr[user];
+    return e->target->row_ptr[user + 1] - e->target->row_ptr[user];
 }
 
 /* The users with something held out, and their ids. */
@@ -88,9 +87,6 @@ static ease_status choose_users(evaluation *e, ease_error *err)
     const ease__ids *ids = &e->target->user_ids;
     ease_report *r = e->report;
 
-    if (e->target->nnz == 0)
-        return ease__fail(err, EASE_E_DATA,
-                          "no user has anything held out that the model knows");
     e->users = ease__alloc_array((size_t)e->target->users, sizeof(*e->users));
     if (!e->users)
         return no_memory(err);
@@ -105,6 +101,9 @@ static ease_status choose_users(evaluation *e, ease_error *err)
             return no_memory(err);
         e->users[r->info.users++] = u;
     }
+    if (r->info.users == 0)
+        return ease__fail(err, EASE_E_DATA,
+                          "no user has anything held out that the model knows");
     for (int64_t u = 0; u < e->input->users; u++) {
         const char *id = ease_interactions_user_id(e->input, u);
 
@@ -312,7 +311,7 @@ ease_status ease_evaluate(const ease_model *m, const ease_interactions *input,
                           const ease_interactions *target, const ease_eval_options *o,
                           ease_report **out, ease_error *err)
 {
-    evaluation e = {.model = m, .held = target};
+    evaluation e = {.model = m};
     ease_status status = EASE_OK;
 
     if (!m || !input || !target || !out)
