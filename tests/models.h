@@ -115,7 +115,9 @@ static inline dense_model dense_train(const double *x, int64_t users, int32_t it
     for (size_t i = 0; i < n; i++) {
         double c = d.diagonal[i] - d.sums[i] * d.sums[i] / count;
 
-        d.scale[i] = c > 1e-12 * d.diagonal[i] ? sqrt(c) : 0;
+        d.scale[i] = !(c > 1e-12 * d.diagonal[i])    ? 0
+                     : kind == EASE_GRAM_CORRELATION ? sqrt(c)
+                                                     : 1;
     }
     for (size_t i = 0; kind != EASE_GRAM_COUNTS && i < n; i++)
         for (size_t j = 0; j < n; j++) {
@@ -158,7 +160,7 @@ static inline ease_model *model_of(const dense_model *d, int64_t users,
                       .users = users,
                       .interactions = 77,
                       .sums = d->sums,
-                      .scale = kind == EASE_GRAM_CORRELATION ? d->scale : NULL,
+                      .scale = kind == EASE_GRAM_COUNTS ? NULL : d->scale,
                       .diagonal = d->diagonal,
                       .ids = &ids};
     ease_model *m = NULL;

@@ -1016,12 +1016,13 @@ static void a_model_is_made_or_not_at_every_failed_allocation(test *t)
     do {
         ease__tiled p = tile_matrix(worked_inverse, 3, EASE__F32);
         ease__ids ids = letter_ids(3);
-        double sums[] = {1, 1, 1}, diagonal[] = {2, 2, 2};
+        double sums[] = {1, 1, 1}, diagonal[] = {2, 2, 2}, scale[] = {1, 1, 1};
         ease__recipe r = {.kind = EASE_GRAM_COVARIANCE, .lambda = 1, .users = 3};
         ease_model *m = NULL;
 
         r.sums = sums;
         r.diagonal = diagonal;
+        r.scale = scale;
         r.ids = &ids;
         alloc_fail_after(n++);
         status = ease__model_from_inverse(&p, &r, &m, NULL);

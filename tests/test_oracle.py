@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import numpy_ease
+import scipy.sparse
 import support
 
 
@@ -146,6 +147,35 @@ class MovieLens(support.Case):
         self.check_weights(npy(out), w[np.ix_(order, order)])
 
 
+class Weighted(support.Case):
+    """Values instead of ones, one column the same for everyone."""
+
+    def test_centred_kinds_with_weights_and_a_constant_column(self):
+        rng = np.random.default_rng(12)
+        print("seed 12")
+        users, items = 5003, 12
+        dense = np.where(rng.random((users, items)) < 0.3, rng.random((users, items)), 0)
+        dense = dense.astype(np.float32).astype(float)
+        dense[:, 5] = np.float32(0.1)
+        ids = [f"i{i}" for i in range(items)]
+        with open(self.path("w.csv"), "w") as f:
+            f.write("user,item,value\n")
+            f.writelines(f"{u},{ids[i]},{dense[u, i]:.9g}\n" for u in range(users)
+                         for i in np.flatnonzero(dense[u]))
+        for kind in ("counts", "covariance", "correlation"):
+            self.ease("train", "w.csv", "--weights", "-o", "w.ease", "--lambda", 1, "--kind", kind,
+                      "--storage", "f32", "--quiet")
+            self.ease("export", "w.ease", "-o", "w.npy", "--items", "w.txt", "--quiet")
+            with open(self.path("w.txt")) as f:
+                order = [ids.index(line.rstrip("\n")) for line in f]
+            got = np.empty((items, items))
+            got[np.ix_(order, order)] = npy(self.path("w.npy"))
+            w, _ = numpy_ease.model(scipy.sparse.csr_matrix(dense), 1, kind)
+            self.assertLessEqual(np.abs(got - w).max(), 1e-4 * np.abs(w).max(), kind)
+            if kind != "counts":
+                self.assertTrue((got[5] == 0).all() and (got[:, 5] == 0).all(), kind)
+
+
 class Import(support.Case):
     """Gram matrices made elsewhere, here by NumPy."""
 
@@ -179,7 +209,6 @@ class Import(support.Case):
             self.ease("train", "--gram", gram, "-o", model, "--lambda", 5, "--kind", kind,
                       "--storage", "f32", "--quiet")
             self.ease("export", model, "-o", out, "--quiet")
-            import scipy.sparse
             w, _ = numpy_ease.model(scipy.sparse.csr_matrix(self.dense), 5, kind)
             self.assertLessEqual(np.abs(npy(out) - w).max(), 1e-4 * np.abs(w).max())
 

@@ -45,7 +45,8 @@ ease_status ease__train_options_check(const ease_train_options *o, ease_error *e
 
 /* What the solver is given, made in place from counts or sums: U32 becomes F32,
  * then the kind is applied (in float64, entry by entry), zero rows staying zero.
- * *scale receives s (n, freed by the caller) for correlation, else NULL. */
+ * *scale receives s (n, freed by the caller; 0 for a constant column), or NULL for
+ * counts. */
 ease_status ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads,
                                double **scale, ease_error *err);
 

@@ -1,10 +1,15 @@
 /* Which Gram matrix the solver is given: counts, covariance or correlation. */
+#include <float.h>
 #include <math.h>
 
 #include "gram/gram.h"
 
-/* C_ii below this share of G_ii is rounding: a column that everyone has, or no one. */
-static const double CONSTANT_COLUMN = 1e-12;
+/* C_ii below this share of G_ii is rounding: a column that everyone has, or no one.
+ * Weighted entries may have been float32 once, whatever they are now. */
+static double constant_share(const ease_gram *g)
+{
+    return g->weighted ? 4 * (double)FLT_EPSILON : 1e-12;
+}
 
 /* C_ij = G_ij - sums_i sums_j / users, times unit_i unit_j. */
 typedef struct centering {
@@ -59,18 +64,18 @@ static void prepare_tiles(ease__tiled *g, const centering *c, int threads)
         g->element = EASE__F32;
 }
 
-/* scale_i = sqrt(C_ii), 0 where the column is constant; unit_i = 1 or 1 / scale_i, and
- * 0 there, so that its row and column become zero. */
+/* scale_i = 1 or sqrt(C_ii) by the kind, and 0 where the column is constant; unit_i =
+ * 1 / scale_i, and 0 there, so that its row and column become zero. */
 static void find_scale(const ease_gram *g, ease_gram_kind kind, double *scale,
                        double *unit)
 {
     for (int32_t i = 0; i < g->g.n; i++) {
         double whole = ease__tiled_at(&g->g, i, i);
         double centred = whole - g->sums[i] * g->sums[i] / (double)g->users;
-        bool constant = !(centred > CONSTANT_COLUMN * whole);
+        bool constant = !(centred > constant_share(g) * whole);
 
-        scale[i] = constant ? 0 : sqrt(centred);
-        unit[i] = constant ? 0 : kind == EASE_GRAM_CORRELATION ? 1 / scale[i] : 1;
+        scale[i] = constant ? 0 : kind == EASE_GRAM_CORRELATION ? sqrt(centred) : 1;
+        unit[i] = constant ? 0 : 1 / scale[i];
     }
 }
 
@@ -103,10 +108,6 @@ ease_status ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads,
         &g->g, &(centering){.sums = g->sums, .unit = unit, .users = (double)g->users},
         threads);
     ease__free(unit);
-    if (kind == EASE_GRAM_COVARIANCE) {
-        ease__free(found);
-        found = NULL;
-    }
     *scale = found;
     return EASE_OK;
 }

@@ -8,17 +8,7 @@
 /* Items without variance carry nothing once the columns are centred. */
 static bool is_constant(const ease__recipe *r, int32_t i)
 {
-    double d = r->diagonal[i];
-
-    switch (r->kind) {
-    case EASE_GRAM_COUNTS:
-        break;
-    case EASE_GRAM_COVARIANCE:
-        return d - r->sums[i] * r->sums[i] / (double)r->users <= 1e-12 * d;
-    case EASE_GRAM_CORRELATION:
-        return r->scale[i] == 0;
-    }
-    return false;
+    return r->kind != EASE_GRAM_COUNTS && r->scale[i] == 0;
 }
 
 /* A factor that a float cannot hold makes its weights zero. */
@@ -35,7 +25,7 @@ static void make_scales(const ease__tiled *p, const ease__recipe *r, float *rows
                         float *columns, float *norm)
 {
     for (int32_t i = 0; i < p->n; i++) {
-        double s = r->kind == EASE_GRAM_CORRELATION ? r->scale[i] : 1.0;
+        double s = r->kind == EASE_GRAM_COUNTS ? 1.0 : r->scale[i];
         double d = ease__tiled_at(p, i, i);
         bool none = is_constant(r, i) || !(d > 0);
 
@@ -87,7 +77,7 @@ static ease_status check_recipe(const ease__tiled *p, const ease__recipe *r,
     if (centred && (!r->sums || r->users < 1))
         return ease__fail(err, EASE_E_ARG,
                           "centring needs the column sums and the number of users");
-    if (r->kind == EASE_GRAM_CORRELATION && !r->scale)
+    if (centred && !r->scale)
         return ease__fail(err, EASE_E_ARG, "correlation needs its scale");
     return EASE_OK;
 }

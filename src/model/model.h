@@ -54,7 +54,7 @@ typedef struct ease__recipe {
     int nonnegative;
     int64_t users, interactions;
     const double *sums;     /* column sums; NULL: use `diagonal` for popularity */
-    const double *scale;    /* s, correlation only */
+    const double *scale;    /* s; NULL for counts. 0: a constant column */
     const double *diagonal; /* of X'X, n */
     ease__ids *ids;         /* taken over */
 } ease__recipe;
