@@ -8,7 +8,7 @@
 typedef struct eval_args {
     common_args common;
     reading_args reading;
-    const char *input, *target, *metrics, *per_user;
+    const char *input, *target, *split, *metrics, *per_user;
 } eval_args;
 
 #define AT(member) .at = offsetof(eval_args, member)
@@ -16,16 +16,20 @@ typedef struct eval_args {
 static const option eval_options[] = {
     {.name = "input",
      .type = OPTION_PATH,
-     .required = true,
      AT(input),
      .value = "FILE",
-     .help = "what each user has, the histories; required"},
+     .help = "what each user has, the histories"},
     {.name = "target",
      .type = OPTION_PATH,
-     .required = true,
      AT(target),
      .value = "FILE",
-     .help = "what was held out from each user; required"},
+     .help = "what was held out from each user"},
+    {.name = "split",
+     .type = OPTION_PATH,
+     AT(split),
+     .value = "DIR",
+     .help = "instead of both: the test part of a split, by the ids of its data, as a "
+             "model of ease tune has them"},
     {.name = "metrics",
      .type = OPTION_TEXT,
      AT(metrics),
@@ -42,11 +46,21 @@ static int check(console *c, const eval_args *a)
 {
     int code = check_metrics(c, a->metrics);
 
-    if (!code && strcmp(a->input, "-") == 0 && strcmp(a->target, "-") == 0)
+    if (!code && (a->split ? a->input || a->target : !a->input || !a->target))
+        code = usage_error(c, a->common.verb,
+                           "either --input and --target or --split is required");
+    if (!code && a->split && !reading_is_default(&a->reading))
+        code = usage_error(c, a->common.verb,
+                           "options for reading DATA do not apply to a split");
+    if (!code && !a->split && strcmp(a->input, "-") == 0 && strcmp(a->target, "-") == 0)
         code = usage_error(c, a->common.verb,
                            "--input and --target cannot both be standard input");
     if (!code && a->per_user)
         code = check_output_file(c, a->per_user);
+    if (!code && a->per_user)
+        code = check_differs(c, a->per_user, a->input);
+    if (!code && a->per_user)
+        code = check_differs(c, a->per_user, a->target);
     return code;
 }
 
@@ -68,6 +82,27 @@ static int put(console *c, const eval_args *a, const ease_report *r, double seco
     return EXIT_DONE;
 }
 
+/* The two from files, or from a split, of which the rest is freed. */
+static int read_both(console *c, const eval_args *a, ease_interactions **input,
+                     ease_interactions **target)
+{
+    ease_split_parts parts;
+    ease_error err;
+    int code;
+
+    if (a->split) {
+        if (ease_split_open(a->split, &parts, &err))
+            return fail_with(c, &err);
+        *input = parts.test_input;
+        *target = parts.test_target;
+        parts.test_input = parts.test_target = NULL;
+        ease_split_close(&parts);
+        return EXIT_DONE;
+    }
+    code = read_data(c, &a->common, &a->reading, a->input, 0, input);
+    return code ? code : read_data(c, &a->common, &a->reading, a->target, 0, target);
+}
+
 static int run(console *c, void *args)
 {
     const eval_args *a = args;
@@ -81,9 +116,7 @@ static int run(console *c, void *args)
     if (!code)
         code = open_model(c, a->common.operands[0], NULL, &m);
     if (!code)
-        code = read_data(c, &a->common, &a->reading, a->input, 0, &input);
-    if (!code)
-        code = read_data(c, &a->common, &a->reading, a->target, 0, &target);
+        code = read_both(c, a, &input, &target);
     if (!code) {
         began = seconds_now();
         code = measure(c, &a->common, m, input, target, a->metrics, &r);
@@ -106,9 +139,10 @@ static const option_group groups[] = {{"Measuring", eval_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
 static const char *const usage[] = {
-    "MODEL --input FILE --target FILE [--metrics NAME@K,...] [options]", NULL};
+    "MODEL --input FILE --target FILE [--metrics NAME@K,...] [options]",
+    "MODEL --split DIR [--metrics NAME@K,...] [options]", NULL};
 static const char *const examples[] = {
-    "model.ease --input test_tr.csv --target test_te.csv",
+    "model.ease --split DIR",
     "model.ease --input train.txt --target test.txt --metrics "
     "plain-recall@20,ndcg@20 --json",
     NULL};
@@ -117,15 +151,19 @@ const verb verb_eval = {
     .name = "eval",
     .summary = "how well a model finds what was held out",
     .usage = usage,
-    .about = "For every user of the target, all items are ranked from that user's row "
-             "of the input, whose items are left out, and the metrics say where the "
-             "held-out items are. Means are over users, with the standard error std / "
-             "sqrt(users); coverage and gini are of all lists together and have none. "
-             "Held-out items that the model does not know are dropped and counted, and "
-             "users with nothing held out are left out and counted.\n\n--json gives "
-             "one object with the keys users, metrics (by name, each with mean and "
-             "stderr), without_target, without_input, unknown_targets and seconds. "
-             "Both files are read as train reads DATA, with the same options.",
+    .about =
+        "For every user of the target, all items are ranked from that user's row "
+        "of the input, whose items are left out, and the metrics say where the "
+        "held-out items are. Means are over users, with the standard error std / "
+        "sqrt(users); coverage and gini are of all lists together and have none. "
+        "Held-out items that the model does not know are dropped and counted, and "
+        "users with nothing held out are left out and counted.\n\n--json gives "
+        "one object with the keys users, metrics (by name, each with mean and "
+        "stderr), without_target, without_input, unknown_targets and seconds. "
+        "Both files are read as train reads DATA, with the same options. The "
+        "tables of a split hold numbers: they suit a model that was trained on its "
+        "train.csv; for one of ease tune, which knows the ids of the data, there "
+        "is --split.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

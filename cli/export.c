@@ -42,9 +42,11 @@ static int check(console *c, const export_args *a)
     if (a->top && ending && strcmp(ending, ".npy") == 0)
         return usage_error(c, a->common.verb, "--top is not for .npy, which is whole");
     code = check_output(c, a->output);
+    if (!code)
+        code = check_differs(c, a->output, a->common.operands[0]);
     if (!code && a->items)
         code = check_output_file(c, a->items);
-    return code;
+    return code || !a->items ? code : check_differs(c, a->items, a->common.operands[0]);
 }
 
 static int run(console *c, void *args)

@@ -104,6 +104,7 @@ static maker maker_of(const gram_args *a)
 static int check(console *c, const gram_args *a, maker make)
 {
     const verb *v = a->common.verb;
+    int code;
 
     if (make == build && a->common.operand_count > 1)
         return usage_error(c, v, "one argument too many: '%s'", a->common.operands[1]);
@@ -112,7 +113,11 @@ static int check(console *c, const gram_args *a, maker make)
                            a->common.operands[0]);
     if (make != import && (a->items || a->users))
         return usage_error(c, v, "--items and --users belong to import");
-    return check_output_file(c, a->output);
+    code = check_output_file(c, a->output);
+    /* A merge into one of its files is fine: all are read before it is replaced. */
+    for (int i = 0; !code && make != merge && i < a->common.operand_count; i++)
+        code = check_differs(c, a->output, a->common.operands[i]);
+    return code ? code : check_differs(c, a->output, a->items);
 }
 
 static void report_gram(console *c, const gram_args *a, const ease_gram *g,

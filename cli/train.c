@@ -121,6 +121,10 @@ static int check(console *c, const train_args *a)
         return usage_error(c, a->common.verb,
                            "options for reading DATA do not apply to a Gram file");
     code = check_output_file(c, a->output);
+    if (!code)
+        code = check_differs(c, a->output, a->gram ? a->gram : a->common.operands[0]);
+    if (!code)
+        code = check_differs(c, a->output, a->titles);
     if (!code && a->titles)
         code = check_readable(c, a->titles);
     return code;

@@ -1,6 +1,8 @@
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "measuring.h"
 #include "planning.h"
@@ -207,6 +209,13 @@ static int tune(console *c, const tune_args *a, const lambdas *l,
     return code;
 }
 
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* From the Gram matrix at hand where that is of all that is to be fitted. */
 static int train(console *c, const tune_args *a, const ease_split_parts *parts,
                  outcome *did)
@@ -225,6 +234,12 @@ static int train(console *c, const tune_args *a, const ease_split_parts *parts,
     if (!status)
         status = ease_model_save(did->model, a->output, (ease_storage)a->storage,
                                  &o.hooks, &err);
+    /* What is measured is what was written, in its storage. */
+    if (!status && is_file(a->output)) {
+        ease_model_free(did->model);
+        did->model = NULL;
+        status = ease_model_open(a->output, &did->model, &err);
+    }
     return status ? fail_with(c, &err) : EXIT_DONE;
 }
 
@@ -239,6 +254,24 @@ static int test(console *c, const tune_args *a, const ease_split_parts *parts,
                    a->metrics, &did->report);
 }
 
+/* The model must not take the place of a part of the split. */
+static int check_apart(console *c, const tune_args *a)
+{
+    static const char *const parts[] = {
+        "train.csv",         "validation_train.csv", "validation_tr.csv",
+        "validation_te.csv", "test_tr.csv",          "test_te.csv",
+        "unique_sid.txt",    "unique_uid.txt",       "split.json"};
+    int code = EXIT_DONE;
+
+    for (size_t i = 0; !code && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char path[PATH_MAX];
+
+        snprintf(path, sizeof(path), "%s/%s", a->common.operands[0], parts[i]);
+        code = check_differs(c, a->output, path);
+    }
+    return code;
+}
+
 static int check(console *c, const tune_args *a)
 {
     int code = check_metrics(c, a->tuning.metric);
@@ -251,7 +284,7 @@ static int check(console *c, const tune_args *a)
         code = check_output_file(c, a->plot);
     if (!code && a->titles)
         code = check_readable(c, a->titles);
-    return code;
+    return code ? code : check_apart(c, a);
 }
 
 static int run(console *c, void *args)

@@ -1242,6 +1242,23 @@ class Ending(Case):
             self.fail("1.2 GB were not enough")
 
 
+class Inputs(Case):
+    """What is read is never destroyed."""
+
+    def test_an_output_that_is_an_input_is_refused(self):
+        self.write("d.csv", "u,i\na,x\na,y\nb,x\nb,y\n")
+        self.ease("gram", "d.csv", "-o", "d.gram")
+        self.ease("train", "d.csv", "-o", "d.ease", "--lambda", "1")
+        for args in (["train", "d.csv", "-o", "d.csv", "--lambda", "1"],
+                     ["train", "--gram", "d.gram", "-o", "./d.gram", "--lambda", "1"],
+                     ["gram", "d.csv", "-o", "d.csv"],
+                     ["export", "d.ease", "-o", "d.ease"]):
+            before = self.read(args[-3] if "--lambda" in args else args[-1])
+            self.fails(2, "would be lost", *args)
+            self.assertEqual(self.read(args[-3] if "--lambda" in args else args[-1]), before)
+        self.ease("gram", "merge", "d.gram", "d.gram", "-o", "d.gram")
+
+
 class Progress(Case):
     """A bar on a terminal, and only there."""
 

@@ -165,7 +165,7 @@ class Tuned(Split):
             options = ["--nonnegative"] if nonnegative else []
             text = self.ease("tune", self.dir_name, "-o", "m.ease", "--json", "--precision",
                              "f64", "--lambda", ",".join(map(str, self.lambdas)),
-                             "--metric", "ndcg@100", *options).out
+                             "--metric", "ndcg@100", "--storage", "f32", *options).out
             got = json.loads(text)
             means = []
             for lam, trial in zip(self.lambdas, got["trials"]):
@@ -271,7 +271,7 @@ class Tuned(Split):
         got = json.loads(self.ease(*args, "--json").out)
         for model, options in (("ease", []), ("ease-nonneg", ["--nonnegative"])):
             tuned = json.loads(self.ease("tune", self.dir_name, "-o", "m.ease", "--json",
-                                         *options).out)
+                                         "--storage", "packed", *options).out)
             mine = next(m for m in got["models"] if m["model"] == model)
             self.assertEqual(mine["lambda"], tuned["lambda"])
             self.assertEqual(mine["metrics"], tuned["test"]["metrics"])
@@ -294,9 +294,18 @@ class Tuned(Split):
         xml.dom.minidom.parse(self.path("tail.svg"))
 
     def test_figures_of_models(self):
-        self.ease("tune", self.dir_name, "-o", "ease.ease", "--lambda", "150")
-        self.ease("eval", "ease.ease", "--input", self.part("s/test_tr.csv"), "--target",
-                  self.part("s/test_te.csv"))
+        tuned = json.loads(self.ease("tune", self.dir_name, "-o", "ease.ease", "--lambda", "150",
+                                     "--json").out)
+        again = json.loads(self.ease("eval", "ease.ease", "--split", self.dir_name, "--json").out)
+        self.assertEqual(tuned["test"]["metrics"], again["metrics"])
+        self.ease("train", self.part("s/train.csv"), "-o", "numbers.ease", "--lambda", "150")
+        numbers = json.loads(self.ease("eval", "numbers.ease", "--input",
+                                       self.part("s/test_tr.csv"), "--target",
+                                       self.part("s/test_te.csv"), "--json").out)
+        for name, value in again["metrics"].items():
+            self.assertAlmostEqual(value["mean"], numbers["metrics"][name]["mean"], delta=1e-9)
+        self.fails(2, "either", "eval", "ease.ease")
+        self.fails(2, "either", "eval", "ease.ease", "--split", self.dir_name, "--input", "x")
         r = self.ease("plot", "weights", "ease.ease", "-o", "w.svg")
         self.assertRegex(r.out, r"(?m)^negative +\d\d\.\d\d %$")
         self.ease("export", "ease.ease", "-o", "w.npy")
@@ -306,7 +315,7 @@ class Tuned(Split):
         self.assertEqual(got["weights"], off.size)
         self.assertAlmostEqual(got["negative"], (off < 0).mean(), delta=1e-9)
         self.ease("train", self.part("s/train.csv"), "--model", "popularity", "-o", "pop.ease")
-        self.ease("plot", "longtail", "ease.ease", "pop.ease", "-k", 20, "--input",
+        self.ease("plot", "longtail", "numbers.ease", "pop.ease", "-k", 20, "--input",
                   self.part("s/test_tr.csv"), "--target", self.part("s/test_te.csv"), "-o",
                   "tail.svg")
         for name in "w.svg", "tail.svg":
