@@ -13,9 +13,10 @@ enum { MOST_BYTES = 1 << 20 };
 /* A number up to a comma or the end of the line; nothing there is NAN. */
 static bool csv_number(const char **at, double *out)
 {
-    char *end;
+    bool empty = !**at || strchr(",\r\n", **at); /* strtod would pass over a line end */
+    char *end = (char *)(uintptr_t)*at;
 
-    *out = strtod(*at, &end);
+    *out = empty ? NAN : strtod(*at, &end);
     if (end == *at)
         *out = NAN;
     *at = end;

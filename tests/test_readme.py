@@ -48,6 +48,11 @@ class Readme(support.Case):
             self.assertIn(words, done.stdout)
         self.assertNotIn("warning", done.stderr)
 
+    def test_the_measured_table_is_there(self):
+        with open(os.path.join(support.ROOT, "README.md")) as f:
+            rows = re.findall(r"^\| [\w-]+ \| [\d,]+ \| [\d.]+ s \|", f.read(), re.M)
+        self.assertGreaterEqual(len(rows), 3)
+
     def test_links_lead_somewhere(self):
         for name in ("README.md", "CONTRIBUTING.md", "docs/design.md"):
             path = os.path.join(support.ROOT, name)

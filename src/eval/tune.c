@@ -293,24 +293,28 @@ static ease_status check_options(const ease_tune_options *o, ease_error *err)
 
 /* Beside the Gram matrix there is a copy, which is solved in place; what is not float64
  * and shall be is copied once more. */
-static ease_status check_memory(const ease_gram *g, const ease_train_options *o,
+static ease_status check_memory(const ease_interactions *x, const ease_train_options *o,
                                 ease_error *err)
 {
-    size_t peak = ease__size_add(g->g.bytes, g->g.bytes);
+    bool wide = o->precision == EASE_F64;
+    ease__element element = !x->vals ? EASE__U32 : wide ? EASE__F64 : EASE__F32;
+    size_t matrix = ease__tiled_bytes(x->items, element);
+    size_t held = ease__interactions_bytes(x);
+    size_t peak = ease__size_add(ease__size_add(matrix, matrix), held);
 
-    if (o->precision == EASE_F64 && g->g.element != EASE__F64)
-        peak = ease__size_add(peak, ease__tiled_bytes(g->g.n, EASE__F64));
-    return ease__memory_check("tuning", g->g.n, peak,
-                              ease__memory_allowed(o->memory_limit, g->g.bytes), err);
+    if (wide && element != EASE__F64)
+        peak = ease__size_add(peak, ease__tiled_bytes(x->items, EASE__F64));
+    return ease__memory_check("tuning", x->items, peak,
+                              ease__memory_allowed(o->memory_limit, held), err);
 }
 
 static ease_status run(tuner *t, const ease_interactions *x, ease_error *err)
 {
     const ease_train_options *o = &t->o.train;
-    ease_status status = ease_gram_build(x, o, &t->result->gram, err);
+    ease_status status = check_memory(x, o, err);
 
     if (!status)
-        status = check_memory(t->result->gram, o, err);
+        status = ease_gram_build(x, o, &t->result->gram, err);
     if (!status)
         status = t->o.lambdas ? try_grid(t, err) : search(t, err);
     if (!status && t->result->count == 0) {
