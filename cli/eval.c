@@ -52,7 +52,8 @@ static int check(console *c, const eval_args *a)
     if (!code && a->split && !reading_is_default(&a->reading))
         code = usage_error(c, a->common.verb,
                            "options for reading DATA do not apply to a split");
-    if (!code && !a->split && strcmp(a->input, "-") == 0 && strcmp(a->target, "-") == 0)
+    if (!code && a->input && a->target && strcmp(a->input, "-") == 0 &&
+        strcmp(a->target, "-") == 0)
         code = usage_error(c, a->common.verb,
                            "--input and --target cannot both be standard input");
     if (!code && a->per_user)
