@@ -4,6 +4,7 @@
 #include <cblas.h>
 #include <omp.h>
 
+#include "model/model.h"
 #include "solve/solve.h"
 
 /* ---- memory ------------------------------------------------------------------------
@@ -147,14 +148,9 @@ static const double PAIRS_A_SECOND = 0.4e9, FILLED_BYTES_A_SECOND = 4e9,
 
 static size_t model_bytes(int32_t items, ease_storage storage)
 {
-    size_t n = (size_t)items, weight = storage == EASE_STORE_F16 ? 2 : 4;
-    size_t row = (n * weight + 63) / 64 * 64;
-    size_t beside = n * (ID_BYTES + 4 * sizeof(float) + sizeof(double));
-    size_t weights = storage == EASE_STORE_PACKED ? ease__tiled_bytes(items, EASE__F32)
-                     : storage == EASE_STORE_NONE ? 0
-                                                  : ease__size_mul(n, row);
+    size_t beside = (size_t)items * (ID_BYTES + 4 * sizeof(float) + sizeof(double));
 
-    return ease__size_add(weights, beside);
+    return ease__size_add(ease__model_weight_bytes(items, storage), beside);
 }
 
 /* ---- the plan
