@@ -165,6 +165,22 @@ void ease__ids_pack(const ease__ids *t, void *to)
     memcpy((char *)to + head, t->bytes, (size_t)t->offsets[t->count]);
 }
 
+ease_status ease__ids_write(const ease__ids *t, ease__container_writer *w,
+                            const char *section, ease_error *err)
+{
+    size_t bytes = ease__ids_bytes(t);
+    void *packed = ease__alloc_array(bytes, 1);
+    ease_status status;
+
+    if (!packed)
+        return ease__fail(err, EASE_E_NOMEM, "%s of %lld items", section,
+                          (long long)t->count);
+    ease__ids_pack(t, packed);
+    status = ease__writer_add(w, section, packed, bytes, err);
+    ease__free(packed);
+    return status;
+}
+
 static ease_status bad_table(const char *what, ease_error *err)
 {
     return ease__fail(err, EASE_E_FORMAT, "%s: damaged: its table of ids", what);

@@ -2,7 +2,7 @@
 #ifndef EASE_IDS_H
 #define EASE_IDS_H
 
-#include "core/core.h"
+#include "core/container.h"
 
 typedef struct ease__ids {
     int64_t count;
@@ -32,6 +32,9 @@ ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err)
 /* As it lies in a file: count + 1 offsets, then the bytes. */
 size_t ease__ids_bytes(const ease__ids *t);
 void ease__ids_pack(const ease__ids *t, void *to);
+/* So packed, as a section of a file. */
+ease_status ease__ids_write(const ease__ids *t, ease__container_writer *w,
+                            const char *section, ease_error *err);
 /* Looks into a packed table that outlives this one, after checking every offset.
  * `indexed`: with slots, for find; ids must then be distinct. `what` names the place
  * in messages. */

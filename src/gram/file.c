@@ -9,22 +9,6 @@ static const char stage_writing[] = "writing the Gram matrix";
 
 /* ---- writing ------------------------------------------------------------------ */
 
-static ease_status write_ids(ease__container_writer *w, const ease__ids *ids,
-                             ease_error *err)
-{
-    size_t bytes = ease__ids_bytes(ids);
-    void *packed = ease__alloc_array(bytes, 1);
-    ease_status status;
-
-    if (!packed)
-        return ease__fail(err, EASE_E_NOMEM, "ids of %lld items",
-                          (long long)ids->count);
-    ease__ids_pack(ids, packed);
-    status = ease__writer_add(w, "ids", packed, bytes, err);
-    ease__free(packed);
-    return status;
-}
-
 static ease_status write_tiles(ease__container_writer *w, const ease__tiled *g,
                                const ease_hooks *hooks, ease_error *err)
 {
@@ -60,7 +44,7 @@ ease_status ease_gram_save(const ease_gram *g, const char *path,
         return status;
     status = ease__writer_add(w, "params", &p, sizeof(p), err);
     if (!status)
-        status = write_ids(w, &g->ids, err);
+        status = ease__ids_write(&g->ids, w, "ids", err);
     if (!status && g->sums)
         status = ease__writer_add(w, "sums", g->sums, (size_t)g->g.n * sizeof(*g->sums),
                                   err);

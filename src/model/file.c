@@ -237,21 +237,6 @@ static ease_status put_weights(job *j, ease_error *err)
     return put_packed(j, err);
 }
 
-static ease_status put_table(job *j, const char *name, const ease__ids *table,
-                             ease_error *err)
-{
-    size_t bytes = ease__ids_bytes(table);
-    void *packed = ease__alloc_array(bytes, 1);
-    ease_status status;
-
-    if (!packed)
-        return ease__fail(err, EASE_E_NOMEM, "%s to write", name);
-    ease__ids_pack(table, packed);
-    status = ease__writer_add(j->writer, name, packed, bytes, err);
-    ease__free(packed);
-    return status;
-}
-
 /* An array of n numbers; none if NULL. */
 static ease_status put_array(job *j, const char *name, const void *array, size_t size,
                              ease_error *err)
@@ -270,9 +255,9 @@ static ease_status put_all(job *j, ease_error *err)
                                           sizeof(j->params), err);
 
     if (!status)
-        status = put_table(j, "ids", &m->ids, err);
+        status = ease__ids_write(&m->ids, j->writer, "ids", err);
     if (!status && m->info.has_titles)
-        status = put_table(j, "titles", &m->titles, err);
+        status = ease__ids_write(&m->titles, j->writer, "titles", err);
     if (!status)
         status = put_array(j, "popularity", m->popularity, sizeof(double), err);
     if (!status)
