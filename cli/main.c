@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -99,11 +100,25 @@ static bool occupy_standard_files(void)
     return fd < 0 || close(fd) == 0;
 }
 
+/* OpenBLAS reads its environment when it is loaded, so what it should have been told
+ * can only be told to a new image of this process. At most once: the variable is then
+ * there. Where that fails we go on as we are. */
+static void choose_kernels(char **argv)
+{
+    const char *better;
+
+    ease_blas_core(&better);
+    if (better && setenv("OPENBLAS_CORETYPE", better, 0) == 0)
+        execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char **argv)
 {
     console c = CONSOLE_START;
     int code, closed = EXIT_DONE;
 
+    if (!getenv("OPENBLAS_CORETYPE"))
+        choose_kernels(argv);
     if (!occupy_standard_files())
         return EXIT_FAILED;
     signals_install();

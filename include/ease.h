@@ -90,6 +90,12 @@ EASE_API const char *ease_version(void);
 EASE_API const char *ease_status_name(ease_status s); /* "EASE_E_PARSE" */
 EASE_API const char *ease_status_text(ease_status s); /* "malformed input" */
 
+/* The kernels that OpenBLAS chose for this processor, such as "Haswell". *better is
+ * NULL, or where OpenBLAS does not know the processor what OPENBLAS_CORETYPE should be
+ * in the environment before the program starts: solving is then several times faster.
+ * The program `ease` sees to that itself. */
+EASE_API const char *ease_blas_core(const char **better);
+
 /* What this process may still allocate without swapping or being killed: the
  * machine's available memory, or less where a control group or resource limit
  * says so. 0 if unknown. */

@@ -11,6 +11,17 @@ FORBIDDEN = re.compile(
     r"^_*(v?f?printf|puts|fputs|putchar|perror|exit|_exit|quick_exit|abort|assert_fail|"
     r"getenv|secure_getenv|setenv|setlocale|signal|sigaction|system|fork)(_chk)?$")
 
+SHIM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static const char *told(void) { return getenv("OPENBLAS_CORETYPE"); }
+__attribute__((constructor)) static void say(void)
+{
+    fprintf(stderr, "told %s\n", told() ? told() : "nothing");
+}
+char *openblas_get_corename(void) { return "Prescott"; }
+"""
+
 
 def run(*command, **options):
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
@@ -38,6 +49,28 @@ class Library(support.Case):
         used = {line.split()[-1] for line in text.splitlines() if line.startswith(" ")}
         self.assertTrue(used & {"pwrite", "pwrite64"})  # the list is what it seems
         self.assertEqual([n for n in used if FORBIDDEN.match(n)], [])
+
+    def test_the_program_corrects_a_poor_choice_of_kernels(self):
+        # A BLAS that does not know the processor unless it is told.
+        source, shim = self.path("shim.c"), self.path("shim.so")
+        with open(source, "w") as f:
+            f.write(SHIM)
+        run("gcc", "-shared", "-fPIC", "-o", shim, source)
+        env = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+        program = os.path.join(support.BUILD, "ease")
+        ran = subprocess.run([program, "--version"], text=True, capture_output=True,
+                             env=dict(env, LD_PRELOAD=shim))
+        self.assertEqual(ran.returncode, 0)
+        self.assertEqual(ran.stdout, run(program, "--version"))
+        with open("/proc/cpuinfo") as f:
+            flags = f.read()
+        wanted = ["told nothing"]
+        if "avx2" in flags:
+            wanted.append("told " + ("SkylakeX" if "avx512vl" in flags else "Haswell"))
+        self.assertEqual(ran.stderr.splitlines(), wanted)
+        told = subprocess.run([program, "--version"], text=True, capture_output=True,
+                              env=dict(env, LD_PRELOAD=shim, OPENBLAS_CORETYPE="Prescott"))
+        self.assertEqual(told.stderr.splitlines(), ["told Prescott"])
 
     def test_the_header_stands_alone_in_c_and_cpp(self):
         header = os.path.join(support.ROOT, "include/ease.h")

@@ -454,6 +454,19 @@ static void unknown_backends_are_refused(test *t)
     check_text(t, solver->name, "cpu");
 }
 
+static void kernels_older_than_the_processor_are_known(test *t)
+{
+    const char *better = "";
+
+    check_text(t, ease__better_core("Prescott", true, true), "SkylakeX");
+    check_text(t, ease__better_core("Nehalem", true, false), "Haswell");
+    check_int(t, ease__better_core("Prescott", false, false) == NULL, true);
+    check_int(t, ease__better_core("Haswell", true, true) == NULL, true);
+    check_int(t, ease__better_core("Cooperlake", true, true) == NULL, true);
+    check_int(t, ease_blas_core(&better)[0] != '\0', true);
+    check_int(t, better == NULL || better[0] != '\0', true);
+}
+
 static const test_case cases[] = {
     TEST(blas_kernels_equal_their_plain_twins),
     TEST(factor_names_the_pivot_that_fails),
@@ -470,6 +483,7 @@ static const test_case cases[] = {
     TEST(a_limit_on_addresses_is_an_error),
     TEST(progress_rises_and_can_cancel),
     TEST(unknown_backends_are_refused),
+    TEST(kernels_older_than_the_processor_are_known),
 };
 
 TEST_MAIN(cases)

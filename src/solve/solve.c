@@ -128,6 +128,17 @@ ease_status ease__blas_room(int threads, ease_error *err)
                                count * (each >> 20), threads);
 }
 
+static void warn_of_slow_kernels(const ease_hooks *hooks)
+{
+    const char *better, *chosen = ease_blas_core(&better);
+
+    if (better)
+        ease__log(hooks, 1,
+                  "OpenBLAS does not know this processor and uses kernels for %s: "
+                  "OPENBLAS_CORETYPE=%s in the environment makes it faster",
+                  chosen, better);
+}
+
 static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hooks,
                               ease_error *err)
 {
@@ -135,6 +146,7 @@ static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hoo
 
     if (status)
         return status;
+    warn_of_slow_kernels(hooks);
     return ease__invert_tiles(
         a, a->element == EASE__F64 ? &ease__blas_f64 : &ease__blas_f32, threads, hooks,
         err);
