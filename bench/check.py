@@ -1,12 +1,12 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The program's evaluation against an independent one in NumPy, on a whole split.
 
-    bench/check.py NAME LAMBDA        # NAME of ml-1m goodbooks npm, as in results.py
+    bench/check.py NAME...            # of ml-1m goodbooks npm, as in results.py
 
-Splits by liang18, trains and evaluates in float64 with the program, and does the same
-from the split's files in NumPy: the weights of Eq. 8 by numpy.linalg.inv, dense scores,
-the metrics by their definitions. Prints both and the largest difference, which must be
-below 1e-6.
+Splits by liang18 and measures each model of docs/results/NAME.json at the lambda chosen
+there, in float64 with the program, and does the same from the split's files in NumPy: the
+weights of Eq. 8 by numpy.linalg.inv, dense scores, the metrics by their definitions.
+Prints both and the largest difference, which must be below 1e-6.
 """
 import json
 import os
@@ -17,7 +17,7 @@ import tempfile
 import numpy as np
 import scipy.sparse as sparse
 
-from results import METRICS, ROOT, STRONG
+from results import METRICS, ROOT, STRONG, kept
 
 DATA = os.path.join(os.path.dirname(ROOT), "shared", "data")
 EASE = os.path.join(ROOT, "build/ease")
@@ -34,21 +34,30 @@ def matrix(path, users, items):
                              shape=(users, items))
 
 
-def weights(x, lam):
-    p = np.linalg.inv((x.T @ x).toarray() + lam * np.eye(x.shape[1]))
-    b = p / -np.diag(p)
+def inverse(x, lam):
+    gram = (x.T @ x).toarray()
+    gram[np.diag_indices_from(gram)] += lam
+    return np.linalg.inv(gram)
+
+
+def weights(x, model, lam):
+    """Of EASE by Eq. 8, of EASE >= 0 without those below 0; popularity counts."""
+    if model == "popularity":
+        return None
+    b = inverse(x, lam)
+    b /= -np.diag(b).copy()
     np.fill_diagonal(b, 0)
-    return b
+    return b if model == "ease" else np.maximum(b, 0, out=b)
 
 
-def measure(x, held, b):
+def measure(x, held, b, counts):
     """recall@20, recall@50 and ndcg@100 of every user with something held out."""
     values = []
     discount = 1 / np.log2(np.arange(2, 102))
     users = np.flatnonzero(np.diff(held.indptr))
     for at in range(0, len(users), 500):
         block = users[at:at + 500]
-        scores = x[block] @ b
+        scores = np.tile(counts, (len(block), 1)) if b is None else x[block] @ b
         scores[x[block].nonzero()] = -np.inf
         best = np.argsort(-scores, axis=1, kind="stable")[:, :100]
         wanted = held[block].toarray()
@@ -61,30 +70,48 @@ def measure(x, held, b):
     return np.concatenate(values, axis=1)
 
 
-def main(name, lam):
-    path, options, heldout = STRONG[name]
-    with tempfile.TemporaryDirectory() as work:
-        split, model = work + "/split", work + "/m.ease"
-        ease("split", os.path.join(DATA, path), "-o", split, "--protocol", "liang18",
-             "--heldout-users", heldout, *options)
-        ease("train", split + "/train.csv", "-o", model, "--lambda", lam, "--precision", "f64",
-             "--storage", "f32")
-        ours = json.loads(ease("eval", model, "--input", split + "/test_tr.csv", "--target",
-                               split + "/test_te.csv", "--metrics", METRICS, "--json"))["metrics"]
-        users, items = (sum(1 for _ in open(f"{split}/unique_{k}.txt")) for k in ("uid", "sid"))
-        b = weights(matrix(split + "/train.csv", users, items), float(lam))
-        values = measure(matrix(split + "/test_tr.csv", users, items),
-                         matrix(split + "/test_te.csv", users, items), b)
+def measured_by_ease(split, model, lam, work):
+    path, options = work + "/m.ease", [] if model == "popularity" else ["--lambda", lam]
+    ease("train", split + "/train.csv", "-o", path, "--model", model, "--precision", "f64",
+         "--storage", "f32", *options)
+    return json.loads(ease("eval", path, "--input", split + "/test_tr.csv", "--target",
+                           split + "/test_te.csv", "--metrics", METRICS, "--json"))["metrics"]
+
+
+def measured_by_numpy(split, model, lam):
+    users, items = (sum(1 for _ in open(f"{split}/unique_{k}.txt")) for k in ("uid", "sid"))
+    x, given, held = (matrix(f"{split}/{name}.csv", users, items)
+                      for name in ("train", "test_tr", "test_te"))
+    return measure(given, held, weights(x, model, lam), np.asarray(x.sum(axis=0)).ravel())
+
+
+def compared(name, model, lam, ours, values):
     worst = 0
     for k, metric in enumerate(METRICS.split(",")):
-        mean = values[k].mean()
-        error = values[k].std() / np.sqrt(values.shape[1])
-        worst = max(worst, abs(ours[metric]["mean"] - mean), abs(ours[metric]["stderr"] - error))
-        print(f"{name} {metric}: ease {ours[metric]['mean']:.8f} ± {ours[metric]['stderr']:.8f}, "
+        mean, error = values[k].mean(), values[k].std() / np.sqrt(values.shape[1])
+        got = ours[metric]
+        worst = max(worst, abs(got["mean"] - mean), abs(got["stderr"] - error))
+        print(f"{name} {model} {metric}: ease {got['mean']:.8f} ± {got['stderr']:.8f}, "
               f"NumPy {mean:.8f} ± {error:.8f}")
-    print(f"{name}: {values.shape[1]} users, lambda {lam}, largest difference {worst:.1e}")
-    return 0 if worst < 1e-6 else 1
+    print(f"{name} {model}: {values.shape[1]} users, lambda {lam}, largest difference "
+          f"{worst:.1e}", flush=True)
+    return worst
+
+
+def check(name):
+    path, options, heldout = STRONG[name]
+    worst = 0
+    with tempfile.TemporaryDirectory() as work:
+        split = work + "/split"
+        ease("split", os.path.join(DATA, path), "-o", split, "--protocol", "liang18",
+             "--heldout-users", heldout, *options)
+        for m in kept(name)["compare"]["models"]:
+            model, lam = m["model"], m.get("lambda")
+            worst = max(worst, compared(name, model, lam,
+                                        measured_by_ease(split, model, lam, work),
+                                        measured_by_numpy(split, model, lam)))
+    return worst
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(0 if max(map(check, sys.argv[1:])) < 1e-6 else 1)
