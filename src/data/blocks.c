@@ -35,8 +35,9 @@ typedef struct reader {
     uint32_t **places; /* where the records of a round's blocks go */
     char *tail;        /* the begin of a line whose end is still to be read */
     size_t tail_bytes, tail_room;
-    bool ended;
-    int64_t lines; /* before the current block */
+    bool ended, next_file;
+    ease__heading above; /* of the lines to be read */
+    int64_t lines;       /* before the current block, in its file */
     round rounds[2];
 } reader;
 
@@ -92,33 +93,67 @@ static ease_status no_room(const reader *r, ease_error *err)
     return ease__fail(err, EASE_E_NOMEM, "reading %s", ease__input_name(r->in));
 }
 
-/* Whole lines: about block_bytes of them, or one that is longer. */
+/* Where the lines of the next block stand: below the last heading of this one. */
+static void carry_heading(reader *r, const ease__block *b)
+{
+    size_t bytes = b->bytes;
+    const char *colon;
+
+    while ((colon = memrchr(b->text, ':', bytes))) {
+        const char *before, *start;
+
+        bytes = (size_t)(colon - b->text);
+        if (colon[1] != '\n' && (colon[1] != '\r' || colon[2] != '\n'))
+            continue;
+        before = memrchr(b->text, '\n', bytes);
+        start = before ? before + 1 : b->text;
+        r->above.length = (size_t)(colon - start);
+        if (r->above.length > EASE__HEADING_DIGITS) /* a bad line, to be found there */
+            r->above.length = 0;
+        memcpy(r->above.text, start, r->above.length);
+        return;
+    }
+}
+
+static void place_block(reader *r, ease__block *b)
+{
+    b->file = ease__input_at(r->in);
+    b->opens_file = r->next_file;
+    if (r->next_file)
+        r->above.length = 0;
+    r->next_file = false;
+    b->above = r->above;
+}
+
+/* Whole lines of one file: about block_bytes of them, or one that is longer. */
 static ease_status read_block(reader *r, ease__block *b, ease_error *err)
 {
     size_t want = r->block_bytes, got = 0;
     const char *last = NULL;
     ease_status status = EASE_OK;
+    bool ended = false;
 
+    place_block(r, b);
     if (!make_text_room(b, r->tail_bytes + want))
         return no_room(r, err);
     if (r->tail_bytes)
         memcpy(b->text, r->tail, r->tail_bytes);
     b->bytes = r->tail_bytes;
     r->tail_bytes = 0;
-    while (!r->ended && !last) {
+    while (!ended && !last) {
         if (!make_text_room(b, ease__size_add(b->bytes, want))) {
             b->bytes = 0; /* no whole line is there to be parsed */
             return no_room(r, err);
         }
         status = ease__input_read(r->in, b->text + b->bytes, want, &got, err);
-        r->ended = status || got < want;
+        ended = status || got < want;
         last = memrchr(b->text + b->bytes, '\n', got);
         b->bytes += got;
         if (status)
             break;
         want = b->bytes; /* a long line: twice as much */
     }
-    if (!r->ended && !keep_tail(r, b, last + 1)) {
+    if (!ended && !keep_tail(r, b, last + 1)) {
         b->bytes = 0;
         return no_room(r, err);
     }
@@ -127,6 +162,11 @@ static ease_status read_block(reader *r, ease__block *b, ease_error *err)
     else
         end_last_line(b);
     memset(b->text + b->bytes, 0, EASE__BLOCK_PADDING - 1);
+    if (r->form->kind == EASE__ROWS_HEADED)
+        carry_heading(r, b);
+    if (ended && !status)
+        status = ease__input_next(r->in, &r->next_file, err);
+    r->ended = status || (ended && !r->next_file);
     return status;
 }
 
@@ -238,11 +278,13 @@ static ease_status merge_block(reader *r, ease__block *b, uint32_t **place,
 
     if (b->status == EASE_E_NOMEM)
         return no_room(r, err);
+    if (b->opens_file)
+        r->lines = 0;
     if (b->status) {
         long long line = r->lines + b->bad_line;
 
         return ease__fail_at(err, b->status, line, "%s:%lld: %s",
-                             ease__input_name(r->in), line, b->what);
+                             ease__input_file_name(r->in, b->file), line, b->what);
     }
     status = number_newcomers(r, &b->users, &r->users, &d->user_ids, EASE__MAX_IDS,
                               "users", err);
