@@ -12,12 +12,14 @@ typedef struct reading_args {
     int header; /* -1: recognize */
     double min_rating;
     int weights, one_pass, repeat;
-    int64_t min_user, min_item;
+    int64_t min_user, min_item; /* -1: not given, as is the recipe */
+    int recipe;
 } reading_args;
 
-#define READING_DEFAULTS                \
-    {                                   \
-        .header = -1, .min_rating = NAN \
+#define READING_DEFAULTS                                                         \
+    {                                                                            \
+        .header = -1, .min_rating = (double)NAN, .min_user = -1, .min_item = -1, \
+        .recipe = -1                                                             \
     }
 #define READING_GROUP(args)                                      \
     {                                                            \
