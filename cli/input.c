@@ -133,6 +133,21 @@ void note_data(console *c, const char *path, const ease_interactions_info *info)
          info->weighted ? ", weighted" : "");
 }
 
+void note_published(console *c, const ease_recipe *r,
+                    const ease_interactions_info *data)
+{
+    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+
+    if (!r || !r->users ||
+        (data->users == r->users && data->items == r->items &&
+         data->interactions == r->interactions))
+        return;
+    note(c, "published of %s: %s users, %s items, %s interactions", r->title,
+         format_count(users, sizeof(users), r->users),
+         format_count(items, sizeof(items), r->items),
+         format_count(pairs, sizeof(pairs), r->interactions));
+}
+
 int recognize_file(console *c, const char *path, ease_file_kind *kind)
 {
     ease_error err;

@@ -35,6 +35,11 @@ ease_read_options reading_options_of(console *c, const common_args *common,
 /* Notes what was found and dropped. */
 void note_data(console *c, const char *path, const ease_interactions_info *info);
 
+/* Notes what was published of a recipe's data (NULL: none) where this is something
+ * else: other files, or other options. */
+void note_published(console *c, const ease_recipe *r,
+                    const ease_interactions_info *data);
+
 /* Reads DATA ("-": standard input) and notes what was found and dropped. Returns 0 or
  * the exit code after a message. */
 int read_data(console *c, const common_args *common, const reading_args *reading,

@@ -66,22 +66,6 @@ static void note_part(console *c, const char *what, const ease_split_part *input
          format_count(users, sizeof(users), target->users));
 }
 
-/* Not what was published, though by its recipe: other files, or other options. */
-static void note_published(console *c, const ease_recipe *r,
-                           const ease_interactions_info *data)
-{
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
-
-    if (!r || !r->users ||
-        (data->users == r->users && data->items == r->items &&
-         data->interactions == r->interactions))
-        return;
-    note(c, "published of %s: %s users, %s items, %s interactions", r->title,
-         format_count(users, sizeof(users), r->users),
-         format_count(items, sizeof(items), r->items),
-         format_count(pairs, sizeof(pairs), r->interactions));
-}
-
 static void note_split(console *c, const split_args *a, const ease_split_info *info,
                        double seconds)
 {
