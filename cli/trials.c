@@ -226,7 +226,7 @@ int trials_read(console *c, const char *path, trials *out)
         code = ferror(from)
                    ? fail(c, EXIT_FAILED, "%s: cannot read: %s", path, strerror(errno))
                    : fail_no_memory(c);
-    if (!code) {
+    if (text) {
         out->count = 0;
         out->metric[0] = '\0';
         if (!(text[0] == '{' ? parse_json(text, out) : parse_csv(text, out)) ||

@@ -432,6 +432,53 @@ static void paths_that_cannot_be_read_say_why(test *t)
     check_status(t, ease_interactions_read(NULL, NULL, &x, NULL), EASE_E_ARG);
 }
 
+/* However the files of a list fall into blocks. */
+static void files_of_a_list_are_read_as_one(test *t)
+{
+    static const char *const texts[] = {
+        "1:\n5,3,2005-09-06\n7,5,2005-05-13\n19,5,2005-05-13\n", "2:\n7,4,2005-10-19",
+        "3:\n", "", "5:\n5,1,2003-12-26\n6:\n5,1,2003-12-26\n123456789012,2,x\n"};
+    static const size_t blocks[] = {1, 7, 16, 30, 64, 100, 0};
+    static const char bad[] = "6:\n5,1,2003-12-26\n5,z,2003-12-26\n";
+    char dir[400], path[440], want[480];
+    ease_read_options o;
+    ease_error err = {0};
+
+    snprintf(dir, sizeof(dir), "%s", test_path("movies"));
+    check_int(t, mkdir(dir, 0777), 0);
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof(path), "%s/mv_%07d.txt", dir, i + 1);
+        test_write_text(path, texts[i]);
+    }
+    ease_read_options_init(&o);
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        ease_interactions *x = NULL;
+
+        o.threads = 1 + (int)i % 3;
+        if (!check_status(t, ease__interactions_read(dir, &o, blocks[i], &x, NULL),
+                          EASE_OK))
+            continue;
+        check_int(t, x->users, 4);
+        check_int(t, x->items, 4);
+        check_int(t, x->nnz, 7);
+        check_text(t, ease_interactions_user_id(x, 3), "123456789012");
+        check_text(t, ease_interactions_item_id(x, 3), "6");
+        check_int(t, ease_interactions_row(x, 0).count, 3);
+        ease_interactions_free(x);
+    }
+    snprintf(path, sizeof(path), "%s/mv_0000006.txt", dir);
+    test_write_text(path, bad);
+    snprintf(want, sizeof(want), "%s:3: 'z' is not a number", path);
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        ease_interactions *x = NULL;
+
+        check_status(t, ease__interactions_read(dir, &o, blocks[i], &x, &err),
+                     EASE_E_PARSE);
+        check_text(t, err.text, want);
+        check_int(t, err.where, 3);
+    }
+}
+
 static void options_for_tables_are_refused_elsewhere(test *t)
 {
     const char *mtx = "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n";
@@ -923,6 +970,7 @@ static const test_case cases[] = {
     TEST(weights_must_fit_a_float),
     TEST(empty_and_foreign_files_are_refused),
     TEST(paths_that_cannot_be_read_say_why),
+    TEST(files_of_a_list_are_read_as_one),
     TEST(options_for_tables_are_refused_elsewhere),
     TEST(options_that_make_no_sense_are_refused),
     TEST(matrix_market_is_read),

@@ -96,17 +96,20 @@ static ease_status no_room(const reader *r, ease_error *err)
 /* Where the lines of the next block stand: below the last heading of this one. */
 static void carry_heading(reader *r, const ease__block *b)
 {
-    size_t bytes = b->bytes;
-    const char *colon;
+    size_t from = b->break_count ? b->breaks[b->break_count - 1] : 0;
+    size_t bytes = b->bytes - from;
+    const char *text = b->text + from, *colon;
 
-    while ((colon = memrchr(b->text, ':', bytes))) {
+    if (b->break_count)
+        r->above.length = 0;
+    while (bytes && (colon = memrchr(text, ':', bytes))) {
         const char *before, *start;
 
-        bytes = (size_t)(colon - b->text);
+        bytes = (size_t)(colon - text);
         if (colon[1] != '\n' && (colon[1] != '\r' || colon[2] != '\n'))
             continue;
-        before = memrchr(b->text, '\n', bytes);
-        start = before ? before + 1 : b->text;
+        before = memrchr(text, '\n', bytes);
+        start = before ? before + 1 : text;
         r->above.length = (size_t)(colon - start);
         if (r->above.length > EASE__HEADING_DIGITS) /* a bad line, to be found there */
             r->above.length = 0;
@@ -118,6 +121,7 @@ static void carry_heading(reader *r, const ease__block *b)
 static void place_block(reader *r, ease__block *b)
 {
     b->file = ease__input_at(r->in);
+    b->break_count = 0;
     b->opens_file = r->next_file;
     if (r->next_file)
         r->above.length = 0;
@@ -125,48 +129,91 @@ static void place_block(reader *r, ease__block *b)
     b->above = r->above;
 }
 
-/* Whole lines of one file: about block_bytes of them, or one that is longer. */
-static ease_status read_block(reader *r, ease__block *b, ease_error *err)
+/* About `want` bytes of the current file from the end of the block on: whole lines, or
+ * one that is longer. *ended: there is no more of the file. */
+static ease_status read_lines(reader *r, ease__block *b, size_t want, bool *ended,
+                              ease_error *err)
 {
-    size_t want = r->block_bytes, got = 0;
+    size_t start = b->bytes - r->tail_bytes, got = 0;
     const char *last = NULL;
     ease_status status = EASE_OK;
-    bool ended = false;
 
-    place_block(r, b);
-    if (!make_text_room(b, r->tail_bytes + want))
-        return no_room(r, err);
-    if (r->tail_bytes)
-        memcpy(b->text, r->tail, r->tail_bytes);
-    b->bytes = r->tail_bytes;
     r->tail_bytes = 0;
-    while (!ended && !last) {
+    while (!*ended && !last) {
         if (!make_text_room(b, ease__size_add(b->bytes, want))) {
             b->bytes = 0; /* no whole line is there to be parsed */
             return no_room(r, err);
         }
         status = ease__input_read(r->in, b->text + b->bytes, want, &got, err);
-        ended = status || got < want;
+        *ended = status || got < want;
         last = memrchr(b->text + b->bytes, '\n', got);
         b->bytes += got;
         if (status)
             break;
         want = b->bytes; /* a long line: twice as much */
     }
-    if (!ended && !keep_tail(r, b, last + 1)) {
+    if (!*ended && !keep_tail(r, b, last + 1)) {
         b->bytes = 0;
         return no_room(r, err);
     }
     if (status) /* a damaged stream: the lines before it count */
-        b->bytes = last ? (size_t)(last + 1 - b->text) : 0;
+        b->bytes = last ? (size_t)(last + 1 - b->text) : start;
     else
         end_last_line(b);
-    memset(b->text + b->bytes, 0, EASE__BLOCK_PADDING - 1);
+    return status;
+}
+
+static bool add_break(ease__block *b)
+{
+    if (b->break_count == b->break_room) {
+        size_t room = b->break_room ? 2 * b->break_room : 16;
+        size_t *grown = ease__realloc_array(b->breaks, room, sizeof(*grown));
+
+        if (!grown)
+            return false;
+        b->breaks = grown;
+        b->break_room = room;
+    }
+    b->breaks[b->break_count++] = b->bytes;
+    return true;
+}
+
+/* Whole lines, about block_bytes of them: of one file, or of all of several small
+ * ones, for each block costs the threads a meeting. */
+static ease_status read_block(reader *r, ease__block *b, ease_error *err)
+{
+    ease_status status = EASE_OK;
+    bool ended = false, more = true;
+
+    place_block(r, b);
+    if (!make_text_room(b, r->tail_bytes + r->block_bytes))
+        return no_room(r, err);
+    if (r->tail_bytes)
+        memcpy(b->text, r->tail, r->tail_bytes);
+    b->bytes = r->tail_bytes;
+    for (;;) {
+        size_t left = r->block_bytes;
+
+        if (b->break_count)
+            left -= b->bytes;
+        status = read_lines(r, b, left, &ended, err);
+        if (status || !ended)
+            break;
+        status = ease__input_next(r->in, &more, err);
+        r->next_file = !status && more && b->bytes > r->block_bytes / 2;
+        if (status || !more || r->next_file)
+            break;
+        if (!add_break(b)) {
+            b->bytes = 0;
+            return no_room(r, err);
+        }
+        ended = false;
+    }
+    if (b->text)
+        memset(b->text + b->bytes, 0, EASE__BLOCK_PADDING - 1);
     if (r->form->kind == EASE__ROWS_HEADED)
         carry_heading(r, b);
-    if (ended && !status)
-        status = ease__input_next(r->in, &r->next_file, err);
-    r->ended = status || (ended && !r->next_file);
+    r->ended = status || (ended && !more);
     return status;
 }
 
@@ -278,13 +325,14 @@ static ease_status merge_block(reader *r, ease__block *b, uint32_t **place,
 
     if (b->status == EASE_E_NOMEM)
         return no_room(r, err);
-    if (b->opens_file)
+    if (b->opens_file || b->bad_file)
         r->lines = 0;
     if (b->status) {
         long long line = r->lines + b->bad_line;
 
         return ease__fail_at(err, b->status, line, "%s:%lld: %s",
-                             ease__input_file_name(r->in, b->file), line, b->what);
+                             ease__input_file_name(r->in, b->file + b->bad_file), line,
+                             b->what);
     }
     status = number_newcomers(r, &b->users, &r->users, &d->user_ids, EASE__MAX_IDS,
                               "users", err);
@@ -423,6 +471,7 @@ static void free_reader(reader *r)
             ease__block *b = &r->rounds[i].blocks[j];
 
             ease__free(b->text);
+            ease__free(b->breaks);
             ease__free(b->records);
             free_newcomers(&b->users);
             free_newcomers(&b->items);

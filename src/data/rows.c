@@ -570,13 +570,36 @@ static bool start_newcomers(ease__newcomers *n)
     return ease__dictionary_clear(&n->fresh);
 }
 
+/* File by file. Up to the line of a NUL all is as usual. */
+static void parse_files(const ease__row_form *form, cursor *c, const char *nul)
+{
+    ease__block *b = c->block;
+
+    for (size_t i = 0; i <= b->break_count && !b->status; i++) {
+        const char *start = c->at, *line;
+
+        c->end = b->text + (i < b->break_count ? b->breaks[i] : b->bytes);
+        b->bad_file = i;
+        if (i) {
+            b->lines = 0;
+            c->item.length = 0;
+        }
+        if (nul && nul < c->end) {
+            line = memrchr(start, '\n', (size_t)(nul - start));
+            c->end = line ? line + 1 : start;
+            parse_all(form, c);
+            return;
+        }
+        parse_all(form, c);
+    }
+}
+
 void ease__parse_block(const ease__row_form *form, ease__block *b)
 {
     const char *nul = memchr(b->text, '\0', b->bytes);
     cursor c;
 
     c.at = b->text;
-    c.end = b->text + b->bytes;
     c.splitter = &form->splitter;
     c.mark = EACH_BYTE(form->splitter.text[0]);
     c.block = b;
@@ -585,18 +608,14 @@ void ease__parse_block(const ease__row_form *form, ease__block *b)
     c.item = (ease__name){b->above.text, b->above.length};
     b->status = EASE_OK;
     b->lines = b->below_rating = 0;
+    b->bad_file = 0;
     if (!start_newcomers(&b->users) || !start_newcomers(&b->items) ||
         !make_record_room(form, b)) {
         b->lines = 1;
         no_memory(b);
         return;
     }
-    if (nul) { /* up to its line all is as usual */
-        const char *line = memrchr(b->text, '\n', (size_t)(nul - b->text));
-
-        c.end = line ? line + 1 : b->text;
-    }
-    parse_all(form, &c);
+    parse_files(form, &c, nul);
     if (!b->status)
         look_up(form, &c);
     if (nul && !b->status) {

@@ -52,17 +52,22 @@ typedef struct ease__heading {
 typedef struct ease__block {
     char *text; /* whole lines, the last one ended too; changed by unquoting */
     size_t bytes, room;
-    size_t most;         /* bytes of text that one long line may take */
-    bool too_long;       /* one would take more */
-    size_t file;         /* of the input's files, which it is in */
-    bool opens_file;     /* from its first line on; not so for the first file */
-    ease__heading above; /* what the line before it stands below */
+    size_t most;   /* bytes of text that one long line may take */
+    bool too_long; /* one would take more */
+    /* Small files share a block: the first bytes are of this one of the input's files,
+     * and of the next one from each break on. */
+    size_t file;
+    size_t *breaks, break_count, break_room;
+    bool opens_file;     /* its first line is one of the file; not told of the first */
+    ease__heading above; /* what its first line stands below */
     ease__newcomers users, items;
     uint32_t *records; /* as in ease__chunk, with codes */
     size_t count, record_room;
-    int64_t lines, below_rating;
-    ease_status status; /* of the first bad line, counted from 1 within the block */
-    int64_t bad_line;
+    int64_t lines; /* behind the last break */
+    int64_t below_rating;
+    ease_status status; /* of the first bad line, ... */
+    int64_t bad_line;   /* ... counted from 1 within the block, ... */
+    size_t bad_file;    /* ... or behind so many breaks */
     char what[EASE__BLOCK_WHAT];
 } ease__block;
 
