@@ -935,6 +935,33 @@ static void a_long_line_survives_every_failed_allocation(test *t)
     check_status(t, status, EASE_OK);
 }
 
+static void a_list_of_files_survives_every_failed_allocation(test *t)
+{
+    char dir[400], path[440];
+    ease_read_options o;
+    ease_status status;
+    int n = 0;
+
+    snprintf(dir, sizeof(dir), "%s", test_path("list"));
+    check_int(t, mkdir(dir, 0777), 0);
+    for (int i = 1; i <= 20; i++) {
+        snprintf(path, sizeof(path), "%s/mv_%07d.txt", dir, i);
+        test_write_text(path, "17:\n1234567890,5,x\n");
+    }
+    ease_read_options_init(&o);
+    o.threads = 1;
+    do {
+        ease_interactions *x = NULL;
+
+        alloc_fail_after(n++);
+        status = ease_interactions_read(dir, &o, &x, NULL);
+        alloc_fail_after(-1);
+        check_int(t, x != NULL, status == EASE_OK);
+        ease_interactions_free(x);
+    } while (status == EASE_E_NOMEM);
+    check_status(t, status, EASE_OK);
+}
+
 static void nonsense_options_are_refused(test *t)
 {
     ease_read_options o;
@@ -952,6 +979,7 @@ static void nonsense_options_are_refused(test *t)
 
 static const test_case cases[] = {
     TEST(a_long_line_survives_every_failed_allocation),
+    TEST(a_list_of_files_survives_every_failed_allocation),
     TEST(nonsense_options_are_refused),
     TEST(csv_with_header_is_recognized),
     TEST(tables_without_header_go_by_place),
