@@ -93,6 +93,14 @@ static ease_status no_room(const reader *r, ease_error *err)
     return ease__fail(err, EASE_E_NOMEM, "reading %s", ease__input_name(r->in));
 }
 
+static bool is_number(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+    return length > 0 && length <= EASE__HEADING_DIGITS;
+}
+
 /* Where the lines of the next block stand: below the last heading of this one. */
 static void carry_heading(reader *r, const ease__block *b)
 {
@@ -110,9 +118,9 @@ static void carry_heading(reader *r, const ease__block *b)
             continue;
         before = memrchr(text, '\n', bytes);
         start = before ? before + 1 : text;
+        if (!is_number(start, (size_t)(colon - start))) /* a row, or a bad line */
+            continue;
         r->above.length = (size_t)(colon - start);
-        if (r->above.length > EASE__HEADING_DIGITS) /* a bad line, to be found there */
-            r->above.length = 0;
         memcpy(r->above.text, start, r->above.length);
         return;
     }
