@@ -1,13 +1,9 @@
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "contest.h"
 #include "measuring.h"
 #include "table.h"
-#include "tuning.h"
 #include "verbs.h"
-
-enum { MOST_MODELS = 8 }; /* as many as a figure can tell apart */
 
 typedef struct compare_args {
     common_args common;
@@ -43,129 +39,6 @@ static const option form_options[] = {{.name = "markdown",
                                        AT(markdown),
                                        .help = "the tables in Markdown"},
                                       OPTIONS_END};
-
-typedef struct contender {
-    char name[64];
-    double lambda;  /* NAN: it has none */
-    double seconds; /* of training, lambda being chosen */
-    ease_report *report;
-    ease_difference *against; /* the first, by metric; NAN where there is none */
-} contender;
-
-typedef struct contest {
-    contender at[MOST_MODELS];
-    int count, metrics;
-} contest;
-
-static void contest_free(contest *all)
-{
-    for (int i = 0; i < all->count; i++) {
-        ease_report_free(all->at[i].report);
-        free(all->at[i].against);
-    }
-}
-
-static int parse_models(console *c, const compare_args *a, contest *all)
-{
-    for (const char *at = a->models;; at++) {
-        contender *k = &all->at[all->count];
-        size_t length = strcspn(at, ",");
-        int code;
-
-        if (all->count == MOST_MODELS)
-            return usage_error(c, a->common.verb, "--models: at most %d",
-                               (int)MOST_MODELS);
-        snprintf(k->name, sizeof(k->name), "%.*s", (int)length, at);
-        code = check_method(c, a->common.verb, k->name);
-        if (code)
-            return code;
-        k->lambda = NAN;
-        all->count++;
-        at += length;
-        if (!*at)
-            return EXIT_DONE;
-    }
-}
-
-/* ---- training and measuring --------------------------------------------------------- */
-
-static int choose_lambda(console *c, const compare_args *a, const lambdas *l,
-                         const ease_split_parts *parts, contender *k)
-{
-    ease_tuning *t = NULL;
-    int code;
-
-    if (!ease_method_has_lambda(k->name))
-        return EXIT_DONE;
-    if (l->count == 1) {
-        k->lambda = l->at[0];
-        return EXIT_DONE;
-    }
-    note(c, "tuning %s", k->name);
-    code = tune_lambda(c, &a->common, &a->tuning, l, k->name, parts, &t);
-    if (!code && signals_caught())
-        code = fail_interrupted(c);
-    if (!code)
-        k->lambda = ease_tuning_trial(t, ease_tuning_best(t)).lambda;
-    ease_tuning_free(t);
-    return code;
-}
-
-static int train_and_measure(console *c, const compare_args *a,
-                             const ease_split_parts *parts, contender *k)
-{
-    ease_train_options o = train_options_of(c, &a->common, &a->tuning);
-    ease_model *m = NULL;
-    double began = seconds_now();
-    ease_error err;
-    int code = EXIT_DONE;
-
-    o.lambda = k->lambda;
-    if (ease_train_method(parts->train, k->name, &o, &m, &err))
-        code = fail_with(c, &err);
-    k->seconds = seconds_now() - began;
-    if (!code)
-        code = measure(c, &a->common, m, parts->test_input, parts->test_target,
-                       a->metrics, &k->report);
-    ease_model_free(m);
-    return code;
-}
-
-/* The differences on one metric; those of all lists together have none. */
-static int test_metric(console *c, contest *all, int metric)
-{
-    const ease_report *reports[MOST_MODELS];
-    ease_difference d[MOST_MODELS];
-    ease_error err;
-
-    for (int i = 0; i < all->count; i++) {
-        reports[i] = all->at[i].report;
-        d[i] = (ease_difference){NAN, NAN, NAN, NAN, NAN, NAN};
-    }
-    if (!isnan(ease_report_metric(reports[0], metric).standard_error) &&
-        ease_compare(reports, all->count, metric, d, &err))
-        return fail_with(c, &err);
-    for (int i = 1; i < all->count; i++)
-        all->at[i].against[metric] = d[i - 1];
-    return EXIT_DONE;
-}
-
-static int test_all(console *c, contest *all)
-{
-    int code = EXIT_DONE;
-
-    all->metrics = ease_report_describe(all->at[0].report).metrics;
-    if (all->count < 2 || ease_report_describe(all->at[0].report).users < 2)
-        return EXIT_DONE;
-    for (int i = 1; i < all->count; i++) {
-        all->at[i].against = calloc((size_t)all->metrics, sizeof(ease_difference));
-        if (!all->at[i].against)
-            return fail_no_memory(c);
-    }
-    for (int i = 0; !code && i < all->metrics; i++)
-        code = test_metric(c, all, i);
-    return code;
-}
 
 /* ---- what is shown ------------------------------------------------------------------ */
 
@@ -364,7 +237,7 @@ static int plot_tail(console *c, const compare_args *a, const contest *all,
 
 static int check(console *c, const compare_args *a, contest *all, lambdas *l)
 {
-    int code = parse_models(c, a, all);
+    int code = contest_parse(c, a->common.verb, a->models, all);
 
     if (!code && a->markdown && (a->common.json || a->common.csv))
         code = usage_error(c, a->common.verb,
@@ -390,15 +263,9 @@ static int run(console *c, void *args)
 
     if (!code)
         code = open_split(c, a->common.operands[0], &parts);
-    if (!code && (!parts.test_input || !parts.test_target))
-        code = fail(c, EXIT_DATA, "%s: no test users", a->common.operands[0]);
-    for (int i = 0; !code && i < all.count; i++) {
-        code = choose_lambda(c, a, &l, &parts, &all.at[i]);
-        if (!code)
-            code = train_and_measure(c, a, &parts, &all.at[i]);
-    }
     if (!code)
-        code = test_all(c, &all);
+        code = contest_run(c, &a->common, &a->tuning, &l, a->metrics,
+                           a->common.operands[0], &parts, &all);
     if (!code && a->plot)
         code = plot_tail(c, a, &all, ease_interactions_describe(parts.train).items);
     if (!code)

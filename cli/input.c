@@ -14,12 +14,18 @@
 #define AT(member) .at = offsetof(reading_args, member)
 
 const option reading_options[] = {
+    {.name = "recipe",
+     .type = OPTION_CHOICE,
+     AT(recipe),
+     .value = "ml-20m|netflix|msd|ml-10m",
+     .help = "the published filters of a data set, as --min-rating 4 --min-user 5 "
+             "--one-pass for the first two; other options given change them"},
     {.name = "format",
      .type = OPTION_TEXT,
      AT(format),
      .value = "FORMAT",
-     .help = "table, adjacency, npz or mtx; by default recognized, as all of the "
-             "following are"},
+     .help = "table, adjacency, npz, mtx or netflix; by default recognized, as all of "
+             "the following are"},
     {.name = "columns",
      .type = OPTION_TEXT,
      AT(columns),
@@ -70,7 +76,7 @@ bool reading_is_default(const reading_args *a)
 {
     return !a->format && !a->columns && !a->separator && a->header < 0 &&
            isnan(a->min_rating) && !a->weights && !a->one_pass && !a->repeat &&
-           !a->min_user && !a->min_item;
+           a->min_user < 0 && a->min_item < 0 && a->recipe < 0;
 }
 
 static const char *separator_named(const char *word)
@@ -127,6 +133,21 @@ void note_data(console *c, const char *path, const ease_interactions_info *info)
          info->weighted ? ", weighted" : "");
 }
 
+void note_published(console *c, const ease_recipe *r,
+                    const ease_interactions_info *data)
+{
+    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+
+    if (!r || !r->users ||
+        (data->users == r->users && data->items == r->items &&
+         data->interactions == r->interactions))
+        return;
+    note(c, "published of %s: %s users, %s items, %s interactions", r->title,
+         format_count(users, sizeof(users), r->users),
+         format_count(items, sizeof(items), r->items),
+         format_count(pairs, sizeof(pairs), r->interactions));
+}
+
 int recognize_file(console *c, const char *path, ease_file_kind *kind)
 {
     ease_error err;
@@ -141,19 +162,26 @@ int recognize_file(console *c, const char *path, ease_file_kind *kind)
 ease_read_options reading_options_of(console *c, const common_args *common,
                                      const reading_args *reading)
 {
+    const ease_recipe *recipe = ease_recipe_at(reading->recipe);
     ease_read_options o;
 
     ease_read_options_init(&o);
-    o.format = reading->format;
+    if (recipe)
+        ease_recipe_apply(recipe, &o);
+    if (reading->format)
+        o.format = reading->format;
     o.columns = reading->columns;
     o.separator = separator_named(reading->separator);
     o.header = reading->header;
-    o.min_rating = reading->min_rating;
+    if (!isnan(reading->min_rating))
+        o.min_rating = reading->min_rating;
     o.weights = reading->weights;
     o.repeat = (ease_repeat)reading->repeat;
-    o.min_user = reading->min_user;
-    o.min_item = reading->min_item;
-    o.one_pass = reading->one_pass;
+    if (reading->min_user >= 0)
+        o.min_user = reading->min_user;
+    if (reading->min_item >= 0)
+        o.min_item = reading->min_item;
+    o.one_pass = o.one_pass || reading->one_pass;
     o.threads = (int)common->threads;
     o.hooks = console_hooks(c);
     return o;

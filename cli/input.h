@@ -12,12 +12,14 @@ typedef struct reading_args {
     int header; /* -1: recognize */
     double min_rating;
     int weights, one_pass, repeat;
-    int64_t min_user, min_item;
+    int64_t min_user, min_item; /* -1: not given, as is the recipe */
+    int recipe;
 } reading_args;
 
-#define READING_DEFAULTS                \
-    {                                   \
-        .header = -1, .min_rating = NAN \
+#define READING_DEFAULTS                                                         \
+    {                                                                            \
+        .header = -1, .min_rating = (double)NAN, .min_user = -1, .min_item = -1, \
+        .recipe = -1                                                             \
     }
 #define READING_GROUP(args)                                      \
     {                                                            \
@@ -32,6 +34,11 @@ ease_read_options reading_options_of(console *c, const common_args *common,
                                      const reading_args *reading);
 /* Notes what was found and dropped. */
 void note_data(console *c, const char *path, const ease_interactions_info *info);
+
+/* Notes what was published of a recipe's data (NULL: none) where this is something
+ * else: other files, or other options. */
+void note_published(console *c, const ease_recipe *r,
+                    const ease_interactions_info *data);
 
 /* Reads DATA ("-": standard input) and notes what was found and dropped. Returns 0 or
  * the exit code after a message. */

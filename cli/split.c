@@ -16,9 +16,9 @@ typedef struct split_args {
 #define AT(member)     .at = offsetof(split_args, member)
 #define PROTOCOL_WORDS "liang18|volkovs15|leave-last|time|random"
 
-enum { LIANG18, VOLKOVS15, LEAVE_LAST, TIME, RANDOM };
-static const char *const protocol_names[] = {"liang18", "volkovs15", "leave-last",
-                                             "time", "random"};
+enum { LIANG18, VOLKOVS15, LEAVE_LAST, TIME, RANDOM, PROTOCOLS };
+static const char *const protocol_names[PROTOCOLS] = {"liang18", "volkovs15",
+                                                      "leave-last", "time", "random"};
 enum { PUBLISHED_MIN_USER = 5 };
 
 static const option split_options[] = {
@@ -31,16 +31,16 @@ static const option split_options[] = {
      .help = "the directory to write, new or with a split to be replaced; required"},
     {.name = "protocol",
      .type = OPTION_CHOICE,
-     .required = true,
      AT(protocol),
      .value = PROTOCOL_WORDS,
-     .help = "how to divide; required"},
+     .help = "how to divide; required without --recipe, which has one"},
     {.name = "heldout-users",
      .type = OPTION_COUNT,
      AT(heldout_users),
      .value = "H",
      .least = 1,
-     .help = "liang18: users for validation, and as many for testing (default 10000)"},
+     .help = "liang18: users for validation, and as many for testing (default 10000, "
+             "or the recipe's)"},
     {.name = "share",
      .type = OPTION_POSITIVE,
      AT(share),
@@ -74,6 +74,7 @@ static void note_split(console *c, const split_args *a, const ease_split_info *i
 
     data.recognized = info->recognized;
     note_data(c, a->common.operands[0], &data);
+    note_published(c, ease_recipe_at(a->reading.recipe), &data);
     if (a->protocol == LEAVE_LAST && !info->by_time)
         note(c, "no times: the order is that of the rows");
     note(c, "train: %s users, %s items, %s interactions",
@@ -112,6 +113,8 @@ static void report_split(const split_args *a, const ease_split_info *info,
 {
     report r = report_begin(format_of(&a->common));
 
+    if (a->reading.recipe >= 0)
+        report_text(&r, "recipe", "", ease_recipe_at(a->reading.recipe)->name);
     report_text(&r, "protocol", "", protocol_names[a->protocol]);
     report_count(&r, "seed", "", a->seed);
     report_count(&r, "users", "", info->data.users);
@@ -128,10 +131,32 @@ static void report_split(const split_args *a, const ease_split_info *info,
     report_end(&r);
 }
 
+/* The protocol is the recipe's, or the one given. */
+static int settle_protocol(console *c, split_args *a)
+{
+    const ease_recipe *recipe = ease_recipe_at(a->reading.recipe);
+    int given = a->protocol;
+
+    if (!recipe && given < 0)
+        return usage_error(c, a->common.verb, "--protocol or --recipe is required");
+    for (int i = 0; recipe && i < PROTOCOLS; i++)
+        if (strcmp(protocol_names[i], recipe->protocol) == 0)
+            a->protocol = i;
+    if (given >= 0 && a->protocol != given)
+        return usage_error(c, a->common.verb,
+                           "--recipe %s is for the protocol %s, not %s", recipe->name,
+                           recipe->protocol, protocol_names[given]);
+    if (!recipe && a->reading.min_user < 0 && given == LIANG18)
+        a->reading.min_user = PUBLISHED_MIN_USER;
+    return EXIT_DONE;
+}
+
 static int run(console *c, void *args)
 {
     split_args *a = args;
     double began = seconds_now();
+    const ease_recipe *recipe = ease_recipe_at(a->reading.recipe);
+    int code;
     ease_read_options r;
     ease_split_options o;
     ease_split_info info;
@@ -139,10 +164,12 @@ static int run(console *c, void *args)
 
     if (strcmp(a->output, "-") == 0)
         return usage_error(c, a->common.verb, "a split is a directory, not a stream");
-    if (a->reading.min_user < 0)
-        a->reading.min_user = a->protocol == LIANG18 ? PUBLISHED_MIN_USER : 0;
+    code = settle_protocol(c, a);
+    if (code)
+        return code;
     r = reading_options_of(c, &a->common, &a->reading);
     ease_split_options_init(&o);
+    o.recipe = recipe ? recipe->name : NULL;
     o.protocol = protocol_names[a->protocol];
     o.heldout_users = a->heldout_users;
     o.share = a->share;
@@ -162,15 +189,18 @@ static const option_group groups[] = {{"Splitting", split_options, 0},
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {
-    {"DATA", "interactions, in any form that 'ease train' reads; - for standard input"},
+    {"DATA", "interactions, in any form that 'ease train' reads, or a directory with a "
+             "data set of the paper as it is distributed; - for standard input"},
     {NULL, NULL}};
 static const char *const usage[] = {
     "DATA -o DIR --protocol liang18 [--heldout-users H] [--seed S]",
-    "DATA -o DIR --protocol volkovs15|leave-last|time|random", NULL};
+    "DATA -o DIR --protocol volkovs15|leave-last|time|random",
+    "DATA -o DIR --recipe ml-20m|netflix|msd|ml-10m", NULL};
 static const char *const examples[] = {
     "ratings.csv -o ml-20m --protocol liang18 --min-rating 4",
     "ml-1m.csv -o ml-1m --protocol liang18 --min-rating 4 --heldout-users 1000",
-    "visits.tsv.gz -o weeks --protocol time --share 0.1", NULL};
+    "visits.tsv.gz -o weeks --protocol time --share 0.1",
+    "nf_prize_dataset -o netflix --recipe netflix", NULL};
 
 const verb verb_split = {
     .name = "split",
@@ -187,6 +217,13 @@ const verb verb_split = {
         "a random share, leave-last the last item and, to tune on, the one before it "
         "(by time where a column has it, else in the order of the rows), time all that "
         "came after one moment.\n\n"
+        "--recipe is for the paper's data sets in their original files: it names the "
+        "published filters, the protocol and the held-out users. ml-20m: ratings.csv, "
+        "ratings above 3.5, users with 5 items, 10,000 held out. netflix: training_set "
+        "with a file a movie, or combined_data_1.txt to _4.txt; ratings 4 and 5, users "
+        "with 5 items, 40,000 held out. msd: train_triplets.txt; songs with 200 users, "
+        "then users with 20 songs, 50,000 held out. All three are liang18. ml-10m: "
+        "ratings.dat, every rating, volkovs15.\n\n"
         "The directory holds the published layout, train.csv, validation_tr.csv, "
         "validation_te.csv, test_tr.csv and test_te.csv, with numbers whose ids are "
         "listed in unique_uid.txt and unique_sid.txt; where the validation items are "
@@ -200,9 +237,7 @@ const verb verb_split = {
     .least_operands = 1,
     .most_operands = 1,
     .size = sizeof(split_args),
-    .defaults = &(const split_args){.reading = {.header = -1,
-                                                .min_rating = (double)NAN,
-                                                .min_user = -1},
-                                    .seed = 98765},
+    .defaults = &(
+        const split_args){.reading = READING_DEFAULTS, .protocol = -1, .seed = 98765},
     .run = run,
 };

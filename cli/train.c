@@ -265,8 +265,10 @@ static const option_group groups[] = {{"Training", model_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {
     {"DATA", "interactions: CSV or TSV, MovieLens ::, RecBole .inter, adjacency lines, "
-             "SciPy .npz or MatrixMarket, plain or compressed by gzip or zstd; - for "
-             "standard input"},
+             "SciPy .npz, MatrixMarket or Netflix Prize files, plain or compressed by "
+             "gzip, zstd or zip; a directory with MovieLens' ratings.csv or "
+             "ratings.dat, train_triplets.txt, training_set or combined_data_1.txt to "
+             "_4.txt; - for standard input"},
     {NULL, NULL}};
 static const char *const usage[] = {"DATA -o MODEL --lambda L [options]",
                                     "--gram FILE.gram -o MODEL --lambda L [options]",

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 1 << 20 };
-
 /* ---- CSV ---------------------------------------------------------------------------- */
 
 /* A number up to a comma or the end of the line; nothing there is NAN. */
@@ -190,31 +188,52 @@ static bool parse_json(const char *text, trials *out)
 
 /* ---- the file ----------------------------------------------------------------------- */
 
+/* All there is, terminated; NULL: no memory, or it cannot be read (errno). */
+static char *read_all(FILE *from)
+{
+    size_t room = 1 << 16, used = 0;
+    char *text = malloc(room);
+
+    while (text) {
+        char *grown;
+
+        used += fread(text + used, 1, room - 1 - used, from);
+        text[used] = '\0';
+        if (ferror(from))
+            break;
+        if (used < room - 1)
+            return text;
+        room *= 2;
+        grown = realloc(text, room);
+        if (!grown)
+            break;
+        text = grown;
+    }
+    free(text);
+    return NULL;
+}
+
 int trials_read(console *c, const char *path, trials *out)
 {
     FILE *from = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-    char *text = malloc(MOST_BYTES + 1);
-    size_t got = 0;
+    char *text;
     int code = EXIT_DONE;
 
     if (!from)
-        code = fail(c, EXIT_FAILED, "%s: cannot open: %s", path, strerror(errno));
-    else if (!text)
-        code = fail_no_memory(c);
-    if (!code) {
-        got = fread(text, 1, MOST_BYTES, from);
-        text[got] = '\0';
-        if (ferror(from))
-            code = fail(c, EXIT_FAILED, "%s: cannot read: %s", path, strerror(errno));
-    }
-    if (!code) {
+        return fail(c, EXIT_FAILED, "%s: cannot open: %s", path, strerror(errno));
+    text = read_all(from);
+    if (!text)
+        code = ferror(from)
+                   ? fail(c, EXIT_FAILED, "%s: cannot read: %s", path, strerror(errno))
+                   : fail_no_memory(c);
+    if (text) {
         out->count = 0;
         out->metric[0] = '\0';
         if (!(text[0] == '{' ? parse_json(text, out) : parse_csv(text, out)) ||
             out->count == 0)
             code = fail(c, EXIT_DATA, "%s: not what tune --csv or --json prints", path);
     }
-    if (from && from != stdin)
+    if (from != stdin)
         fclose(from);
     free(text);
     return code;

@@ -12,6 +12,7 @@
     X(eval)      \
     X(tune)      \
     X(compare)   \
+    X(reproduce) \
     X(plot)      \
     X(gram)      \
     X(plan)      \

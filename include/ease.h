@@ -133,7 +133,7 @@ typedef enum ease_repeat {
 typedef struct ease_read_options {
     size_t size;           /* sizeof(ease_read_options), set by _init */
     const char *format;    /* NULL: recognize. "table" (CSV, TSV, `::`, .inter),
-                              "adjacency", "npz", "mtx" */
+                              "adjacency", "npz", "mtx", "netflix" */
     const char *columns;   /* NULL: recognize. "USER,ITEM[,VALUE[,TIME]]", each the
                               name of a header field or a number from 1; VALUE may
                               be empty; only splits look at times */
@@ -160,11 +160,14 @@ typedef struct ease_interactions_info {
 
 EASE_API void ease_read_options_init(ease_read_options *o);
 
-/* Reads a file, plain or compressed by gzip or zstd; "-" is standard input. The
+/* Reads a file, plain or compressed by gzip, zstd or zip; "-" is standard input. The
  * formats: delimited tables with or without a header, MovieLens `::`, RecBole
- * .inter, adjacency lines (`user item item ...`), SciPy CSR .npz and MatrixMarket
- * coordinates. Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA
- * (nothing left), EASE_E_MEMORY_LIMIT, EASE_E_ARG. */
+ * .inter, adjacency lines (`user item item ...`), SciPy CSR .npz, MatrixMarket
+ * coordinates and the Netflix Prize's ratings. A directory may hold one of the paper's
+ * data sets as it is distributed: MovieLens' ratings.csv or ratings.dat,
+ * train_triplets.txt, training_set/mv_0000001.txt ..., combined_data_1.txt ... _4.txt.
+ * Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (nothing left),
+ * EASE_E_MEMORY_LIMIT, EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_read(const char *path,
                                                           const ease_read_options *o,
                                                           ease_interactions **out,
@@ -210,6 +213,29 @@ EASE_API const char *ease_interactions_item_id(const ease_interactions *x,
                                                int32_t item);
 EASE_API void ease_interactions_free(ease_interactions *x);
 
+/* ---- recipes: the paper's data sets, filtered and divided as published --------- */
+
+typedef struct ease_recipe {
+    const char *name;   /* "ml-20m", "netflix", "msd", "ml-10m" */
+    const char *title;  /* "MovieLens 20M" */
+    const char *format; /* as in ease_read_options; NULL: recognized */
+    double min_rating;  /* NaN: every row counts */
+    int64_t min_user;   /* these two in one pass, items first */
+    int64_t min_item;
+    const char *protocol; /* of the split */
+    int64_t heldout_users;
+    double lambda; /* the paper's */
+    /* What is left after the filters, as published; 0: unknown. */
+    int64_t users, interactions;
+    int32_t items;
+} ease_recipe;
+
+/* Recipes from 0 on; NULL past the end. */
+EASE_API const ease_recipe *ease_recipe_at(int index);
+EASE_API const ease_recipe *ease_recipe_find(const char *name); /* or NULL */
+/* Sets the format and the filters of `o`; all else stays. */
+EASE_API void ease_recipe_apply(const ease_recipe *recipe, ease_read_options *o);
+
 /* ---- splits: what to fit, what to tune on, what to test on ------------------- */
 
 /* The protocols, by name; docs/file-formats.md says exactly what each draws.
@@ -227,9 +253,10 @@ EASE_API void ease_interactions_free(ease_interactions *x);
  * tuning, with it in the end. */
 typedef struct ease_split_options {
     size_t size;
-    const char *protocol;  /* there is no default */
+    const char *recipe;    /* the name of one, or NULL; it is recorded */
+    const char *protocol;  /* NULL: the recipe's; else there is no default */
     int64_t heldout_users; /* liang18: for validation, and as many for testing; 0:
-                              10,000 */
+                              the recipe's, or 10,000 */
     double share;          /* liang18, random, time: to be held out; 0: 0.2 */
     uint32_t seed;         /* 98765 */
     ease_hooks hooks;
@@ -256,7 +283,8 @@ EASE_API void ease_split_options_init(ease_split_options *o);
 /* Reads `data` and writes a split of it into the directory `dir`, which is made if it
  * is missing; a split that is there already is replaced, anything else refused. Of `r`
  * all applies but weights and the repeats max and sum; liang18 filters in one pass.
- * NULL: the defaults, with min_user 5 for liang18, as published. hooks of `r` are for
+ * NULL: those of the recipe, or the defaults, with min_user 5 for liang18, as published;
+ * else what `r` says, whatever the recipe. hooks of `r` are for
  * reading, those of `o` for the rest. `info` may be NULL. Fails as
  * ease_interactions_read, and with EASE_E_DATA where a part would be empty. */
 EASE_API EASE_MUST_USE ease_status ease_split(const char *data,

@@ -8,7 +8,7 @@
 
 static void choose(uint8_t byte, ease_read_options *o)
 {
-    static const char *const formats[] = {NULL, NULL, "table", "adjacency"};
+    static const char *const formats[] = {NULL, "netflix", "table", "adjacency"};
     static const char *const separators[] = {NULL, NULL, "::", " "};
 
     ease_read_options_init(o);

@@ -646,7 +646,8 @@ class BadData(Case):
 
     def test_directory_for_a_file(self):
         os.mkdir(self.path("d"))
-        self.fails(1, r"\bd\b", "train", "d", "-o", "m", "--lambda", "1")
+        self.fails(3, r"\bd: a directory without a data set", "train", "d", "-o", "m", "--lambda",
+                   "1")
         self.fails(1, r"\bd\b", "recommend", "d", "--history", "a")
 
     def as_nobody(self):

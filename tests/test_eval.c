@@ -1220,6 +1220,45 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     split_free(&s);
 }
 
+/* 400 items are one tile of 0.64 MB, which tuning has twice; in float64 1.28 MB more. */
+static void without_memory_for_float64_a_lambda_is_left_out(test *t)
+{
+    static const double grid[] = {10, 0.001};
+    dense d = random_tastes(60, 400, 5);
+    split s = make_split();
+    ease_interactions *x;
+    ease_tuning *tuned = NULL;
+    ease_error err = {0};
+    ease_status status;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    for (int64_t u = 0; u < 60; u++)
+        for (int32_t i = 0; i < 400; i += 2)
+            *cell(&d, u, i + 1) = *cell(&d, u, i);
+    x = interactions_of(&d);
+    o.lambdas = grid;
+    o.count = COUNT(grid);
+    o.train.memory_limit = 2000000;
+    check_status(t, ease_tune(x, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_int(t, ease_tuning_count(tuned), 1);
+    check_int(t, w.left_out, 1);
+    ease_tuning_free(tuned);
+    tuned = NULL;
+    o.lambdas = grid + 1;
+    o.count = 1;
+    status = ease_tune(x, s.input, s.target, &o, &tuned, &err);
+    check(t, status == EASE_E_ACCURACY || status == EASE_E_NOT_POSDEF);
+    check_contains(t, err.text, "float64 (which takes");
+    check(t, tuned == NULL);
+    o.train.memory_limit = 4000000;
+    check_status(t, ease_tune(x, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    ease_tuning_free(tuned);
+    ease_interactions_free(x);
+    split_free(&s);
+    free(d.at);
+}
+
 static void tuning_survives_every_failed_allocation(test *t)
 {
     static const double lambda = 10;
@@ -1274,6 +1313,7 @@ static const test_case cases[] = {
     TEST(tuning_ends_when_time_is_over),
     TEST(a_cancelled_tuning_keeps_the_best_so_far),
     TEST(a_lambda_that_cannot_be_solved_with_is_left_out),
+    TEST(without_memory_for_float64_a_lambda_is_left_out),
     TEST(tuning_refuses_what_it_cannot_use),
     TEST(tuning_survives_every_failed_allocation),
 };

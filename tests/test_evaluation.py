@@ -425,6 +425,46 @@ class Small(Split):
         self.fails(2, "--input, --target and", "plot", "longtail", "m.ease", "-o", "x.svg")
         self.fails(2, "one MODEL", "plot", "weights", "-o", "x.svg")
 
+    def test_bad_input_is_an_error_or_counted(self):
+        args = ["eval", "m.ease", "--input", self.input, "--target"]
+        # More than the catalog has: the whole of it, with k as it was asked for.
+        got = json.loads(self.ease(*args, self.target, "--metrics", "precision@1000,hit@6,hit@1000",
+                                   "--json").out)["metrics"]
+        self.assertEqual(got["hit@1000"], got["hit@6"])
+        self.assertAlmostEqual(got["precision@1000"]["mean"], 1 / 1000)
+        # Of the targets some are unknown: they are dropped and counted.
+        mixed = self.write("mixed.csv", "user,item\nx,c\nx,alien\ny,a\ny,martian\n")
+        r = self.ease(*args, mixed, "--json")
+        got = json.loads(r.out)
+        self.assertEqual((got["users"], got["unknown_targets"]), (2, 2))
+        self.assertIn("2 held-out items that the model does not know were dropped", r.err)
+        self.fails(3, "empty.csv", *args, self.write("empty.csv", ""))
+        for name in ("recall@0", "recall", "recall@x", "@5", "recall@20,,ndcg@5"):
+            self.fails(2, "metric", *args, self.target, "--metrics", name)
+
+    def test_a_split_with_a_file_missing(self):
+        self.ease("split", "train.csv", "-o", "s", "--protocol", "random", "--share", 0.4)
+        for name in ("train.csv", "validation_tr.csv", "validation_te.csv", "test_tr.csv",
+                     "test_te.csv"):
+            content = self.read("s/" + name)
+            os.unlink(self.path("s/" + name))
+            for verb in (["tune", "s", "-o", "t.ease"], ["compare", "s", "--models", "ease"]):
+                self.fails(1, f"s/{name}: .*No such file", *verb, "--lambda", "1")
+            self.write("s/" + name, content)
+        self.assertFalse(os.path.exists(self.path("t.ease")))
+
+    def test_long_files_of_trials_are_read_to_the_end(self):
+        trials = [{"lambda": 10 + k, "mean": 0.1 + k / 1000, "stderr": 0.01, "note": "x" * 5000}
+                  for k in range(300)]
+        text = json.dumps({"trials": trials, "metric": "hit@77"})
+        self.assertGreater(len(text), 1 << 20)
+        self.ease("plot", "lambda", self.write("long.json", text), "-o", "x.svg")
+        self.assertIn(b"hit@77", self.read("x.svg"))
+        text = "lambda,hit@5,stderr,seconds\n" + "".join(
+            f"{10 + k},0.{k + 100},0.01,{'1' * 2000}\n" for k in range(700))
+        self.ease("plot", "lambda", "-", "-o", "x.svg", input=text)
+        self.fails(3, "tune --csv", "plot", "lambda", "-", "-o", "x.svg", input=text + "x\n")
+
     def test_files_of_trials_are_checked(self):
         for k, text in enumerate((
                 "", "lambda\n", "lambda,ndcg@10,stderr\n", "lambda,ndcg@10,stderr\n1,x,2\n",

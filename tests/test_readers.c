@@ -426,10 +426,57 @@ static void paths_that_cannot_be_read_say_why(test *t)
                  EASE_E_IO);
     check_contains(t, err.text, "none: cannot open: No such file");
     check_int(t, err.sys_errno, ENOENT);
-    check_status(t, ease_interactions_read("/tmp", NULL, &x, &err), EASE_E_IO);
-    check_contains(t, err.text, "Is a directory");
+    check_status(t, ease_interactions_read("/dev", NULL, &x, &err), EASE_E_DATA);
+    check_contains(t, err.text, "/dev: a directory without a data set");
     check_status(t, ease_interactions_read("", NULL, &x, &err), EASE_E_ARG);
     check_status(t, ease_interactions_read(NULL, NULL, &x, NULL), EASE_E_ARG);
+}
+
+/* However the files of a list fall into blocks. */
+static void files_of_a_list_are_read_as_one(test *t)
+{
+    static const char *const texts[] = {
+        "1:\n5,3,2005-09-06\n7,5,2005-05-13\n19,5,2005-05-13\n", "2:\n7,4,2005-10-19",
+        "3:\n", "", "5:\n5,1,2003-12-26\n6:\n5,1,2003-12-26\n123456789012,2,x\n"};
+    static const size_t blocks[] = {1, 7, 16, 30, 64, 100, 0};
+    static const char bad[] = "6:\n5,1,2003-12-26\n5,z,2003-12-26\n";
+    char dir[400], path[440], want[480];
+    ease_read_options o;
+    ease_error err = {0};
+
+    snprintf(dir, sizeof(dir), "%s", test_path("movies"));
+    check_int(t, mkdir(dir, 0777), 0);
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof(path), "%s/mv_%07d.txt", dir, i + 1);
+        test_write_text(path, texts[i]);
+    }
+    ease_read_options_init(&o);
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        ease_interactions *x = NULL;
+
+        o.threads = 1 + (int)i % 3;
+        if (!check_status(t, ease__interactions_read(dir, &o, blocks[i], &x, NULL),
+                          EASE_OK))
+            continue;
+        check_int(t, x->users, 4);
+        check_int(t, x->items, 4);
+        check_int(t, x->nnz, 7);
+        check_text(t, ease_interactions_user_id(x, 3), "123456789012");
+        check_text(t, ease_interactions_item_id(x, 3), "6");
+        check_int(t, ease_interactions_row(x, 0).count, 3);
+        ease_interactions_free(x);
+    }
+    snprintf(path, sizeof(path), "%s/mv_0000006.txt", dir);
+    test_write_text(path, bad);
+    snprintf(want, sizeof(want), "%s:3: 'z' is not a number", path);
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        ease_interactions *x = NULL;
+
+        check_status(t, ease__interactions_read(dir, &o, blocks[i], &x, &err),
+                     EASE_E_PARSE);
+        check_text(t, err.text, want);
+        check_int(t, err.where, 3);
+    }
 }
 
 static void options_for_tables_are_refused_elsewhere(test *t)
@@ -888,6 +935,33 @@ static void a_long_line_survives_every_failed_allocation(test *t)
     check_status(t, status, EASE_OK);
 }
 
+static void a_list_of_files_survives_every_failed_allocation(test *t)
+{
+    char dir[400], path[440];
+    ease_read_options o;
+    ease_status status;
+    int n = 0;
+
+    snprintf(dir, sizeof(dir), "%s", test_path("list"));
+    check_int(t, mkdir(dir, 0777), 0);
+    for (int i = 1; i <= 20; i++) {
+        snprintf(path, sizeof(path), "%s/mv_%07d.txt", dir, i);
+        test_write_text(path, "17:\n1234567890,5,x\n");
+    }
+    ease_read_options_init(&o);
+    o.threads = 1;
+    do {
+        ease_interactions *x = NULL;
+
+        alloc_fail_after(n++);
+        status = ease_interactions_read(dir, &o, &x, NULL);
+        alloc_fail_after(-1);
+        check_int(t, x != NULL, status == EASE_OK);
+        ease_interactions_free(x);
+    } while (status == EASE_E_NOMEM);
+    check_status(t, status, EASE_OK);
+}
+
 static void nonsense_options_are_refused(test *t)
 {
     ease_read_options o;
@@ -905,6 +979,7 @@ static void nonsense_options_are_refused(test *t)
 
 static const test_case cases[] = {
     TEST(a_long_line_survives_every_failed_allocation),
+    TEST(a_list_of_files_survives_every_failed_allocation),
     TEST(nonsense_options_are_refused),
     TEST(csv_with_header_is_recognized),
     TEST(tables_without_header_go_by_place),
@@ -923,6 +998,7 @@ static const test_case cases[] = {
     TEST(weights_must_fit_a_float),
     TEST(empty_and_foreign_files_are_refused),
     TEST(paths_that_cannot_be_read_say_why),
+    TEST(files_of_a_list_are_read_as_one),
     TEST(options_for_tables_are_refused_elsewhere),
     TEST(options_that_make_no_sense_are_refused),
     TEST(matrix_market_is_read),

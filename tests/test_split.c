@@ -708,6 +708,40 @@ static void too_little_data_is_refused(test *t)
     check(t, access(dir, F_OK) != 0);
 }
 
+static void recipes_fill_what_is_not_said(test *t)
+{
+    const char *data = test_path("rated.csv"), *dir = test_path("rated");
+    const ease_recipe *recipe = ease_recipe_find("ml-20m");
+    ease_split_options o = protocol(NULL);
+    ease_read_options r = defaults();
+    ease_split_info info;
+    ease_error err = {0};
+    FILE *f = fopen(data, "we");
+
+    fputs("user,item,rating\n", f);
+    for (int i = 0; i < 400; i++)
+        fprintf(f, "%d,%d,%s\n", i / 20, i % 20, i % 4 ? "4.0" : "3.5");
+    fclose(f);
+    check(t, recipe == ease_recipe_at(0) && !ease_recipe_find("ml-1m"));
+    check(t, !ease_recipe_at(-1) && !ease_recipe_at(4));
+    o.recipe = "ml-20m";
+    o.heldout_users = 3;
+    check_status(t, ease_split(data, NULL, &o, dir, &info, &err), EASE_OK);
+    check_int(t, info.data.below_rating, 100);
+    check_int(t, info.data.interactions, 300);
+    check_status(t, ease_split(data, &r, &o, dir, &info, &err), EASE_OK);
+    check_int(t, info.data.interactions, 400);
+    o.heldout_users = 0;
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_DATA);
+    check_contains(t, err.text, "2 x 10000 to hold out");
+    o.protocol = "random";
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_ARG);
+    check_contains(t, err.text, "recipe ml-20m is for the protocol liang18");
+    o.recipe = "ml-1m";
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_ARG);
+    check_contains(t, err.text, "no recipe 'ml-1m'");
+}
+
 static void ids_that_a_list_cannot_hold_are_refused(test *t)
 {
     const char *data = test_path("cr.csv"), *dir = test_path("cr");
@@ -810,6 +844,7 @@ static const test_case cases[] = {
     TEST(a_failed_split_leaves_the_old_one),
     TEST(wrong_options_are_refused),
     TEST(too_little_data_is_refused),
+    TEST(recipes_fill_what_is_not_said),
     TEST(ids_that_a_list_cannot_hold_are_refused),
     TEST(the_record_is_json_whatever_the_name),
     TEST(splitting_survives_every_failed_allocation),

@@ -35,8 +35,9 @@ typedef struct reader {
     uint32_t **places; /* where the records of a round's blocks go */
     char *tail;        /* the begin of a line whose end is still to be read */
     size_t tail_bytes, tail_room;
-    bool ended;
-    int64_t lines; /* before the current block */
+    bool ended, next_file;
+    ease__heading above; /* of the lines to be read */
+    int64_t lines;       /* before the current block, in its file */
     round rounds[2];
 } reader;
 
@@ -92,41 +93,135 @@ static ease_status no_room(const reader *r, ease_error *err)
     return ease__fail(err, EASE_E_NOMEM, "reading %s", ease__input_name(r->in));
 }
 
-/* Whole lines: about block_bytes of them, or one that is longer. */
-static ease_status read_block(reader *r, ease__block *b, ease_error *err)
+static bool is_number(const char *text, size_t length)
 {
-    size_t want = r->block_bytes, got = 0;
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+    return length > 0 && length <= EASE__HEADING_DIGITS;
+}
+
+/* Where the lines of the next block stand: below the last heading of this one. */
+static void carry_heading(reader *r, const ease__block *b)
+{
+    size_t from = b->break_count ? b->breaks[b->break_count - 1] : 0;
+    size_t bytes = b->bytes - from;
+    const char *text = b->text + from, *colon;
+
+    if (b->break_count)
+        r->above.length = 0;
+    while (bytes && (colon = memrchr(text, ':', bytes))) {
+        const char *before, *start;
+
+        bytes = (size_t)(colon - text);
+        if (colon[1] != '\n' && (colon[1] != '\r' || colon[2] != '\n'))
+            continue;
+        before = memrchr(text, '\n', bytes);
+        start = before ? before + 1 : text;
+        if (!is_number(start, (size_t)(colon - start))) /* a row, or a bad line */
+            continue;
+        r->above.length = (size_t)(colon - start);
+        memcpy(r->above.text, start, r->above.length);
+        return;
+    }
+}
+
+static void place_block(reader *r, ease__block *b)
+{
+    b->file = ease__input_at(r->in);
+    b->break_count = 0;
+    b->opens_file = r->next_file;
+    if (r->next_file)
+        r->above.length = 0;
+    r->next_file = false;
+    b->above = r->above;
+}
+
+/* About `want` bytes of the current file from the end of the block on: whole lines, or
+ * one that is longer. *ended: there is no more of the file. */
+static ease_status read_lines(reader *r, ease__block *b, size_t want, bool *ended,
+                              ease_error *err)
+{
+    size_t start = b->bytes - r->tail_bytes, got = 0;
     const char *last = NULL;
     ease_status status = EASE_OK;
 
-    if (!make_text_room(b, r->tail_bytes + want))
-        return no_room(r, err);
-    if (r->tail_bytes)
-        memcpy(b->text, r->tail, r->tail_bytes);
-    b->bytes = r->tail_bytes;
     r->tail_bytes = 0;
-    while (!r->ended && !last) {
+    while (!*ended && !last) {
         if (!make_text_room(b, ease__size_add(b->bytes, want))) {
             b->bytes = 0; /* no whole line is there to be parsed */
             return no_room(r, err);
         }
         status = ease__input_read(r->in, b->text + b->bytes, want, &got, err);
-        r->ended = status || got < want;
+        *ended = status || got < want;
         last = memrchr(b->text + b->bytes, '\n', got);
         b->bytes += got;
         if (status)
             break;
         want = b->bytes; /* a long line: twice as much */
     }
-    if (!r->ended && !keep_tail(r, b, last + 1)) {
+    if (!*ended && !keep_tail(r, b, last + 1)) {
         b->bytes = 0;
         return no_room(r, err);
     }
     if (status) /* a damaged stream: the lines before it count */
-        b->bytes = last ? (size_t)(last + 1 - b->text) : 0;
+        b->bytes = last ? (size_t)(last + 1 - b->text) : start;
     else
         end_last_line(b);
-    memset(b->text + b->bytes, 0, EASE__BLOCK_PADDING - 1);
+    return status;
+}
+
+static bool add_break(ease__block *b)
+{
+    if (b->break_count == b->break_room) {
+        size_t room = b->break_room ? 2 * b->break_room : 16;
+        size_t *grown = ease__realloc_array(b->breaks, room, sizeof(*grown));
+
+        if (!grown)
+            return false;
+        b->breaks = grown;
+        b->break_room = room;
+    }
+    b->breaks[b->break_count++] = b->bytes;
+    return true;
+}
+
+/* Whole lines, about block_bytes of them: of one file, or of all of several small
+ * ones, for each block costs the threads a meeting. */
+static ease_status read_block(reader *r, ease__block *b, ease_error *err)
+{
+    ease_status status = EASE_OK;
+    bool ended = false, more = true;
+
+    place_block(r, b);
+    if (!make_text_room(b, r->tail_bytes + r->block_bytes))
+        return no_room(r, err);
+    if (r->tail_bytes)
+        memcpy(b->text, r->tail, r->tail_bytes);
+    b->bytes = r->tail_bytes;
+    for (;;) {
+        size_t left = r->block_bytes;
+
+        if (b->break_count)
+            left -= b->bytes;
+        status = read_lines(r, b, left, &ended, err);
+        if (status || !ended)
+            break;
+        status = ease__input_next(r->in, &more, err);
+        r->next_file = !status && more && b->bytes > r->block_bytes / 2;
+        if (status || !more || r->next_file)
+            break;
+        if (!add_break(b)) {
+            b->bytes = 0;
+            return no_room(r, err);
+        }
+        ended = false;
+    }
+    if (b->text)
+        memset(b->text + b->bytes, 0, EASE__BLOCK_PADDING - 1);
+    if (r->form->kind == EASE__ROWS_HEADED)
+        carry_heading(r, b);
+    r->ended = status || (ended && !more);
     return status;
 }
 
@@ -238,11 +333,14 @@ static ease_status merge_block(reader *r, ease__block *b, uint32_t **place,
 
     if (b->status == EASE_E_NOMEM)
         return no_room(r, err);
+    if (b->opens_file || b->bad_file)
+        r->lines = 0;
     if (b->status) {
         long long line = r->lines + b->bad_line;
 
         return ease__fail_at(err, b->status, line, "%s:%lld: %s",
-                             ease__input_name(r->in), line, b->what);
+                             ease__input_file_name(r->in, b->file + b->bad_file), line,
+                             b->what);
     }
     status = number_newcomers(r, &b->users, &r->users, &d->user_ids, EASE__MAX_IDS,
                               "users", err);
@@ -381,6 +479,7 @@ static void free_reader(reader *r)
             ease__block *b = &r->rounds[i].blocks[j];
 
             ease__free(b->text);
+            ease__free(b->breaks);
             ease__free(b->records);
             free_newcomers(&b->users);
             free_newcomers(&b->items);

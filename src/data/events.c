@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "data/forms.h"
 #include "data/readers.h"
 
 void ease__events_free(ease__events *e)
@@ -217,13 +218,14 @@ ease_status ease__events_read(const char *path, const ease_read_options *o,
     ease__events e = {0};
     ease__input *in = NULL;
     ease_interactions *x = ease__alloc_zero(1, sizeof(*x));
+    ease_read_options used = *o;
     ease_status status;
 
     if (!x)
         return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
-    status = ease__input_open(path, &o->hooks, &in, err);
+    status = ease__data_open(path, &used, &in, err);
     if (!status)
-        status = read_with(in, path, o, block_bytes, timed, x, &e, err);
+        status = read_with(in, path, &used, block_bytes, timed, x, &e, err);
     ease__input_close(in);
     ease_interactions_free(x);
     if (status) {

@@ -9,6 +9,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "data/forms.h"
+#include "data/zip.h"
+
 const char ease__stage_reading[] = "reading";
 
 enum {
@@ -17,10 +20,12 @@ enum {
     WAIT_MS = 50
 };
 
-typedef enum coding { PLAIN, GZIP, ZSTD } coding;
+typedef enum coding { PLAIN, GZIP, ZSTD, ZIP } coding;
 
 struct ease__input {
     char *name;
+    char **files; /* NULL: the name is that of the only one */
+    size_t file_count, file_at;
     ease_hooks hooks;
     int fd;
     bool regular, ended; /* ended: read() said so */
@@ -31,11 +36,22 @@ struct ease__input {
     bool between; /* no gzip member or zstd frame is open */
     z_stream gzip;
     ZSTD_DStream *zstd;
+    ease__zip zip;
+    ease__member member;
+    char member_name[EASE__ZIP_NAME_ROOM];
+    size_t member_left;
+    uLong member_crc;
     char *ahead; /* decoded, but only peeked at */
     size_t ahead_at, ahead_end, ahead_room;
 };
 
 /* ---- the file -------------------------------------------------------------- */
+
+/* Of the file being read. */
+static const char *current(const ease__input *in)
+{
+    return ease__input_file_name(in, in->file_at);
+}
 
 static ease_status ask_hooks(const ease__input *in, ease_error *err)
 {
@@ -80,7 +96,7 @@ static ease_status fetch(ease__input *in, void *to, size_t room, size_t *got,
             return EASE_OK;
         }
         if (errno != EINTR && errno != EAGAIN)
-            return ease__fail_errno(err, "%s: cannot read", in->name);
+            return ease__fail_errno(err, "%s: cannot read", current(in));
         status = ask_hooks(in, err);
         if (status)
             return status;
@@ -106,7 +122,7 @@ static ease_status refill(ease__input *in, ease_error *err)
 static ease_status damaged(const ease__input *in, const char *what, ease_error *err)
 {
     return ease__fail_at(err, EASE_E_PARSE, (int64_t)in->file_read, "%s: %s %s stream",
-                         in->name, what, in->coding == GZIP ? "gzip" : "zstd");
+                         current(in), what, in->coding == GZIP ? "gzip" : "zstd");
 }
 
 static ease_status read_plain(ease__input *in, void *to, size_t room, size_t *got,
@@ -148,7 +164,7 @@ static ease_status read_gzip(ease__input *in, void *to, size_t room, size_t *got
         in->raw_at = in->raw_end - in->gzip.avail_in;
         *got = part - in->gzip.avail_out;
         if (state == Z_MEM_ERROR)
-            return ease__fail(err, EASE_E_NOMEM, "decompressing %s", in->name);
+            return ease__fail(err, EASE_E_NOMEM, "decompressing %s", current(in));
         if (state == Z_STREAM_END) {
             in->between = true;
             inflateReset(&in->gzip);
@@ -186,6 +202,30 @@ static ease_status read_zstd(ease__input *in, void *to, size_t room, size_t *got
     return EASE_OK;
 }
 
+static ease_status read_zip(ease__input *in, void *to, size_t room, size_t *got,
+                            ease_error *err)
+{
+    uInt part = room < READ_BYTES ? (uInt)room : READ_BYTES;
+    ease_status status;
+
+    if (part > in->member_left)
+        part = (uInt)in->member_left;
+    if (part == 0)
+        return EASE_OK;
+    status = ease__member_read(&in->member, to, part, err);
+    if (status)
+        return status;
+    in->member_left -= part;
+    in->member_crc = crc32(in->member_crc, to, part);
+    in->file_read = in->member.at;
+    if (in->member_left == 0 && in->member_crc != in->member.crc)
+        return ease__fail(err, EASE_E_PARSE,
+                          "%s: damaged zip file: wrong checksum of %s", current(in),
+                          in->member_name);
+    *got = part;
+    return EASE_OK;
+}
+
 static ease_status read_some(ease__input *in, void *to, size_t room, size_t *got,
                              ease_error *err)
 {
@@ -195,6 +235,8 @@ static ease_status read_some(ease__input *in, void *to, size_t room, size_t *got
         return read_gzip(in, to, room, got, err);
     case ZSTD:
         return read_zstd(in, to, room, got, err);
+    case ZIP:
+        return read_zip(in, to, room, got, err);
     case PLAIN:
         break;
     }
@@ -216,18 +258,80 @@ static bool is_zstd(const ease__input *in)
             memcmp(in->raw + 1, "\x2a\x4d\x18", 3) == 0);
 }
 
+/* Not an .npz, whose members are arrays: that is a form of its own. */
+static bool is_zip(const ease__input *in)
+{
+    const size_t head = 30;
+    size_t length;
+
+    if (!in->regular || in->files || !starts_with(in, "PK\3\4", 4) ||
+        in->raw_end < head)
+        return false;
+    length = (size_t)in->raw[26] | (size_t)in->raw[27] << 8;
+    return length < 4 || in->raw_end < head + length ||
+           memcmp(in->raw + head + length - 4, ".npy", 4) != 0;
+}
+
+/* The only file of the archive, or the one that is a data set's by its name. */
+static ease_status choose_member(ease__input *in, ease_error *err)
+{
+    char name[EASE__ZIP_NAME_ROOM];
+    size_t at = 0, files = 0;
+    bool more = true, known = false;
+
+    while (!known) {
+        ease_status status = ease__zip_next(&in->zip, &at, name, &more, err);
+        size_t length = strlen(name);
+
+        if (status)
+            return status;
+        if (!more)
+            break;
+        if (length == 0 || name[length - 1] == '/' ||
+            strncmp(name, "__MACOSX/", 9) == 0)
+            continue;
+        files++;
+        known = ease__names_data(name);
+        if (files == 1 || known)
+            memcpy(in->member_name, name, length + 1);
+    }
+    if (files == 1 || known)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_DATA,
+                      "%s: a zip file of %zu files, none with the name of a known data "
+                      "set: unpack it",
+                      in->name, files);
+}
+
+static ease_status open_zip(ease__input *in, ease_error *err)
+{
+    ease_status status = ease__zip_open(in, 0, &in->zip, err);
+    bool found = false;
+
+    if (!status)
+        status = choose_member(in, err);
+    if (!status)
+        status = ease__member_open(&in->zip, in->member_name, &in->member, &found, err);
+    in->member_left = in->member.bytes;
+    in->member_crc = crc32(0, NULL, 0);
+    in->coding = ZIP;
+    return status;
+}
+
 static ease_status start_decoder(ease__input *in, ease_error *err)
 {
     in->between = true;
     if (starts_with(in, "\x1f\x8b\x08", 3)) {
         if (inflateInit2(&in->gzip, 15 + 16) != Z_OK)
-            return ease__fail(err, EASE_E_NOMEM, "decompressing %s", in->name);
+            return ease__fail(err, EASE_E_NOMEM, "decompressing %s", current(in));
         in->coding = GZIP;
     } else if (is_zstd(in)) {
         in->zstd = ZSTD_createDStream();
         if (!in->zstd)
-            return ease__fail(err, EASE_E_NOMEM, "decompressing %s", in->name);
+            return ease__fail(err, EASE_E_NOMEM, "decompressing %s", current(in));
         in->coding = ZSTD;
+    } else if (is_zip(in)) {
+        return open_zip(in, err);
     }
     return EASE_OK;
 }
@@ -241,13 +345,14 @@ static ease_status open_file(ease__input *in, const char *path, ease_error *err)
     else
         in->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0 || fstat(in->fd, &st) != 0)
-        return ease__fail_errno(err, "%s: cannot open", in->name);
+        return ease__fail_errno(err, "%s: cannot open", current(in));
     if (S_ISDIR(st.st_mode)) {
         errno = EISDIR;
-        return ease__fail_errno(err, "%s: cannot read", in->name);
+        return ease__fail_errno(err, "%s: cannot read", current(in));
     }
     in->regular = S_ISREG(st.st_mode);
-    in->file_bytes = in->regular ? (size_t)st.st_size : 0;
+    if (!in->files)
+        in->file_bytes = in->regular ? (size_t)st.st_size : 0;
     return EASE_OK;
 }
 
@@ -266,26 +371,76 @@ static ease_status look_at_magic(ease__input *in, ease_error *err)
     return start_decoder(in, err);
 }
 
-ease_status ease__input_open(const char *path, const ease_hooks *hooks,
-                             ease__input **out, ease_error *err)
+static ease_status start_file(ease__input *in, const char *path, ease_error *err)
 {
-    ease__input *in;
-    ease_status status;
+    ease_status status = open_file(in, path, err);
 
-    if (!path || !*path)
-        return ease__fail(err, EASE_E_ARG, "a path is required");
-    in = ease__alloc_zero(1, sizeof(*in));
-    if (!in)
-        return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
+    return status ? status : look_at_magic(in, err);
+}
+
+/* Leaves everything as before start_file, but for what is counted. */
+static void end_file(ease__input *in)
+{
+    if (in->coding == GZIP)
+        inflateEnd(&in->gzip);
+    in->gzip = (z_stream){0};
+    ZSTD_freeDStream(in->zstd);
+    in->zstd = NULL;
+    ease__member_close(&in->member);
+    ease__zip_close(&in->zip);
+    if (in->fd > STDIN_FILENO)
+        close(in->fd);
     in->fd = -1;
+    in->coding = PLAIN;
+    in->ended = false;
+    in->raw_at = in->raw_end = 0;
+}
+
+static void free_paths(char **paths, size_t count)
+{
+    for (size_t i = 0; paths && i < count; i++)
+        ease__free(paths[i]);
+    ease__free(paths);
+}
+
+/* For the fraction that is read. */
+static ease_status add_sizes(ease__input *in, ease_error *err)
+{
+    for (size_t i = 0; i < in->file_count; i++) {
+        struct stat st;
+
+        if (stat(in->files[i], &st) != 0)
+            return ease__fail_errno(err, "%s: cannot open", in->files[i]);
+        in->file_bytes += S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+    }
+    return EASE_OK;
+}
+
+static ease_status open_with(const char *name, char **files, size_t count,
+                             const ease_hooks *hooks, ease__input **out,
+                             ease_error *err)
+{
+    ease__input *in = ease__alloc_zero(1, sizeof(*in));
+    ease_status status = EASE_OK;
+
+    if (!in) {
+        free_paths(files, count);
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", name);
+    }
+    in->fd = -1;
+    in->zip = EASE__ZIP_NONE;
+    in->files = files;
+    in->file_count = count;
     if (hooks)
         in->hooks = *hooks;
-    in->name = ease__copy_string(strcmp(path, "-") == 0 ? "standard input" : path);
+    in->name = ease__copy_string(strcmp(name, "-") == 0 ? "standard input" : name);
     in->raw = ease__alloc_array(RAW_BYTES, 1);
-    status = in->name && in->raw ? open_file(in, path, err)
-                                 : ease__fail(err, EASE_E_NOMEM, "reading %s", path);
+    if (!in->name || !in->raw)
+        status = ease__fail(err, EASE_E_NOMEM, "reading %s", name);
     if (!status)
-        status = look_at_magic(in, err);
+        status = add_sizes(in, err);
+    if (!status)
+        status = start_file(in, files ? files[0] : name, err);
     if (status) {
         ease__input_close(in);
         return status;
@@ -294,19 +449,41 @@ ease_status ease__input_open(const char *path, const ease_hooks *hooks,
     return EASE_OK;
 }
 
+ease_status ease__input_open(const char *path, const ease_hooks *hooks,
+                             ease__input **out, ease_error *err)
+{
+    if (!path || !*path)
+        return ease__fail(err, EASE_E_ARG, "a path is required");
+    return open_with(path, NULL, 0, hooks, out, err);
+}
+
+ease_status ease__input_open_list(const char *name, char **paths, size_t count,
+                                  const ease_hooks *hooks, ease__input **out,
+                                  ease_error *err)
+{
+    return open_with(name, paths, count, hooks, out, err);
+}
+
 void ease__input_close(ease__input *in)
 {
     if (!in)
         return;
-    if (in->coding == GZIP)
-        inflateEnd(&in->gzip);
-    ZSTD_freeDStream(in->zstd);
-    if (in->fd > STDIN_FILENO)
-        close(in->fd);
+    end_file(in);
+    free_paths(in->files, in->file_count);
     ease__free(in->ahead);
     ease__free(in->raw);
     ease__free(in->name);
     ease__free(in);
+}
+
+ease_status ease__input_next(ease__input *in, bool *more, ease_error *err)
+{
+    *more = in->file_at + 1 < in->file_count;
+    if (!*more)
+        return EASE_OK;
+    end_file(in);
+    in->file_at++;
+    return start_file(in, current(in), err);
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -378,9 +555,26 @@ const char *ease__input_name(const ease__input *in)
     return in->name;
 }
 
+size_t ease__input_at(const ease__input *in)
+{
+    return in->file_at;
+}
+
+size_t ease__input_files(const ease__input *in)
+{
+    return in->files ? in->file_count : 1;
+}
+
+const char *ease__input_file_name(const ease__input *in, size_t file)
+{
+    return in->files ? in->files[file] : in->name;
+}
+
 const char *ease__input_coding(const ease__input *in)
 {
-    return in->coding == GZIP ? "gzip, " : in->coding == ZSTD ? "zstd, " : "";
+    static const char *const words[] = {"", "gzip, ", "zstd, ", "zip, "};
+
+    return words[in->coding];
 }
 
 double ease__input_fraction(const ease__input *in)

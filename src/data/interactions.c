@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/blocks.h"
+#include "data/forms.h"
 #include "data/readers.h"
 
 void ease_read_options_init(ease_read_options *o)
@@ -16,7 +17,8 @@ void ease_read_options_init(ease_read_options *o)
 
 ease_status ease__check_read_options(const ease_read_options *o, ease_error *err)
 {
-    static const char *const formats[] = {"table", "adjacency", "npz", "mtx"};
+    static const char *const formats[] = {"table", "adjacency", "npz", "mtx",
+                                          "netflix"};
     bool known = !o->format;
     ease_status status = EASE__CHECK_OPTIONS(o, err);
 
@@ -26,7 +28,7 @@ ease_status ease__check_read_options(const ease_read_options *o, ease_error *err
         known = strcmp(o->format, formats[i]) == 0;
     if (!known)
         return ease__fail(err, EASE_E_ARG,
-                          "format '%.40s': not table, adjacency, npz or mtx",
+                          "format '%.40s': not table, adjacency, npz, mtx or netflix",
                           o->format);
     if (o->repeat < EASE_REPEAT_FIRST || o->repeat > EASE_REPEAT_SUM)
         return ease__fail(err, EASE_E_ARG, "unknown way to fold repeated rows");
@@ -150,6 +152,9 @@ static ease_status read_form(ease__input *in, const ease_read_options *o,
         return ease__npz_read(in, o, x, err);
     if (strcmp(format, "mtx") == 0 || (!*format && ease__mtx_begins(sample, bytes)))
         return ease__mtx_read(in, o, block_bytes, draft, err);
+    if (strcmp(format, "netflix") == 0 ||
+        (!*format && ease__netflix_begins(sample, bytes)))
+        return ease__netflix_read(in, sample, bytes, o, block_bytes, timed, draft, err);
     return read_text(in, sample, bytes, whole, o, block_bytes, timed, draft, err);
 }
 
@@ -180,13 +185,14 @@ ease_status ease__interactions_read(const char *path, const ease_read_options *o
     ease__input *in = NULL;
     ease__draft draft = {0};
     ease_interactions *x = ease__alloc_zero(1, sizeof(*x));
+    ease_read_options used = *o;
     ease_status status;
 
     if (!x)
         return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
-    status = ease__input_open(path, &o->hooks, &in, err);
+    status = ease__data_open(path, &used, &in, err);
     if (!status)
-        status = ease__read_any(in, path, o, block_bytes, false, &draft, x, err);
+        status = ease__read_any(in, path, &used, block_bytes, false, &draft, x, err);
     if (!status && !x->row_ptr)
         status = ease__draft_rows(&draft, ease__threads(o->threads), x, err);
     ease__draft_free(&draft);

@@ -25,6 +25,12 @@ ease_status ease__npz_read(ease__input *in, const ease_read_options *o,
                            ease_interactions *x, ease_error *err);
 bool ease__npz_begins(const char *sample, size_t bytes);
 
+/* The Netflix Prize's ratings; the sample is what was peeked at. */
+ease_status ease__netflix_read(ease__input *in, const char *sample, size_t bytes,
+                               const ease_read_options *o, size_t block_bytes,
+                               bool timed, ease__draft *draft, ease_error *err);
+bool ease__netflix_begins(const char *sample, size_t bytes);
+
 /* MatrixMarket coordinates. */
 ease_status ease__mtx_read(ease__input *in, const ease_read_options *o,
                            size_t block_bytes, ease__draft *draft, ease_error *err);

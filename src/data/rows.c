@@ -80,7 +80,8 @@ typedef struct cursor {
     ease__block *block;
     pair pairs[PAIRS];
     int pair_count;
-    ease__key user; /* of the row before */
+    ease__key user;  /* of the row before */
+    ease__name item; /* of the heading */
 } cursor;
 
 /* The first bad line of the block; parsing ends there. */
@@ -394,6 +395,58 @@ INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
     return true;
 }
 
+/* ---- rows below headings --------------------------------------------------- */
+
+/* `line` is all of a line, which is the number of an item and a colon, or wrong. */
+static bool set_heading(cursor *c, ease__name line)
+{
+    char shown[EASE__EXCERPT_ROOM], what[EASE__BLOCK_WHAT];
+    size_t digits = 0;
+
+    while (digits < line.length && line.text[digits] >= '0' && line.text[digits] <= '9')
+        digits++;
+    if (digits > 0 && digits <= EASE__HEADING_DIGITS && digits + 1 == line.length &&
+        line.text[digits] == ':') {
+        c->item = (ease__name){line.text, digits};
+        return true;
+    }
+    snprintf(what, sizeof(what),
+             "'%s' is neither a movie such as 1: nor a row customer,rating,date",
+             ease__excerpt(line.text, line.length, shown));
+    return bad_line(c->block, EASE_E_PARSE, what);
+}
+
+INLINE bool parse_headed_row(const ease__row_form *form, cursor *c, bool timed)
+{
+    ease__name field[3] = {0};
+    ease__block *b = c->block;
+    double number = 1.0, moment = 0.0;
+    bool more = true;
+    size_t n = 0;
+
+    for (; n < 3 && more; n++)
+        if (!take_field(c, EASE__SPLIT_BYTE, &field[n], &more))
+            return false;
+    if (n == 1)
+        return set_heading(c, field[0]);
+    if (n < 3 || more)
+        return ragged(form, c, n, more);
+    if (c->item.length == 0)
+        return bad_line(b, EASE_E_PARSE, "a rating before the first movie such as 1:");
+    if (field[0].length == 0)
+        return empty_id(b, true);
+    if (!value_of(form, b, field[1], &number))
+        return false;
+    if (timed && !time_of(b, field[2], &moment))
+        return false;
+    if (number < form->min_rating) {
+        b->below_rating++;
+        return true;
+    }
+    set_user(c, field[0]);
+    return add_pair(form, c, c->item, (float)number, moment);
+}
+
 /* ---- coordinates ----------------------------------------------------------- */
 
 static bool bad_index(ease__block *b, ease__name index, const char *of, int64_t most)
@@ -450,6 +503,8 @@ INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind ki
             good = parse_table_row(form, c, split, timed);
         else if (kind == EASE__ROWS_ADJACENCY)
             good = parse_adjacency_row(form, c, split);
+        else if (kind == EASE__ROWS_HEADED)
+            good = parse_headed_row(form, c, timed);
         else
             good = parse_coordinate_row(form, c);
     }
@@ -470,6 +525,10 @@ static void parse_all(const ease__row_form *form, cursor *c)
 {
     if (form->kind == EASE__ROWS_COORDINATES) {
         parse_lines(form, c, EASE__ROWS_COORDINATES, EASE__SPLIT_BLANKS, false);
+        return;
+    }
+    if (form->kind == EASE__ROWS_HEADED) {
+        parse_lines(form, c, EASE__ROWS_HEADED, EASE__SPLIT_BYTE, form->timed);
         return;
     }
     switch (form->splitter.kind) {
@@ -511,32 +570,52 @@ static bool start_newcomers(ease__newcomers *n)
     return ease__dictionary_clear(&n->fresh);
 }
 
+/* File by file. Up to the line of a NUL all is as usual. */
+static void parse_files(const ease__row_form *form, cursor *c, const char *nul)
+{
+    ease__block *b = c->block;
+
+    for (size_t i = 0; i <= b->break_count && !b->status; i++) {
+        const char *start = c->at, *line;
+
+        c->end = b->text + (i < b->break_count ? b->breaks[i] : b->bytes);
+        b->bad_file = i;
+        if (i) {
+            b->lines = 0;
+            c->item.length = 0;
+        }
+        if (nul && nul < c->end) {
+            line = memrchr(start, '\n', (size_t)(nul - start));
+            c->end = line ? line + 1 : start;
+            parse_all(form, c);
+            return;
+        }
+        parse_all(form, c);
+    }
+}
+
 void ease__parse_block(const ease__row_form *form, ease__block *b)
 {
     const char *nul = memchr(b->text, '\0', b->bytes);
     cursor c;
 
     c.at = b->text;
-    c.end = b->text + b->bytes;
     c.splitter = &form->splitter;
     c.mark = EACH_BYTE(form->splitter.text[0]);
     c.block = b;
     c.pair_count = 0;
     c.user = (ease__key){0};
+    c.item = (ease__name){b->above.text, b->above.length};
     b->status = EASE_OK;
     b->lines = b->below_rating = 0;
+    b->bad_file = 0;
     if (!start_newcomers(&b->users) || !start_newcomers(&b->items) ||
         !make_record_room(form, b)) {
         b->lines = 1;
         no_memory(b);
         return;
     }
-    if (nul) { /* up to its line all is as usual */
-        const char *line = memrchr(b->text, '\n', (size_t)(nul - b->text));
-
-        c.end = line ? line + 1 : b->text;
-    }
-    parse_all(form, &c);
+    parse_files(form, &c, nul);
     if (!b->status)
         look_up(form, &c);
     if (nul && !b->status) {

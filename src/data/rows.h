@@ -9,7 +9,8 @@
 typedef enum ease__row_kind {
     EASE__ROWS_TABLE,
     EASE__ROWS_ADJACENCY,
-    EASE__ROWS_COORDINATES /* numbers from 1, as in MatrixMarket */
+    EASE__ROWS_COORDINATES, /* numbers from 1, as in MatrixMarket */
+    EASE__ROWS_HEADED       /* rows without an item, below a line with its number */
 } ease__row_kind;
 
 /* The same for all blocks of a file. */
@@ -26,7 +27,8 @@ typedef struct ease__row_form {
 
 enum {
     EASE__BLOCK_PADDING = 64, /* readable bytes behind a block's text */
-    EASE__BLOCK_WHAT = 160
+    EASE__BLOCK_WHAT = 160,
+    EASE__HEADING_DIGITS = 18
 };
 
 /* Ids that the whole file's dictionary did not have when the block was parsed. A
@@ -41,17 +43,31 @@ typedef struct ease__newcomers {
     size_t number_room;
 } ease__newcomers;
 
+/* The item of the rows below: its number, readable as a key. */
+typedef struct ease__heading {
+    char text[EASE__HEADING_DIGITS + 8];
+    size_t length; /* 0: none yet */
+} ease__heading;
+
 typedef struct ease__block {
     char *text; /* whole lines, the last one ended too; changed by unquoting */
     size_t bytes, room;
     size_t most;   /* bytes of text that one long line may take */
     bool too_long; /* one would take more */
+    /* Small files share a block: the first bytes are of this one of the input's files,
+     * and of the next one from each break on. */
+    size_t file;
+    size_t *breaks, break_count, break_room;
+    bool opens_file;     /* its first line is one of the file; not told of the first */
+    ease__heading above; /* what its first line stands below */
     ease__newcomers users, items;
     uint32_t *records; /* as in ease__chunk, with codes */
     size_t count, record_room;
-    int64_t lines, below_rating;
-    ease_status status; /* of the first bad line, counted from 1 within the block */
-    int64_t bad_line;
+    int64_t lines; /* behind the last break */
+    int64_t below_rating;
+    ease_status status; /* of the first bad line, ... */
+    int64_t bad_line;   /* ... counted from 1 within the block, ... */
+    size_t bad_file;    /* ... or behind so many breaks */
     char what[EASE__BLOCK_WHAT];
 } ease__block;
 

@@ -14,6 +14,26 @@ void ease_split_options_init(ease_split_options *o)
 
 /* ---- options --------------------------------------------------------------------- */
 
+static ease_status settle_recipe(ease__split *s, ease_error *err)
+{
+    ease_split_options *o = &s->options;
+
+    if (!o->recipe)
+        return EASE_OK;
+    s->recipe = ease_recipe_find(o->recipe);
+    if (!s->recipe)
+        return ease__fail(err, EASE_E_ARG, "no recipe '%.40s'", o->recipe);
+    if (!o->protocol)
+        o->protocol = s->recipe->protocol;
+    if (strcmp(o->protocol, s->recipe->protocol) != 0)
+        return ease__fail(err, EASE_E_ARG,
+                          "the recipe %s is for the protocol %s, not %.40s",
+                          s->recipe->name, s->recipe->protocol, o->protocol);
+    if (!o->heldout_users)
+        o->heldout_users = s->recipe->heldout_users;
+    return EASE_OK;
+}
+
 /* Fills what 0 stands for. */
 static ease_status settle_options(ease__split *s, ease_error *err)
 {
@@ -47,6 +67,8 @@ static ease_status settle_reading(ease__split *s, const ease_read_options *r,
     s->reading.hooks = s->options.hooks;
     if (r)
         s->reading = *r;
+    else if (s->recipe)
+        ease_recipe_apply(s->recipe, &s->reading);
     else if (s->protocol->strong)
         s->reading.min_user = 5;
     status = ease__check_read_options(&s->reading, err);
@@ -144,7 +166,9 @@ ease_status ease_split(const char *data, const ease_read_options *r,
     if (status)
         return status;
     s.options = *o;
-    status = ease__find_protocol(o->protocol, &s.protocol, err);
+    status = settle_recipe(&s, err);
+    if (!status)
+        status = ease__find_protocol(s.options.protocol, &s.protocol, err);
     if (!status)
         status = settle_options(&s, err);
     if (!status)

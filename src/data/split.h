@@ -20,6 +20,7 @@ typedef struct ease__protocol ease__protocol;
 typedef struct ease__split {
     const char *data; /* its name in messages */
     const ease__protocol *protocol;
+    const ease_recipe *recipe; /* NULL: none */
     ease_read_options reading; /* as they were used */
     ease_split_options options;
     ease__events events;

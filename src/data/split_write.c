@@ -336,10 +336,9 @@ static ease_status write_items(writing *w, ease_error *err)
 /* ---- the record ------------------------------------------------------------------------- */
 
 /* What is not UTF-8 becomes U+FFFD. */
-static void put_string(sheet *f, const char *text)
+static void put_quoted(sheet *f, const char *text, size_t left)
 {
     const unsigned char *p = (const unsigned char *)text;
-    size_t left = strlen(text);
 
     put(f, "\"", 1);
     while (left) {
@@ -358,6 +357,11 @@ static void put_string(sheet *f, const char *text)
         left -= length ? length : 1;
     }
     put(f, "\"", 1);
+}
+
+static void put_string(sheet *f, const char *text)
+{
+    put_quoted(f, text, strlen(text));
 }
 
 static void put_key(sheet *f, const char *key)
@@ -395,6 +399,8 @@ static void put_protocol(sheet *f, const ease__split *s)
 {
     const ease_split_options *o = &s->options;
 
+    if (s->recipe)
+        put_word(f, "recipe", s->recipe->name);
     put_word(f, "protocol", s->protocol->name);
     put_count(f, "seed", o->seed);
     if (s->protocol->strong)
@@ -409,12 +415,25 @@ static void put_protocol(sheet *f, const ease__split *s)
     }
 }
 
+/* The last part of the path, without slashes behind it. */
+static void put_name(sheet *f, const char *key, const char *path)
+{
+    size_t end = strlen(path), begin;
+
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    begin = end;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    put_key(f, key);
+    put_quoted(f, path + begin, end - begin);
+}
+
 static void put_source(sheet *f, const ease__split *s, const ease_split_info *info)
 {
-    const char *slash = strrchr(s->data, '/');
     const ease_read_options *r = &s->reading;
 
-    put_word(f, "source", slash ? slash + 1 : s->data);
+    put_name(f, "source", s->data);
     put_word(f, "recognized", info->recognized);
     put_real(f, "min_rating", r->min_rating);
     put_count(f, "min_user", r->min_user);

@@ -177,6 +177,7 @@ void ease__zip_close(ease__zip *z)
 
 typedef struct entry {
     unsigned flags, method;
+    uLong crc;
     uint64_t packed, bytes, offset;
     size_t name_bytes, extra_bytes, length; /* length: of the entry in all */
 } entry;
@@ -228,6 +229,7 @@ static ease_status read_entry(const ease__zip *z, size_t at, entry *e, ease_erro
         return damaged(z, "an entry is none", err);
     *e = (entry){.flags = (unsigned)little(head + 8, 2),
                  .method = (unsigned)little(head + 10, 2),
+                 .crc = (uLong)little(head + 16, 4),
                  .packed = little(head + 20, 4),
                  .bytes = little(head + 24, 4),
                  .offset = little(head + 42, 4),
@@ -253,6 +255,26 @@ static ease_status has_name(const ease__zip *z, size_t at, const entry *e,
         return damaged(z, "an entry is cut", err);
     *same = memcmp(text, name, e->name_bytes) == 0;
     return EASE_OK;
+}
+
+ease_status ease__zip_next(const ease__zip *z, size_t *at,
+                           char name[EASE__ZIP_NAME_ROOM], bool *more, ease_error *err)
+{
+    size_t place = z->directory + *at;
+    entry e = {0};
+    ease_status status;
+
+    name[0] = '\0';
+    *more = place < z->directory_end;
+    if (!*more)
+        return EASE_OK;
+    status = read_entry(z, place, &e, err);
+    if (!status && e.name_bytes < EASE__ZIP_NAME_ROOM) {
+        status = read_at(z, name, e.name_bytes, place + ENTRY_BYTES, err);
+        name[status ? 0 : e.name_bytes] = '\0';
+    }
+    *at += e.length;
+    return status;
 }
 
 static ease_status start_member(ease__member *m, const entry *e, ease_error *err)
@@ -281,6 +303,7 @@ static ease_status start_member(ease__member *m, const entry *e, ease_error *err
     if (e->bytes > (m->deflated ? MOST_DEFLATION * (e->packed + 16) : e->packed))
         return damaged(z, "a member claims too much", err);
     m->bytes = (size_t)e->bytes;
+    m->crc = e->crc;
     if (!m->deflated)
         return EASE_OK;
     m->raw = ease__alloc_array(RAW_BYTES, 1);

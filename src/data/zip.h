@@ -22,11 +22,19 @@ ease_status ease__zip_open(ease__input *in, size_t limit, ease__zip *out,
                            ease_error *err);
 void ease__zip_close(ease__zip *z);
 
+enum { EASE__ZIP_NAME_ROOM = 64 };
+
+/* The name of the entry at *at (0: the first), which moves on to the next; longer ones
+ * than the room are cut to "". *more: there was one. */
+ease_status ease__zip_next(const ease__zip *z, size_t *at,
+                           char name[EASE__ZIP_NAME_ROOM], bool *more, ease_error *err);
+
 typedef struct ease__member {
     const ease__zip *zip;
     const char *name; /* as it was asked for */
     size_t at, end;   /* of the compressed bytes */
     size_t bytes;     /* as they are claimed to be when decompressed */
+    uLong crc;        /* so is this */
     bool deflated;
     z_stream inflater;
     unsigned char *raw;

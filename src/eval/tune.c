@@ -18,6 +18,7 @@ typedef struct attempt {
 
 struct ease_tuning {
     ease_gram *gram; /* NULL after ease_tuning_train */
+    size_t held;     /* bytes of the interactions and the Gram matrix */
     ease_train_options train;
     attempt tried[MAX_TRIALS]; /* in the order of lambda */
     int count;
@@ -89,20 +90,33 @@ static ease_status solve_copy(const ease_gram *g, const ease_train_options *o,
     return status ? status : ease_gram_solve(&copy, o, out, err);
 }
 
-/* In float64 where float32 fails and memory allows. */
-static ease_status solve(const ease_gram *g, const ease_train_options *o,
+/* float32 has failed, as `first` says: once more in float64, where memory allows. The
+ * copy is there beside the wide one while that is made. */
+static ease_status solve_wide(const ease_tuning *t, const ease_train_options *o,
+                              const ease_error *first, ease_model **out,
+                              ease_error *err)
+{
+    size_t wide = ease__tiled_bytes(t->gram->g.n, EASE__F64);
+    size_t peak = ease__size_add(ease__size_add(t->held, t->gram->g.bytes), wide);
+    size_t allowed = ease__memory_allowed(o->memory_limit, t->held);
+    ease_train_options again = *o;
+
+    if (ease__memory_check("", t->gram->g.n, peak, allowed, NULL))
+        return ease__fail_at(err, first->status, first->where,
+                             "%.300s (which takes %.2f GB: %.2f GB are available)",
+                             first->text, (double)peak / 1e9, (double)allowed / 1e9);
+    again.precision = EASE_F64;
+    return solve_copy(t->gram, &again, out, err);
+}
+
+static ease_status solve(const ease_tuning *t, const ease_train_options *o,
                          ease_model **out, ease_error *err)
 {
-    ease_train_options wide = *o;
-    ease_error first;
-    ease_status status = solve_copy(g, o, out, &first), again;
+    ease_error first = {0};
+    ease_status status = solve_copy(t->gram, o, out, &first);
 
-    if (numerical(status) && o->precision == EASE_F32) {
-        wide.precision = EASE_F64;
-        again = solve_copy(g, &wide, out, err);
-        if (again != EASE_E_MEMORY_LIMIT)
-            return again;
-    }
+    if (numerical(status) && o->precision == EASE_F32)
+        return solve_wide(t, o, &first, out, err);
     if (status && err)
         *err = first;
     return status;
@@ -131,7 +145,7 @@ static ease_status try_lambda(tuner *t, double lambda, ease_error *err)
     e.metrics = t->o.metric;
     e.threads = o.threads;
     e.hooks = o.hooks;
-    status = solve(t->result->gram, &o, &m, err);
+    status = solve(t->result, &o, &m, err);
     if (!status)
         status = ease_evaluate(m, t->input, t->target, &e, &report, err);
     if (!status) {
@@ -315,6 +329,9 @@ static ease_status run(tuner *t, const ease_interactions *x, ease_error *err)
 
     if (!status)
         status = ease_gram_build(x, o, &t->result->gram, err);
+    if (!status)
+        t->result->held = ease__size_add(ease__interactions_bytes(x),
+                                         t->result->gram->g.bytes);
     if (!status)
         status = t->o.lambdas ? try_grid(t, err) : search(t, err);
     if (!status && t->result->count == 0) {
