@@ -19,6 +19,7 @@
     X(split)     \
     X(synth)     \
     X(export)    \
+    X(bench)     \
     X(help)      \
     X(generate)
 
