@@ -1,7 +1,6 @@
 #include "benching.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +70,7 @@ static char *path_in(const bench *b, const char *name)
     return asprintf(&path, "%s/%s", b->work, name) < 0 ? NULL : path;
 }
 
-static int make_work(bench *b)
+int bench_make_work(bench *b)
 {
     if (asprintf(&b->work, "%s/ease-bench-XXXXXX", b->dir) < 0) {
         b->work = NULL;
@@ -107,8 +106,8 @@ void bench_clean(bench *b)
     b->model = NULL;
 }
 
-static int draw(const bench *b, int64_t users, int64_t items, int64_t interactions,
-                ease_interactions **out)
+int bench_draw(const bench *b, int64_t users, int64_t items, int64_t interactions,
+               ease_interactions **out)
 {
     ease_synth_options o;
     ease_error err;
@@ -156,7 +155,7 @@ static int need_data(bench *b)
     if (b->x)
         return EXIT_DONE;
     if (!b->data)
-        code = draw(b, b->users, b->items, b->interactions, &b->x);
+        code = bench_draw(b, b->users, b->items, b->interactions, &b->x);
     else if (ease_interactions_read(b->data, &o, &b->x, &err))
         code = fail_with(b->console, &err);
     if (code)
@@ -258,38 +257,9 @@ static void hold_against_copy(const bench *b, bench_record *r)
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------ */
-
-/* A line of /proc/self/status, in bytes; NaN where there is none. */
-static double memory_now(const char *key)
-{
-    FILE *f = fopen("/proc/self/status", "re");
-    size_t length = strlen(key);
-    double found = NAN;
-    char line[200];
-
-    while (f && fgets(line, sizeof(line), f))
-        if (strncmp(line, key, length) == 0)
-            found = 1024.0 * strtod(line + length, NULL);
-    if (f)
-        fclose(f);
-    return found;
-}
-
-/* The peak begins anew. False: the kernel does not let us. */
-static bool forget_peak(void)
-{
-    int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-    bool done = fd >= 0 && write(fd, "5", 1) == 1;
-
-    if (fd >= 0)
-        close(fd);
-    return done;
-}
-
 /* ---- parts ------------------------------------------------------------------------- */
 
-static int read_once(const bench *b, const char *path, double *seconds)
+int bench_read_once(const bench *b, const char *path, double *seconds)
 {
     ease_read_options o = reading(b);
     ease_interactions *x = NULL;
@@ -304,8 +274,7 @@ static int read_once(const bench *b, const char *path, double *seconds)
     return EXIT_DONE;
 }
 
-/* The data as a file of ours, or the file it came from. */
-static int data_file(const bench *b, const ease_interactions *x, char **path)
+int bench_data_file(const bench *b, const ease_interactions *x, char **path)
 {
     ease_hooks hooks = console_hooks(b->console);
     ease_error err;
@@ -324,12 +293,12 @@ static int run_read(bench *b)
     bench_record *r = record_new(b, "read", "lines", 0);
     double seconds = 0;
     char *path = NULL;
-    int code = data_file(b, b->x, &path);
+    int code = bench_data_file(b, b->x, &path);
 
     r->amount = (double)(b->data ? ease_interactions_describe(b->x).rows
                                  : b->interactions);
     for (int i = 0; !code && i < b->repeat; i++) {
-        code = read_once(b, path, &seconds);
+        code = bench_read_once(b, path, &seconds);
         if (!code)
             record_run(r, seconds);
     }
@@ -374,12 +343,10 @@ static int run_gram(bench *b)
     return EXIT_DONE;
 }
 
-/* One Gram matrix, built and then solved, of which only the solving is timed; the peak
- * of memory is that of solving, without the data. */
-static int solve_once(const bench *b, const ease_interactions *x, ease_model **out,
-                      double *seconds, double *bytes)
+int bench_solve_once(const bench *b, const ease_interactions *x, ease_model **out,
+                     double *seconds, double *bytes)
 {
-    double before = memory_now("VmRSS:"), began;
+    double before = bench_memory("VmRSS:"), began;
     ease_train_options o = training(b);
     ease_gram *g = NULL;
     ease_error err;
@@ -387,13 +354,13 @@ static int solve_once(const bench *b, const ease_interactions *x, ease_model **o
 
     if (ease_gram_build(x, &o, &g, &err))
         return fail_with(b->console, &err);
-    counted = forget_peak();
+    counted = bench_forget_peak();
     began = seconds_now();
     if (ease_gram_solve(&g, &o, out, &err))
         return fail_with(b->console, &err);
     *seconds = seconds_now() - began;
     phase_end(b->console, "solving");
-    *bytes = counted ? memory_now("VmHWM:") - before : NAN;
+    *bytes = counted ? bench_memory("VmHWM:") - before : NAN;
     return EXIT_DONE;
 }
 
@@ -408,7 +375,7 @@ static int run_solve(bench *b)
         b->model = NULL;
         code = measure_sgemm_again(b);
         if (!code)
-            code = solve_once(b, b->x, &b->model, &seconds, &bytes);
+            code = bench_solve_once(b, b->x, &b->model, &seconds, &bytes);
         if (!code)
             record_run(r, seconds);
         if (!code)
@@ -428,44 +395,15 @@ static int need_model(bench *b)
 {
     double seconds, bytes;
 
-    return b->model ? EXIT_DONE : solve_once(b, b->x, &b->model, &seconds, &bytes);
-}
-
-/* So many bytes to the disk and no more: what a file of that size takes at least. */
-static int write_raw(const bench *b, const char *path, size_t bytes, double *seconds)
-{
-    enum { BLOCK = 8 << 20 };
-    char *block = malloc(BLOCK);
-    double began = seconds_now();
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool good = block && fd >= 0;
-
-    if (block)
-        memset(block, 1, BLOCK);
-    while (good && bytes > 0 && !signals_caught()) {
-        ssize_t wrote = write(fd, block, bytes < BLOCK ? bytes : BLOCK);
-
-        good = wrote > 0;
-        bytes -= good ? (size_t)wrote : 0;
-    }
-    good = good && fsync(fd) == 0;
-    if (fd >= 0 && close(fd) != 0)
-        good = false;
-    free(block);
-    *seconds = seconds_now() - began;
-    phase_end(b->console, "writing raw bytes");
-    if (signals_caught())
-        return fail_interrupted(b->console);
-    return good ? EXIT_DONE
-                : fail(b->console, EXIT_FAILED, "%s: cannot write: %s", path,
-                       strerror(errno));
+    return b->model ? EXIT_DONE
+                    : bench_solve_once(b, b->x, &b->model, &seconds, &bytes);
 }
 
 static int save(const bench *b, const char *path, ease_storage storage, double *seconds)
 {
     ease_hooks hooks = console_hooks(b->console);
-    double began = seconds_now();
     ease_error err;
+    double began;
 
     unlink(path); /* freeing the old one is not a part of it */
     began = seconds_now();
@@ -488,7 +426,7 @@ static int write_form(bench *b, ease_storage storage, const char *name,
         r->amount = (double)file_bytes(path);
         if (!code) {
             record_run(r, seconds);
-            code = write_raw(b, raw, (size_t)r->amount, &seconds);
+            code = bench_write_raw(b, raw, (size_t)r->amount, &seconds);
         }
         if (!code && r->amount / seconds > disk)
             disk = r->amount / seconds;
@@ -504,14 +442,21 @@ static int write_form(bench *b, ease_storage storage, const char *name,
 static int run_write(bench *b)
 {
     char *path = path_in(b, "model.ease"), *raw = path_in(b, "raw");
-    int code = path && raw ? need_model(b) : fail_no_memory(b->console);
+    int code = EXIT_DONE;
 
+    if (!path || !raw) {
+        code = fail_no_memory(b->console);
+        goto done;
+    }
+    code = need_model(b);
     if (!code)
         code = write_form(b, EASE_STORE_F32, "write-f32", path, raw);
     if (!code)
         code = write_form(b, EASE_STORE_PACKED, "write-packed", path, raw);
     if (!code)
         code = write_form(b, EASE_STORE_F16, "write-f16", path, raw);
+
+done:
     free(path);
     free(raw);
     return code;
@@ -556,8 +501,12 @@ static int measure_lists(bench *b, const ease_model *m, bench_record *r)
                .recs = calloc(room * LIST_LENGTH, sizeof(*l.recs)),
                .counts = calloc(room, sizeof(*l.counts)),
                .room = (int32_t)room};
-    int code = l.rows && l.recs && l.counts ? EXIT_DONE : fail_no_memory(b->console);
+    int code = EXIT_DONE;
 
+    if (!l.rows || !l.recs || !l.counts) {
+        code = fail_no_memory(b->console);
+        goto done;
+    }
     for (int i = 0; !code && i < b->repeat; i++) {
         double began = seconds_now();
 
@@ -565,6 +514,8 @@ static int measure_lists(bench *b, const ease_model *m, bench_record *r)
         if (!code)
             record_run(r, seconds_now() - began);
     }
+
+done:
     free(l.rows);
     free(l.recs);
     free(l.counts);
@@ -578,8 +529,11 @@ static int run_recommend(bench *b)
     char *path = path_in(b, "model.ease");
     ease_model *m = NULL;
     double seconds;
-    int code = path ? need_model(b) : fail_no_memory(b->console);
+    int code;
 
+    if (!path)
+        return fail_no_memory(b->console);
+    code = need_model(b);
     if (!code && !b->wanted[BENCH_write])
         code = save(b, path, EASE_STORE_F16, &seconds);
     if (!code)
@@ -602,7 +556,7 @@ int bench_run(bench *b)
         [BENCH_copy] = run_copy,   [BENCH_read] = run_read,
         [BENCH_gram] = run_gram,   [BENCH_solve] = run_solve,
         [BENCH_write] = run_write, [BENCH_recommend] = run_recommend};
-    int code = make_work(b);
+    int code = bench_make_work(b);
 
     if (!code && b->wanted[BENCH_sgemm])
         code = measure_sgemm(b);
@@ -616,93 +570,5 @@ int bench_run(bench *b)
     }
     if (!code && b->wanted[BENCH_sgemm])
         record_sgemm(b);
-    return code;
-}
-
-/* ---- growth ------------------------------------------------------------------------ */
-
-/* The slope of log(seconds) over log(size), by least squares. */
-static double exponent_of(const bench_growth *g)
-{
-    double x = 0, y = 0, xx = 0, xy = 0;
-
-    for (int i = 0; i < GROWTH_SIZES; i++) {
-        double u = log(g->size[i]), v = log(g->seconds[i]);
-
-        x += u;
-        y += v;
-        xx += u * u;
-        xy += u * v;
-    }
-    return (GROWTH_SIZES * xy - x * y) / (GROWTH_SIZES * xx - x * x);
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-/* A sparse matrix is enough: the time depends on n alone. */
-static int grow_solve(const bench *b, int64_t items, double *best)
-{
-    ease_interactions *x = NULL;
-    double seconds = 0, bytes;
-    int code = draw(b, items, items, 10 * items, &x);
-
-    for (int i = 0; !code && i < b->repeat; i++) {
-        ease_model *m = NULL;
-
-        code = solve_once(b, x, &m, &seconds, &bytes);
-        *best = i ? smaller(*best, seconds) : seconds;
-        ease_model_free(m);
-    }
-    ease_interactions_free(x);
-    return code;
-}
-
-static int grow_read(const bench *b, int64_t lines, double *best)
-{
-    ease_interactions *x = NULL;
-    double share = (double)lines / (double)b->interactions, seconds = 0;
-    char *path = NULL;
-    int code = draw(b, (int64_t)((double)b->users * share) + 1, b->items, lines, &x);
-
-    if (!code)
-        code = data_file(b, x, &path);
-    for (int i = 0; !code && i < b->repeat; i++) {
-        code = read_once(b, path, &seconds);
-        *best = i ? smaller(*best, seconds) : seconds;
-    }
-    ease_interactions_free(x);
-    free(path);
-    return code;
-}
-
-/* Sizes up to the given one, each `step` times the one before; best of the runs. */
-static int grow(bench *b, const char *name, const char *unit, int64_t largest,
-                double step, int (*measure)(const bench *, int64_t, double *))
-{
-    bench_growth *g = &b->growth[b->growth_count++];
-    int code = EXIT_DONE;
-
-    *g = (bench_growth){.name = name, .unit = unit};
-    for (int i = 0; !code && i < GROWTH_SIZES; i++) {
-        int64_t size = (int64_t)((double)largest / pow(step, GROWTH_SIZES - 1 - i));
-
-        g->size[i] = (double)size;
-        code = measure(b, size, &g->seconds[i]);
-    }
-    g->exponent = exponent_of(g);
-    return code;
-}
-
-int bench_grow(bench *b)
-{
-    int code = b->work ? EXIT_DONE : make_work(b);
-
-    if (!code && b->wanted[BENCH_solve])
-        code = grow(b, "solve", "items", b->items, 1.5, grow_solve);
-    if (!code && b->wanted[BENCH_read])
-        code = grow(b, "read", "lines", b->interactions, 2.0, grow_read);
     return code;
 }

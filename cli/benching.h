@@ -82,4 +82,24 @@ void bench_clean(bench *b);
 
 double bench_median(const bench_record *r);
 
+/* ---- between its files ------------------------------------------------------------- */
+
+int bench_make_work(bench *b);
+int bench_draw(const bench *b, int64_t users, int64_t items, int64_t interactions,
+               ease_interactions **out);
+/* The data as a file of ours, or the file it came from. */
+int bench_data_file(const bench *b, const ease_interactions *x, char **path);
+int bench_read_once(const bench *b, const char *path, double *seconds);
+/* One Gram matrix, built and then solved, of which only the solving is timed; the peak
+ * of memory is that of solving, without the data. */
+int bench_solve_once(const bench *b, const ease_interactions *x, ease_model **out,
+                     double *seconds, double *bytes);
+
+/* A line of /proc/self/status such as "VmRSS:", in bytes; NaN where there is none. */
+double bench_memory(const char *key);
+/* The peak, VmHWM, begins anew. False: the kernel does not let us. */
+bool bench_forget_peak(void);
+/* So many bytes to the disk and no more: what a file of that size takes at least. */
+int bench_write_raw(const bench *b, const char *path, size_t bytes, double *seconds);
+
 #endif
