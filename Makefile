@@ -1,5 +1,5 @@
 # The front door; CMake does the work. `make help` lists what there is.
-.PHONY: all demo test test-sanitizers bench-eval lint install clean help
+.PHONY: all demo test test-sanitizers bench bench-eval lint install clean help
 
 all: ## install what is missing and build build/ease
 	@scripts/setup build
@@ -16,6 +16,10 @@ test: ## install what is missing, build, and run the tests and the lints
 test-sanitizers: ## the longer checks: ASan, UBSan, fuzzers, TSan
 	@scripts/setup test
 	@scripts/test asan-ubsan tsan
+
+bench: all ## beside what people use now, into docs/performance.md (an hour)
+	@scripts/setup bench
+	@bench/bench.py
 
 bench-eval: all ## users a second of eval against NumPy, at gowalla's size (minutes)
 	@bench/eval.py

@@ -14,6 +14,7 @@ void console_configure(console *c, bool quiet, bool no_progress)
     const char *no_colour = getenv("NO_COLOR");
     bool able = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 
+    c->started = c->marked = seconds_now();
     c->quiet = quiet;
     c->bar = able && !quiet && !no_progress;
     c->colour = able && !(no_colour && *no_colour);

@@ -17,13 +17,24 @@ enum {
     EXIT_NUMERICAL = 5
 };
 
+enum { PHASES_MOST = 16 };
+
+/* What one kind of work took, all in all. */
+typedef struct phase {
+    const char *name;
+    double seconds;
+} phase;
+
 typedef struct console {
     bool quiet;
     bool bar;    /* a terminal that can redraw a line, and nobody said no */
     bool colour; /* the same, and NO_COLOR is not set */
     bool drawn;  /* a bar is on the screen */
     const char *stage;
-    double began, drew; /* seconds: the stage, the last drawing */
+    double began, drew;        /* seconds: the stage, the last drawing */
+    phase phases[PHASES_MOST]; /* in the order in which they came */
+    int phase_count;
+    double started, marked; /* seconds: the verb, the last phase's latest end */
 } console;
 
 /* Everything as if --quiet: until console_configure knows the options. */
@@ -55,6 +66,15 @@ int console_progress(console *c, const char *stage, double fraction);
 void console_clear(console *c);
 
 double seconds_now(void);
+
+/* ---- where the time goes --------------------------------------------------------- */
+
+/* What passed since the last call, or the last report of progress, was this work. A
+ * report of progress does the same with its stage, so that this is for what no hook
+ * tells. A name lives as long as the program. */
+void phase_end(console *c, const char *name);
+/* A table of them, for --verbose. */
+void phases_note(console *c);
 
 /* ---- signals ------------------------------------------------------------------- */
 

@@ -94,6 +94,7 @@ static int read_both(console *c, const eval_args *a, ease_interactions **input,
     if (a->split) {
         if (ease_split_open(a->split, &parts, &err))
             return fail_with(c, &err);
+        phase_end(c, "reading");
         *input = parts.test_input;
         *target = parts.test_target;
         parts.test_input = parts.test_target = NULL;

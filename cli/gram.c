@@ -165,6 +165,7 @@ static int run(console *c, void *args)
     code = make(c, a, &o, &g);
     if (!code && ease_gram_save(g, a->output, &o.hooks, &err))
         code = fail_with(c, &err);
+    phase_end(c, "writing the Gram matrix");
     if (!code)
         report_gram(c, a, g, seconds_now() - began);
     ease_gram_free(g);

@@ -206,6 +206,7 @@ int read_data(console *c, const common_args *common, const reading_args *reading
     o.memory_limit = memory_limit;
     if (ease_interactions_read(path, &o, out, &err))
         return fail_with(c, &err);
+    phase_end(c, "reading");
     info = ease_interactions_describe(*out);
     note_data(c, path, &info);
     return EXIT_DONE;

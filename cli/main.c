@@ -60,6 +60,8 @@ static int run_verb(console *c, const verb *v, int argc, char **argv)
         console_configure(c, common->quiet, common->no_progress);
         code = v->run(c, args);
         console_clear(c);
+        if (common->verbose)
+            phases_note(c);
     }
     options_free(v, args);
     return code;

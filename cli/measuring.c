@@ -60,6 +60,7 @@ int measure(console *c, const common_args *common, const ease_model *m,
     o.hooks = console_hooks(c);
     if (ease_evaluate(m, input, target, &o, out, &err))
         return fail_with(c, &err);
+    phase_end(c, "evaluating");
     console_clear(c);
     info = ease_report_describe(*out);
     note_users(c, &info);

@@ -68,12 +68,12 @@ typedef struct common_args {
     const verb *verb;
     const char **operands; /* ended by NULL */
     int operand_count;
-    int help, quiet, no_progress, json, csv;
+    int help, quiet, no_progress, verbose, json, csv;
     int64_t threads;
 } common_args;
 
 extern const option general_options[]; /* --quiet, --no-progress, --help */
-extern const option threads_options[]; /* those, and --threads */
+extern const option threads_options[]; /* those, --threads, --verbose */
 extern const option output_options[];  /* --json, --csv */
 
 #define OPTIONS_END  \

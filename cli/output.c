@@ -370,6 +370,23 @@ void report_bool(report *r, const char *key, const char *label, bool value)
         put_fact(r, key, label, value ? "yes" : "no", value ? "true" : "false");
 }
 
+void report_phases(report *r, const console *c)
+{
+    char key[64];
+
+    if (r->format == OUTPUT_JSON)
+        json_open(&r->json, "phases", '{');
+    for (int i = 0; i < c->phase_count; i++) {
+        const phase *p = &c->phases[i];
+
+        snprintf(key, sizeof(key), "phases_%s", p->name);
+        report_seconds(r, r->format == OUTPUT_JSON ? p->name : key, p->name,
+                       p->seconds);
+    }
+    if (r->format == OUTPUT_JSON)
+        json_close(&r->json, '}');
+}
+
 static void put_item(report *r, const char *key, const char *label, size_t rank,
                      const report_item *item)
 {

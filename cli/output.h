@@ -62,6 +62,8 @@ void report_bytes(report *r, const char *key, const char *label, size_t value);
 void report_seconds(report *r, const char *key, const char *label, double value);
 void report_real(report *r, const char *key, const char *label, double value);
 void report_bool(report *r, const char *key, const char *label, bool value);
+/* Where the time went: "phases" with seconds for each. */
+void report_phases(report *r, const console *c);
 
 typedef struct report_item {
     const char *id, *title; /* title NULL: none */

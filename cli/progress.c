@@ -86,11 +86,12 @@ int console_progress(console *c, const char *stage, double fraction)
 {
     double now;
 
+    phase_end(c, stage);
     if (signals_caught())
         return 1;
     if (!c->bar)
         return 0;
-    now = seconds_now();
+    now = c->marked;
     if (stage != c->stage) {
         c->stage = stage;
         c->began = now;
@@ -109,7 +110,8 @@ static int on_progress(void *user, const char *stage, double fraction)
 
 static int on_quiet_progress(void *user, const char *stage, double fraction)
 {
-    (void)user, (void)stage, (void)fraction;
+    (void)fraction;
+    phase_end(user, stage);
     return signals_caught();
 }
 

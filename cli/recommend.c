@@ -288,7 +288,9 @@ static int run_block(console *c, batch *b, const ease_recommend_options *o,
     translate_block(b, count);
     if (ease_recommend_many(b->model, b->rows, count, o, b->recs, b->counts, &err))
         return fail_with(c, &err);
+    phase_end(c, "recommending");
     put_block(b, count, o->k, format);
+    phase_end(c, "printing");
     b->first += count;
     if (signals_caught())
         return fail_interrupted(c);

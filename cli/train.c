@@ -153,6 +153,7 @@ static int train_data(console *c, const train_args *a, ease_model **out)
             code = fail_with(c, &err);
         else
             code = accept_plan(c, a, &plan);
+        phase_end(c, "planning");
     }
     if (!code && ease_train_method(x, a->model, &o, out, &err))
         code = fail_with(c, &err);
@@ -174,6 +175,7 @@ static int train_gram(console *c, const train_args *a, ease_model **out)
         o.precision = EASE_F64;
     if (ease_plan_sizes(0, info.items, 0, &o, (ease_storage)a->storage, &plan, &err))
         return fail_with(c, &err);
+    phase_end(c, "planning");
     note_gram(c, a->gram, &info);
     code = accept_plan(c, a, &plan);
     if (!code && ease_train_gram_file(a->gram, &o, out, &err))
@@ -229,6 +231,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
         report_real(&r, "residual", "", info.residual);
     }
     report_seconds(&r, "seconds", "", did->seconds);
+    report_phases(&r, c);
     report_bytes(&r, "bytes", "", did->bytes);
     report_text(&r, "path", "", a->output);
     report_end(&r);
@@ -249,6 +252,7 @@ static int run(console *c, void *args)
         code = add_titles(c, a, m);
     if (!code && ease_model_save(m, a->output, (ease_storage)a->storage, &hooks, &err))
         code = fail_with(c, &err);
+    phase_end(c, "writing");
     if (!code) {
         did.seconds = seconds_now() - did.seconds;
         did.bytes = file_bytes(a->output);

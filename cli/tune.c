@@ -234,6 +234,7 @@ static int train(console *c, const tune_args *a, const ease_split_parts *parts,
     if (!status)
         status = ease_model_save(did->model, a->output, (ease_storage)a->storage,
                                  &o.hooks, &err);
+    phase_end(c, "writing");
     /* What is measured is what was written, in its storage. */
     if (!status && is_file(a->output)) {
         ease_model_free(did->model);

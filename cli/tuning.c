@@ -102,6 +102,7 @@ int open_split(console *c, const char *dir, ease_split_parts *out)
 
     if (ease_split_open(dir, out, &err))
         return fail_with(c, &err);
+    phase_end(c, "reading");
     note_part(c, "train", out->train);
     note_part(c, "train for tuning", out->validation_train);
     note_part(c, "validation, held out", out->validation_target);

@@ -20,6 +20,7 @@
     X(split)     \
     X(synth)     \
     X(export)    \
+    X(bench)     \
     X(help)      \
     X(generate)
 

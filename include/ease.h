@@ -724,6 +724,26 @@ EASE_API EASE_MUST_USE ease_status ease_tuning_train(ease_tuning *t,
                                                      ease_model **out, ease_error *err);
 EASE_API void ease_tuning_free(ease_tuning *t);
 
+/* ---- the machine's limits ------------------------------------------------------ */
+
+/* Flops a second of products of n x n matrices (2 n^3 flops each), by all threads at
+ * once, each with matrices of its own, as the solver uses BLAS; for so many seconds, at
+ * least one product a thread. n^3 over the seconds of a solve is to be held against
+ * it. Fails with EASE_E_NOMEM, EASE_E_ARG. */
+EASE_API EASE_MUST_USE ease_status ease_measure_product(int32_t n,
+                                                        ease_precision precision,
+                                                        int threads, double seconds,
+                                                        double *flops_a_second,
+                                                        ease_error *err);
+/* The same of copying so many bytes from memory to memory, all threads together; a byte
+ * that is read and written counts once. */
+EASE_API EASE_MUST_USE ease_status ease_measure_copy(size_t bytes, int threads,
+                                                     double seconds,
+                                                     double *bytes_a_second,
+                                                     ease_error *err);
+/* The BLAS that is loaded, its version and the kind of processor it chose, in words. */
+EASE_API const char *ease_blas_name(void);
+
 /* ---- figures ------------------------------------------------------------------ */
 
 /* SVG files, whole or not at all ("-" is standard output): readable on paper and, by

@@ -467,6 +467,50 @@ static void kernels_older_than_the_processor_are_known(test *t)
     check_int(t, better == NULL || better[0] != '\0', true);
 }
 
+static void limits_are_measured_on_any_number_of_threads(test *t)
+{
+    for (int threads = 0; threads <= 3; threads++) {
+        double narrow = 0, wide = 0, copied = 0;
+
+        check_status(t, ease_measure_product(64, EASE_F32, threads, 0, &narrow, NULL),
+                     EASE_OK);
+        check_status(t, ease_measure_product(64, EASE_F64, threads, 0, &wide, NULL),
+                     EASE_OK);
+        check_status(t, ease_measure_copy(1001, threads, 1e-3, &copied, NULL), EASE_OK);
+        check(t, narrow > 0 && wide > 0 && copied > 0);
+    }
+    check_contains(t, ease_blas_name(), "OpenBLAS");
+}
+
+static void limits_of_nothing_are_refused(test *t)
+{
+    double rate = -1;
+
+    check_status(t, ease_measure_product(0, EASE_F32, 1, 0, &rate, NULL), EASE_E_ARG);
+    check_status(t, ease_measure_product(8, EASE_F32, 1, NAN, &rate, NULL), EASE_E_ARG);
+    check_status(t, ease_measure_product(8, EASE_F32, -1, 0, &rate, NULL), EASE_E_ARG);
+    check_status(t, ease_measure_product(8, EASE_F32, 1, 0, NULL, NULL), EASE_E_ARG);
+    check_status(t, ease_measure_copy(0, 1, 0, &rate, NULL), EASE_E_ARG);
+    check_near(t, rate, -1, 0);
+}
+
+static void limits_survive_every_failed_allocation(test *t)
+{
+    ease_status status;
+    double rate;
+    int n = 0;
+
+    do {
+        alloc_fail_after(n++);
+        status = ease_measure_product(16, EASE_F32, 1, 0, &rate, NULL);
+        if (!status)
+            status = ease_measure_copy(4096, 1, 0, &rate, NULL);
+        alloc_fail_after(-1);
+    } while (status == EASE_E_NOMEM);
+    check_status(t, status, EASE_OK);
+    check(t, n > 2);
+}
+
 static const test_case cases[] = {
     TEST(blas_kernels_equal_their_plain_twins),
     TEST(factor_names_the_pivot_that_fails),
@@ -484,6 +528,9 @@ static const test_case cases[] = {
     TEST(progress_rises_and_can_cancel),
     TEST(unknown_backends_are_refused),
     TEST(kernels_older_than_the_processor_are_known),
+    TEST(limits_are_measured_on_any_number_of_threads),
+    TEST(limits_of_nothing_are_refused),
+    TEST(limits_survive_every_failed_allocation),
 };
 
 TEST_MAIN(cases)

@@ -1,11 +1,7 @@
 /* Time, memory and disk of training, known before it begins. */
 #include "model/plan.h"
 
-#include <cblas.h>
-#include <omp.h>
-
 #include "model/model.h"
-#include "solve/solve.h"
 
 /* ---- memory ------------------------------------------------------------------------
  */
@@ -69,55 +65,6 @@ ease__footprint ease__train_footprint(const ease_interactions *x,
 /* ---- time --------------------------------------------------------------------------
  */
 
-/* Products of one thread, each of its own: nothing here may thread itself, so the
- * caller has set OpenMP's threads to 1. */
-static double thread_flops(double *room, int32_t n, bool wide)
-{
-    enum { MEASURED_MS = 25 };
-    size_t square = (size_t)n * (size_t)n;
-    double *a = room, *b = a + square, *c = b + square, begin = 0, now = 0;
-    double products = -1; /* the first one only touches the memory */
-
-    for (size_t i = 0; i < 3 * square; i++)
-        room[i] = 0;
-    while (products < 1 || now - begin < 1e-3 * MEASURED_MS) {
-        if (products == 0)
-            begin = ease__seconds();
-        if (wide)
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, n, n, 1, a, n, b, n,
-                        1, c, n);
-        else
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, n, n, 1, (float *)a,
-                        n, (float *)b, n, 1, (float *)c, n);
-        products++;
-        now = ease__seconds();
-    }
-    return products * 2 * (double)square * n / (now - begin);
-}
-
-/* All threads at once, since they share caches, clocks and cores. */
-static ease_status measure_flops(int threads, bool wide, double *flops, ease_error *err)
-{
-    enum { EDGE = 512 };
-    size_t room = 3 * (size_t)EDGE * EDGE;
-    double *all, sum = 0;
-    ease_status status = ease__blas_room(threads, err);
-
-    if (status)
-        return status;
-    all = ease__alloc_array(ease__size_mul((size_t)threads, room), sizeof(*all));
-    if (!all)
-        return ease__fail(err, EASE_E_NOMEM, "measuring on %d threads", threads);
-#pragma omp parallel num_threads(threads) reduction(+ : sum)
-    {
-        omp_set_num_threads(1);
-        sum += thread_flops(all + (size_t)omp_get_thread_num() * room, EDGE, wide);
-    }
-    ease__free(all);
-    *flops = sum;
-    return EASE_OK;
-}
-
 /* Pairs of items within a user's history, exactly or by averages: in real data the
  * mean of the squared lengths is 1.6 to 2.9 times the squared mean. */
 static double count_pairs(const ease_interactions *x, const ease_gram_info *sizes)
@@ -138,6 +85,10 @@ static double count_pairs(const ease_interactions *x, const ease_gram_info *size
     }
     return pairs;
 }
+
+/* A product small enough to be measured before every training. */
+enum { MEASURED_EDGE = 512 };
+static const double MEASURED_SECONDS = 0.025;
 
 /* Assumed rates: counting by a thread, touching and filling the matrix, writing. */
 static const double PAIRS_A_SECOND = 0.4e9, FILLED_BYTES_A_SECOND = 4e9,
@@ -176,8 +127,9 @@ static ease_status make_plan(const ease_interactions *x, const ease_gram_info *s
         .threads = ease__threads(o->threads),
         .fits = f.allowed == 0 || f.peak <= f.allowed,
     };
-    ease_status status = measure_flops(p.threads, element == EASE__F64,
-                                       &p.flops_a_second, err);
+    ease_status status = ease_measure_product(
+        MEASURED_EDGE, element == EASE__F64 ? EASE_F64 : EASE_F32, p.threads,
+        MEASURED_SECONDS, &p.flops_a_second, err);
 
     if (status)
         return status;

@@ -216,10 +216,14 @@ static ease_status invert_checked(ease__tiled *a, const ease__solver *solver,
         size += v[i] * v[i];
     }
     ease__tiled_times(a, v, w, threads);
+    if (ease__progress(hooks, "checking", 0))
+        return ease__cancelled(err);
     status = solver->invert(a, threads, hooks, err);
     if (status)
         return status;
     ease__tiled_times(a, w, back, threads);
+    if (ease__progress(hooks, "checking", 1))
+        return ease__cancelled(err);
     *residual = distance(back, v, a->n) / sqrt(size);
     if (!(*residual <= ALLOWED_RESIDUAL)) /* NaN is not */
         return ease__fail(

@@ -1,0 +1,139 @@
+"""`ease bench` and the profile of --verbose: what they say, not how long it took."""
+import csv
+import io
+import json
+import os
+import re
+import sys
+
+import support
+
+sys.path.insert(0, os.path.join(support.ROOT, "bench"))
+import bench  # noqa: E402
+
+SMALL = ["--items", "150", "--users", "400", "--interactions", "6000", "--quick"]
+RECORDS = ["sgemm", "copy", "read", "gram", "solve", "write-f32", "write-packed", "write-f16",
+           "recommend"]
+
+
+class Bench(support.Case):
+    def check_record(self, name, r, repeat):
+        self.assertGreater(r["rate"], 0, name)
+        if name in ("sgemm", "copy"):
+            self.assertNotIn("seconds", r)
+            return
+        self.assertEqual(len(r["seconds"]), repeat, name)
+        self.assertGreater(min(r["seconds"]), 0, name)
+        self.assertAlmostEqual(r["rate"], r["amount"] / min(r["seconds"]), delta=1e-6 * r["rate"])
+        self.assertLessEqual(min(r["seconds"]), r["median_seconds"])
+
+    def test_quick_measures_every_part(self):
+        sizes = SMALL if support.SANITIZED else ["--quick"]
+        d = json.loads(self.ease("bench", *sizes, "--repeat", "2", "--json").out)
+        self.assertEqual(list(d["parts"]), RECORDS)
+        for name, r in d["parts"].items():
+            self.check_record(name, r, 2)
+        parts, n = d["parts"], d["items"]
+        self.assertEqual(parts["solve"]["amount"], n ** 3)
+        self.assertAlmostEqual(parts["solve"]["of_limit"],
+                               parts["solve"]["rate"] / parts["sgemm"]["rate"], places=9)
+        self.assertEqual(parts["read"]["amount"], d["interactions"])
+        self.assertGreater(parts["gram"]["amount"], d["interactions"])
+        self.assertEqual(parts["recommend"]["amount"], d["users"])
+        self.assertGreater(parts["write-f32"]["amount"], 1.9 * parts["write-f16"]["amount"] - 1e5)
+        self.assertGreaterEqual(d["threads"], 1)
+        self.assertEqual(os.listdir(self.dir), [])
+
+    def test_parts_and_data_can_be_chosen(self):
+        data = self.write("x.csv", "user,item\n" + "".join(
+            f"u{u},i{(u * 7 + k * k) % 40}\n" for u in range(200) for k in range(1, 6)))
+        d = json.loads(self.ease("bench", data, "--parts", "recommend,gram", "--json").out)
+        self.assertEqual(list(d["parts"]), ["gram", "recommend"])
+        self.assertEqual((d["users"], d["items"]), (200, 40))
+        rows = list(csv.DictReader(io.StringIO(
+            self.ease("bench", data, "--parts", "read", "--csv").out)))
+        self.assertEqual([r["part"] for r in rows], ["read"])
+        self.assertGreater(float(rows[0]["rate"]), 0)
+        text = self.ease("bench", *SMALL, "--parts", "sgemm,solve").out
+        self.assertRegex(text, r"(?m)^solve .*flop/s  sgemm +\d")
+
+    def test_growth_fits_an_exponent_over_four_sizes(self):
+        d = json.loads(self.ease("bench", *SMALL, "--growth", "--json", "--repeat", "1").out)
+        for name, largest in (("solve", 150), ("read", 6000)):
+            g = d["growth"][name]
+            self.assertEqual(len(g["sizes"]), 4)
+            self.assertEqual(g["sizes"][-1], largest)
+            self.assertEqual(g["sizes"], sorted(g["sizes"]))
+            self.assertIsInstance(g["exponent"], float)
+        self.assertEqual(os.listdir(self.dir), [])
+
+    def test_usage(self):
+        self.fails(2, "no part 'sleep'", "bench", "--parts", "solve,sleep")
+        self.fails(2, "synthetic", "bench", "x.csv", "--items", "10")
+        self.fails(2, "standard input", "bench", "-")
+        self.fails(1, "nowhere", "bench", "--quick", "--dir", "nowhere")
+
+
+class Verbose(support.Case):
+    """Where the time goes, by phase."""
+
+    def setUp(self):
+        super().setUp()
+        self.ease("synth", "-o", "x.csv", "--users", "300", "--items", "60", "--interactions",
+                  "4000", "-q")
+        self.ease("train", "x.csv", "-o", "m.ease", "--lambda", "10", "-q")
+
+    def phases(self, *args):
+        lines = self.ease(*args, "--verbose").err.splitlines()
+        lines = lines[lines.index("where the time went:") + 1:]
+        found = [re.fullmatch(r"  (\S.*?) +(\d\S* \S.*?) +(\d+\.\d) %", s) for s in lines]
+        self.assertTrue(all(found), lines)
+        shares = {m[1]: float(m[3]) for m in found}
+        self.assertEqual(shares.pop("all"), 100.0)
+        self.assertAlmostEqual(sum(shares.values()), 100.0, delta=0.1 * len(shares))
+        shares.pop("the rest")
+        return list(shares)
+
+    def test_train(self):
+        self.assertEqual(self.phases("train", "x.csv", "-o", "n.ease", "--lambda", "10"),
+                         ["reading", "planning", "counting pairs", "checking", "solving",
+                          "writing"])
+
+    def test_train_from_a_gram_file_and_gram(self):
+        self.assertEqual(self.phases("gram", "x.csv", "-o", "x.gram"),
+                         ["reading", "counting pairs", "writing the Gram matrix"])
+        self.assertIn("solving", self.phases("train", "--gram", "x.gram", "-o", "n.ease",
+                                             "--lambda", "10"))
+
+    def test_recommend_and_eval(self):
+        self.assertEqual(self.phases("recommend", "m.ease", "--users", "x.csv"),
+                         ["reading", "recommending", "printing"])
+        self.assertEqual(self.phases("eval", "m.ease", "--input", "x.csv", "--target", "x.csv",
+                                     "--metrics", "coverage@5"), ["reading", "evaluating"])
+
+    def test_tune(self):
+        self.ease("split", "x.csv", "-o", "s", "--protocol", "random", "-q")
+        found = self.phases("tune", "s", "-o", "t.ease", "--lambda", "10,100")
+        for name in ("reading", "counting pairs", "solving", "evaluating", "writing"):
+            self.assertIn(name, found)
+
+    def test_json_of_train_has_the_phases(self):
+        d = json.loads(self.ease("train", "x.csv", "-o", "n.ease", "--lambda", "10",
+                                 "--json").out)
+        self.assertEqual(list(d["phases"]), ["reading", "planning", "counting pairs", "checking",
+                                             "solving", "writing"])
+        self.assertLessEqual(sum(d["phases"].values()), 1.01 * d["seconds"] + 0.01)
+
+    def test_quiet_wins(self):
+        self.assertEqual(self.ease("train", "x.csv", "-o", "n.ease", "--lambda", "10", "-q",
+                                   "--verbose").err, "")
+
+
+class Page(support.Case):
+    def test_the_page_is_what_the_script_writes(self):
+        with open(bench.PAGE) as f:
+            self.assertEqual(f.read(), bench.page_text())
+
+
+if __name__ == "__main__":
+    support.main()
