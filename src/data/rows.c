@@ -164,18 +164,19 @@ INLINE bool skip_blank_line(cursor *c, ease__split_kind kind)
 INLINE bool code_of(ease__newcomers *n, ease__key k, uint32_t *code)
 {
     ease__slot *slot;
+    bool found;
 
     if (ease__key_same(k, n->last)) { /* rows of one user often follow each other */
         *code = n->last_code;
         return true;
     }
-    slot = ease__dictionary_slot(n->all, k);
-    if (slot->kind) {
+    slot = ease__dictionary_slot(n->all, k, &found);
+    if (found) {
         *code = slot->code;
     } else {
-        slot = ease__dictionary_slot(&n->fresh, k);
-        *code = n->known + (slot->kind ? slot->code : (uint32_t)n->fresh.count);
-        if (!slot->kind && !ease__dictionary_add(&n->fresh, slot, k))
+        slot = ease__dictionary_slot(&n->fresh, k, &found);
+        *code = ~(found ? slot->code : (uint32_t)n->fresh.count);
+        if (!found && !ease__dictionary_add(&n->fresh, slot, k))
             return false;
     }
     n->last = k;
@@ -225,7 +226,9 @@ static bool look_up(const ease__row_form *form, cursor *c)
 
 INLINE void fetch_ahead(const ease__newcomers *n, ease__key k)
 {
-    __builtin_prefetch(&n->all->slots[ease__dictionary_home(n->all, k.bits)]);
+    const ease__slots *slots = ease__dictionary_slots(n->all);
+
+    __builtin_prefetch(&slots->at[ease__dictionary_home(n->all, slots, k.bits)]);
 }
 
 INLINE void set_user(cursor *c, ease__name user)
@@ -236,7 +239,7 @@ INLINE void set_user(cursor *c, ease__name user)
     if (user.length > 8 && user.length == c->user.length && c->user.text &&
         memcmp(user.text, c->user.text, user.length) == 0)
         return;
-    k = ease__key_of(user.text, user.length);
+    k = ease__key_of(c->block->users.all, user.text, user.length);
     if (k.length > 8 || k.bits != c->user.bits)
         fetch_ahead(&c->block->users, k);
     c->user = k;
@@ -253,7 +256,7 @@ INLINE bool add_pair(const ease__row_form *form, cursor *c, ease__name item,
     p->time = time;
     p->item.length = 0;
     if (item.length) {
-        p->item = ease__key_of(item.text, item.length);
+        p->item = ease__key_of(c->block->items.all, item.text, item.length);
         fetch_ahead(&c->block->items, p->item);
     }
     return c->pair_count < PAIRS || look_up(form, c);
@@ -507,7 +510,6 @@ static bool make_record_room(const ease__row_form *form, ease__block *b)
 static bool start_newcomers(ease__newcomers *n)
 {
     n->last = (ease__key){0}; /* of no id: bits 0 would be NULs */
-    n->known = (uint32_t)n->all->count;
     return ease__dictionary_clear(&n->fresh);
 }
 
