@@ -231,27 +231,30 @@ INLINE void fetch_ahead(const ease__newcomers *n, ease__key k)
     __builtin_prefetch(&slots->at[ease__dictionary_home(n->all, slots, k.bits)]);
 }
 
-INLINE void set_user(cursor *c, ease__name user)
+/* The key of a user, which the next row's is compared with. */
+INLINE ease__key user_key(cursor *c, ease__name user)
 {
     ease__key k;
 
     /* Before hashing, which long ids need. */
     if (user.length > 8 && user.length == c->user.length && c->user.text &&
         memcmp(user.text, c->user.text, user.length) == 0)
-        return;
+        return c->user;
     k = ease__key_of(c->block->users.all, user.text, user.length);
-    if (k.length > 8 || k.bits != c->user.bits)
-        fetch_ahead(&c->block->users, k);
+    if (k.length <= 8 && k.bits == c->user.bits && c->user.length <= 8)
+        return k;
+    fetch_ahead(&c->block->users, k);
     c->user = k;
+    return k;
 }
 
-/* A pair of the user set last. An item of length 0 stands for none. */
-INLINE bool add_pair(const ease__row_form *form, cursor *c, ease__name item,
-                     float value, double time)
+/* An item of length 0 stands for none. */
+INLINE bool add_pair(const ease__row_form *form, cursor *c, ease__key user,
+                     ease__name item, float value, double time)
 {
     pair *p = &c->pairs[c->pair_count++];
 
-    p->user = c->user;
+    p->user = user;
     p->value = value;
     p->time = time;
     p->item.length = 0;
@@ -366,8 +369,7 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
         b->below_rating++;
         return true;
     }
-    set_user(c, user);
-    return add_pair(form, c, item, (float)number, moment);
+    return add_pair(form, c, user_key(c, user), item, (float)number, moment);
 }
 
 /* ---- an adjacency line ----------------------------------------------------- */
@@ -377,21 +379,22 @@ INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
 {
     ease__block *b = c->block;
     ease__name field;
+    ease__key user;
     bool more;
 
     if (!take_field(c, kind, &field, &more))
         return false;
     if (field.length == 0)
         return empty_id(b, true);
-    set_user(c, field);
+    user = user_key(c, field);
     if (!more)
-        return add_pair(form, c, (ease__name){0}, 1.0f, 0.0);
+        return add_pair(form, c, user, (ease__name){0}, 1.0f, 0.0);
     while (more) {
         if (!take_field(c, kind, &field, &more))
             return false;
         if (field.length == 0)
             return empty_id(b, false);
-        if (!add_pair(form, c, field, 1.0f, 0.0))
+        if (!add_pair(form, c, user, field, 1.0f, 0.0))
             return false;
     }
     return true;
