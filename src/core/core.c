@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <time.h>
 
 #ifndef EASE_VERSION
@@ -153,6 +154,16 @@ void ease__free_pages(void *p, size_t bytes)
 {
     if (p)
         munmap(p, bytes ? bytes : 1);
+}
+
+/* ---- hashing ------------------------------------------------------------------ */
+
+uint64_t ease__hash_seed(void)
+{
+    uint64_t seed = 0;
+
+    (void)!getrandom(&seed, sizeof(seed), 0); /* a kernel that has none: then it is 0 */
+    return seed;
 }
 
 /* ---- threads and hooks ------------------------------------------------------- */

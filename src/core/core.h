@@ -40,6 +40,10 @@ char *ease__copy_string(const char *s);
 void *ease__alloc_pages(size_t bytes);
 void ease__free_pages(void *p, size_t bytes);
 
+/* Differs from call to call. For hash tables that outsiders fill; no result may depend
+ * on it. */
+uint64_t ease__hash_seed(void);
+
 /* a * b and a + b, or SIZE_MAX where that overflows. */
 size_t ease__size_mul(size_t a, size_t b);
 size_t ease__size_add(size_t a, size_t b);

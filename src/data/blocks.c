@@ -1,44 +1,62 @@
 #include "data/blocks.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Blocks are read and parsed in rounds. While a round is parsed, the calling thread
- * first reads the next one; then ids that are new are numbered, in file order. The
- * dictionaries do not change while blocks are parsed, so that no lock is needed. */
+/* Blocks go round a ring, in file order: each is read, parsed, merged (its new ids are
+ * numbered) and placed (its records are copied out, with numbers for codes). The
+ * calling thread alone reads, since hooks are for it; blocks are merged one after the
+ * other; all else is done by whoever is free. Nobody waits for anybody but where the
+ * ring is full: a thread that another process has pushed aside holds up no other. */
 enum {
-    FIRST_BLOCK = 1 << 17, /* rounds grow: early on, every id is new in every block */
-    LARGEST_BLOCK = 1 << 20,
+    FIRST_BLOCK = 1 << 17, /* blocks grow: early on, every id is new in each of them */
+    LARGEST_BLOCK = 1 << 19,
     SMALLEST_BLOCK = 1 << 18, /* of many threads */
-    ROUND_BYTES = 1 << 26,
-    BLOCKS_A_THREAD = 4
+    RING_BYTES = 1 << 26,
+    BLOCKS_A_THREAD = 8
 };
 
-typedef struct round {
-    ease__block *blocks;
-    int count;          /* read */
-    int parsed;         /* the next to be taken by a thread */
-    ease_status status; /* of reading, after the blocks read */
-    ease_error error;
-} round;
+typedef enum stage { EMPTY, READ, PARSING, PARSED, PLACING } stage;
+
+typedef struct slot {
+    ease__block block;
+    stage stage;
+    size_t counted; /* its room, as far as the memory limit knows */
+    uint32_t *place;
+} slot;
 
 typedef struct reader {
     ease__input *in;
     const ease__row_form *form;
     const ease_read_options *o;
     ease__draft *draft;
-    int threads, most; /* blocks in a round */
+    int threads;
     size_t block_bytes, largest;
     size_t longest; /* that a line may be, with the rest of its block */
     ease__dictionary users, items;
-    uint32_t **places; /* where the records of a round's blocks go */
-    char *tail;        /* the begin of a line whose end is still to be read */
+    slot *ring;
+    int slots;
+    size_t text_bytes; /* in the ring */
+    int64_t lines;     /* before the block to be merged, in its file */
+
+    /* Of the calling thread alone: */
+    char *tail; /* the begin of a line whose end is still to be read */
     size_t tail_bytes, tail_room;
     bool ended, next_file;
     ease__heading above; /* of the lines to be read */
-    int64_t lines;       /* before the current block, in its file */
-    round rounds[2];
+
+    /* Of who holds the lock; so are stages. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int64_t read, parsed, merged; /* blocks: the numbers of the next ones */
+    bool merging;
+    bool all_read;
+    ease_status read_status; /* of reading, after the blocks read */
+    ease_error read_error;
+    ease_status status; /* of all */
+    ease_error error;
 } reader;
 
 /* ---- reading blocks -------------------------------------------------------- */
@@ -187,7 +205,7 @@ static bool add_break(ease__block *b)
 }
 
 /* Whole lines, about block_bytes of them: of one file, or of all of several small
- * ones, for each block costs the threads a meeting. */
+ * ones, for each block has its price. */
 static ease_status read_block(reader *r, ease__block *b, ease_error *err)
 {
     ease_status status = EASE_OK;
@@ -235,55 +253,6 @@ static ease_status too_long(const reader *r, ease__block *b, ease_error *err)
                       ease__input_name(r->in), bytes / 1000000, b->most / 1000000);
 }
 
-static void read_round(reader *r, round *to)
-{
-    to->count = to->parsed = 0;
-    to->status = EASE_OK;
-    while (!to->status && !r->ended && to->count < r->most) {
-        ease__block *b = &to->blocks[to->count];
-
-        b->bytes = 0;
-        if (ease__progress(&r->o->hooks, ease__stage_reading,
-                           ease__input_fraction(r->in)))
-            to->status = ease__cancelled(&to->error);
-        else
-            to->status = read_block(r, b, &to->error);
-        if (b->too_long)
-            to->status = too_long(r, b, &to->error);
-        if (b->bytes)
-            to->count++;
-    }
-    if (to->status)
-        r->ended = true;
-    if (r->block_bytes < r->largest)
-        r->block_bytes *= 2;
-}
-
-/* ---- parsing --------------------------------------------------------------- */
-
-static void parse_blocks(const reader *r, round *now)
-{
-    for (;;) {
-        int i;
-
-#pragma omp atomic capture
-        i = now->parsed++;
-        if (i >= now->count)
-            return;
-        ease__parse_block(r->form, &now->blocks[i]);
-    }
-}
-
-static void parse_round(reader *r, round *now, round *next)
-{
-#pragma omp parallel num_threads(r->threads)
-    {
-        if (omp_get_thread_num() == 0)
-            read_round(r, next);
-        parse_blocks(r, now);
-    }
-}
-
 /* ---- merging --------------------------------------------------------------- */
 
 static ease_status too_many(const reader *r, const char *what, ease_error *err)
@@ -292,43 +261,71 @@ static ease_status too_many(const reader *r, const char *what, ease_error *err)
                       what);
 }
 
+static bool make_number_room(ease__newcomers *n)
+{
+    uint32_t *grown;
+
+    if (n->fresh.count <= n->number_room)
+        return true;
+    grown = ease__realloc_array(n->numbers, n->fresh.count, sizeof(*grown));
+    if (!grown)
+        return false;
+    n->numbers = grown;
+    n->number_room = n->fresh.count;
+    return true;
+}
+
 /* Numbers the newcomers of a block, in order. */
 static ease_status number_newcomers(reader *r, ease__newcomers *n,
-                                    ease__dictionary *all, ease__ids *ids, int64_t most,
+                                    ease__dictionary *all, size_t most,
                                     const char *what, ease_error *err)
 {
-    if (n->fresh.count > n->number_room) {
-        uint32_t *grown = ease__realloc_array(n->numbers, n->fresh.count,
-                                              sizeof(*grown));
-
-        if (!grown)
-            return no_room(r, err);
-        n->numbers = grown;
-        n->number_room = n->fresh.count;
-    }
+    if (!make_number_room(n))
+        return no_room(r, err);
+    n->known = (uint32_t)all->count;
+    if (n->fresh.count > UINT32_MAX - all->count) /* their codes could not be told */
+        return too_many(r, what, err);
     for (size_t i = 0; i < n->fresh.count; i++) {
-        ease__name id = n->fresh.names[i];
-        ease__key k = ease__key_of(id.text, id.length);
-        ease__slot *slot = ease__dictionary_slot(all, k);
+        ease__name id = *ease__dictionary_name(&n->fresh, i);
+        ease__key k = ease__key_of(all, id.text, id.length);
+        bool found;
+        ease__slot *at = ease__dictionary_slot(all, k, &found);
 
-        if (slot->kind) { /* a block before it has met it too */
-            n->numbers[i] = slot->code;
+        n->numbers[i] = found ? at->code : (uint32_t)all->count;
+        if (found) /* a block before it has met it too */
             continue;
-        }
-        n->numbers[i] = (uint32_t)all->count;
-        if (ids->count >= most)
+        if (all->count >= most)
             return too_many(r, what, err);
-        if (ease__ids_add(ids, id.text, id.length) < 0 ||
-            !ease__dictionary_add(all, slot, k))
+        if (!ease__dictionary_add(all, at, k))
             return no_room(r, err);
     }
     return EASE_OK;
 }
 
-static ease_status merge_block(reader *r, ease__block *b, uint32_t **place,
-                               ease_error *err)
+/* What is held now and what the rows will take: all of a record but the user. */
+static ease_status check_limit(reader *r, slot *s, ease_error *err)
+{
+    const ease__draft *d = r->draft;
+    size_t words = ease__record_words(r->form->weighted, r->form->timed);
+    size_t need = (size_t)d->records * (2 * words - 1) * sizeof(uint32_t);
+
+    r->text_bytes += s->block.room - s->counted;
+    s->counted = s->block.room;
+    need += r->text_bytes + r->users.bytes + r->items.bytes;
+    if (!r->o->memory_limit || need <= r->o->memory_limit)
+        return EASE_OK;
+    return ease__fail(
+        err, EASE_E_MEMORY_LIMIT,
+        "%s: reading needs more than %zu MB after %lld rows; the limit is "
+        "%zu MB",
+        ease__input_name(r->in), need / 1000000, (long long)d->counts.rows,
+        r->o->memory_limit / 1000000);
+}
+
+static ease_status merge_block(reader *r, slot *s, ease_error *err)
 {
     ease__draft *d = r->draft;
+    ease__block *b = &s->block;
     ease_status status;
 
     if (b->status == EASE_E_NOMEM)
@@ -342,25 +339,26 @@ static ease_status merge_block(reader *r, ease__block *b, uint32_t **place,
                              ease__input_file_name(r->in, b->file + b->bad_file), line,
                              b->what);
     }
-    status = number_newcomers(r, &b->users, &r->users, &d->user_ids, EASE__MAX_IDS,
-                              "users", err);
+    status = number_newcomers(r, &b->users, &r->users, (size_t)EASE__MAX_IDS, "users",
+                              err);
     if (!status)
-        status = number_newcomers(r, &b->items, &r->items, &d->item_ids, INT32_MAX,
-                                  "items", err);
+        status = number_newcomers(r, &b->items, &r->items, INT32_MAX, "items", err);
     if (status)
         return status;
-    *place = ease__draft_add(d, b->count);
-    if (!*place)
+    s->place = ease__draft_add(d, b->count);
+    if (!s->place)
         return no_room(r, err);
     d->counts.rows += (int64_t)b->count + b->below_rating;
     d->counts.below_rating += b->below_rating;
     r->lines += b->lines;
-    return EASE_OK;
+    return check_limit(r, s, err);
 }
+
+/* ---- placing --------------------------------------------------------------- */
 
 static inline uint32_t number_of(const ease__newcomers *n, uint32_t code)
 {
-    return code < n->known ? code : n->numbers[code - n->known];
+    return code < n->known ? code : n->numbers[~code];
 }
 
 /* Copies records to their place, with numbers for codes. */
@@ -380,46 +378,119 @@ static void place_records(const ease__block *b, size_t words, uint32_t *to)
     }
 }
 
-/* What is held now and what the rows will take: all of a record but the user. */
-static ease_status check_limit(const reader *r, ease_error *err)
-{
-    const ease__draft *d = r->draft;
-    size_t words = ease__record_words(r->form->weighted, r->form->timed);
-    size_t need = (size_t)d->records * (2 * words - 1) * sizeof(uint32_t);
+/* ---- the ring: each of these is called and returns with the lock held ------- */
 
-    if (!r->o->memory_limit)
-        return EASE_OK;
-    need += ease__ids_bytes(&d->user_ids) + ease__ids_bytes(&d->item_ids);
-    need += ease__dictionary_bytes(&r->users) + ease__dictionary_bytes(&r->items);
-    for (int i = 0; i < r->most; i++)
-        need += r->rounds[0].blocks[i].room + r->rounds[1].blocks[i].room;
-    if (need <= r->o->memory_limit)
-        return EASE_OK;
-    return ease__fail(
-        err, EASE_E_MEMORY_LIMIT,
-        "%s: reading needs more than %zu MB after %lld rows; the limit is "
-        "%zu MB",
-        ease__input_name(r->in), need / 1000000, (long long)d->counts.rows,
-        r->o->memory_limit / 1000000);
+static slot *slot_of(const reader *r, int64_t block)
+{
+    return &r->ring[block % r->slots];
 }
 
-static ease_status merge_round(reader *r, round *now, ease_error *err)
+static void change_stage(reader *r, slot *s, stage to)
 {
-    size_t words = ease__record_words(r->form->weighted, r->form->timed);
-    ease_status status = EASE_OK;
+    s->stage = to;
+    pthread_cond_broadcast(&r->changed);
+}
 
-    for (int i = 0; !status && i < now->count; i++)
-        status = merge_block(r, &now->blocks[i], &r->places[i], err);
-    if (!status)
-        status = check_limit(r, err);
+/* Some blocks ahead of parsing, and no more: what was just read is in the cache. */
+static bool can_read(const reader *r)
+{
+    return !r->all_read && slot_of(r, r->read)->stage == EMPTY &&
+           r->read - r->parsed < 2 * (int64_t)r->threads;
+}
+
+static void read_next(reader *r)
+{
+    slot *s = slot_of(r, r->read);
+    ease__block *b = &s->block;
+    ease_status status;
+    ease_error err = {0};
+
+    pthread_mutex_unlock(&r->lock);
+    b->bytes = 0;
+    if (ease__progress(&r->o->hooks, ease__stage_reading, ease__input_fraction(r->in)))
+        status = ease__cancelled(&err);
+    else
+        status = read_block(r, b, &err);
+    if (b->too_long)
+        status = too_long(r, b, &err);
+    pthread_mutex_lock(&r->lock);
+    if (status) {
+        r->read_status = status;
+        r->read_error = err;
+    }
+    r->all_read = status || r->ended;
+    if (b->bytes) {
+        r->read++;
+        if (r->read % r->slots == 0 && r->block_bytes < r->largest)
+            r->block_bytes *= 2;
+        change_stage(r, s, READ);
+    }
+}
+
+static void parse_next(reader *r)
+{
+    slot *s = slot_of(r, r->parsed++);
+
+    s->stage = PARSING;
+    pthread_mutex_unlock(&r->lock);
+    ease__parse_block(r->form, &s->block);
+    pthread_mutex_lock(&r->lock);
+    change_stage(r, s, PARSED);
+}
+
+static bool can_merge(const reader *r)
+{
+    return !r->merging && r->merged < r->parsed &&
+           slot_of(r, r->merged)->stage == PARSED;
+}
+
+static void merge_next(reader *r)
+{
+    slot *s = slot_of(r, r->merged);
+    ease_status status;
+    ease_error err = {0};
+
+    r->merging = true;
+    pthread_mutex_unlock(&r->lock);
+    status = merge_block(r, s, &err);
+    pthread_mutex_lock(&r->lock);
+    r->merging = false;
+    r->merged++;
+    if (status) {
+        r->status = status;
+        r->error = err;
+    }
+    change_stage(r, s, PLACING);
     if (status)
-        return status;
-#pragma omp parallel for num_threads(r->threads) schedule(dynamic, 1)
-    for (int i = 0; i < now->count; i++)
-        place_records(&now->blocks[i], words, r->places[i]);
-    if (now->status && err)
-        *err = now->error;
-    return now->status;
+        return;
+    pthread_mutex_unlock(&r->lock);
+    place_records(&s->block, ease__record_words(r->form->weighted, r->form->timed),
+                  s->place);
+    pthread_mutex_lock(&r->lock);
+    change_stage(r, s, EMPTY);
+}
+
+static bool finished(const reader *r)
+{
+    return r->status || (r->all_read && r->merged == r->read);
+}
+
+/* What a thread does. What others wait for comes first. */
+static void work(reader *r, bool caller)
+{
+    pthread_mutex_lock(&r->lock);
+    while (!finished(r)) {
+        if (can_merge(r))
+            merge_next(r);
+        else if (caller && can_read(r))
+            read_next(r);
+        else if (r->parsed < r->read)
+            parse_next(r);
+        else
+            pthread_cond_wait(&r->changed, &r->lock);
+    }
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
 }
 
 /* ---- all of it ------------------------------------------------------------- */
@@ -429,17 +500,14 @@ static bool start_block(reader *r, ease__block *b)
     b->users.all = &r->users;
     b->items.all = &r->items;
     b->most = r->longest;
-    return ease__dictionary_start(&b->users.fresh, NULL) &&
-           ease__dictionary_start(&b->items.fresh, NULL);
+    return ease__dictionary_start(&b->users.fresh, r->users.seed, false) &&
+           ease__dictionary_start(&b->items.fresh, r->items.seed, false);
 }
 
-static bool start_reader(reader *r, size_t block_bytes)
+static void choose_sizes(reader *r, size_t block_bytes)
 {
-    if (!ease__dictionary_start(&r->users, &r->draft->user_ids) ||
-        !ease__dictionary_start(&r->items, &r->draft->item_ids))
-        return false;
-    r->most = BLOCKS_A_THREAD * r->threads;
-    r->largest = ROUND_BYTES / (size_t)r->most;
+    r->slots = BLOCKS_A_THREAD * r->threads;
+    r->largest = RING_BYTES / (size_t)r->slots;
     if (r->largest > LARGEST_BLOCK)
         r->largest = LARGEST_BLOCK;
     if (r->largest < SMALLEST_BLOCK)
@@ -452,16 +520,21 @@ static bool start_reader(reader *r, size_t block_bytes)
         r->longest = SIZE_MAX;
     if (r->longest < 4 * r->largest) /* what every input may take */
         r->longest = 4 * r->largest;
-    r->places = ease__alloc_array((size_t)r->most, sizeof(*r->places));
-    if (!r->places)
+}
+
+static bool start_reader(reader *r, size_t block_bytes)
+{
+    uint64_t seed = ease__hash_seed();
+
+    choose_sizes(r, block_bytes);
+    if (!ease__dictionary_start(&r->users, seed, true) ||
+        !ease__dictionary_start(&r->items, seed, true))
         return false;
-    for (int i = 0; i < 2; i++) {
-        r->rounds[i].blocks = ease__alloc_zero((size_t)r->most, sizeof(ease__block));
-        if (!r->rounds[i].blocks)
-            return false;
-    }
-    for (int i = 0; i < 2 * r->most; i++)
-        if (!start_block(r, &r->rounds[i % 2].blocks[i / 2]))
+    r->ring = ease__alloc_zero((size_t)r->slots, sizeof(*r->ring));
+    if (!r->ring)
+        return false;
+    for (int i = 0; i < r->slots; i++)
+        if (!start_block(r, &r->ring[i].block))
             return false;
     return true;
 }
@@ -472,24 +545,38 @@ static void free_newcomers(ease__newcomers *n)
     ease__free(n->numbers);
 }
 
-static void free_reader(reader *r)
+static void free_ring(reader *r)
 {
-    for (int i = 0; i < 2; i++) {
-        for (int j = 0; r->rounds[i].blocks && j < r->most; j++) {
-            ease__block *b = &r->rounds[i].blocks[j];
+    for (int i = 0; r->ring && i < r->slots; i++) {
+        ease__block *b = &r->ring[i].block;
 
-            ease__free(b->text);
-            ease__free(b->breaks);
-            ease__free(b->records);
-            free_newcomers(&b->users);
-            free_newcomers(&b->items);
-        }
-        ease__free(r->rounds[i].blocks);
+        ease__free(b->text);
+        ease__free(b->breaks);
+        ease__free(b->records);
+        free_newcomers(&b->users);
+        free_newcomers(&b->items);
     }
-    ease__dictionary_free(&r->users);
-    ease__dictionary_free(&r->items);
-    ease__free(r->places);
+    ease__free(r->ring);
     ease__free(r->tail);
+}
+
+static ease_status read_all(reader *r, ease_error *err)
+{
+#pragma omp parallel num_threads(r->threads)
+    work(r, omp_get_thread_num() == 0);
+    if (!r->status && r->read_status) {
+        r->status = r->read_status;
+        r->error = r->read_error;
+    }
+    free_ring(r);
+    r->ring = NULL;
+    r->tail = NULL;
+    if (r->status && err)
+        *err = r->error;
+    if (!r->status && (!ease__dictionary_ids(&r->users, &r->draft->user_ids) ||
+                       !ease__dictionary_ids(&r->items, &r->draft->item_ids)))
+        return no_room(r, err);
+    return r->status;
 }
 
 ease_status ease__blocks_read(ease__input *in, const ease__row_form *form,
@@ -502,23 +589,19 @@ ease_status ease__blocks_read(ease__input *in, const ease__row_form *form,
                 .o = o,
                 .draft = draft,
                 .threads = ease__threads(o->threads),
-                .lines = first_line - 1};
-    ease_status status = EASE_OK;
+                .lines = first_line - 1,
+                .lock = PTHREAD_MUTEX_INITIALIZER,
+                .changed = PTHREAD_COND_INITIALIZER};
+    ease_status status;
 
     draft->weighted = form->weighted;
     draft->timed = form->timed;
-    if (!start_reader(&r, block_bytes))
-        status = no_room(&r, err);
+    if (start_reader(&r, block_bytes))
+        status = read_all(&r, err);
     else
-        read_round(&r, &r.rounds[0]);
-    for (int i = 0; !status; i = !i) {
-        round *now = &r.rounds[i], *next = &r.rounds[!i];
-
-        if (now->count == 0 && !now->status)
-            break;
-        parse_round(&r, now, next);
-        status = merge_round(&r, now, err);
-    }
-    free_reader(&r);
+        status = no_room(&r, err);
+    free_ring(&r);
+    ease__dictionary_free(&r.users);
+    ease__dictionary_free(&r.items);
     return status;
 }

@@ -1,93 +1,163 @@
 #include "data/dictionary.h"
 
-enum { SMALL_BITS = 8, KEPT_BITS = 12 };
+enum { SMALL_BITS = 8, KEPT_BITS = 12, TEXT_BYTES = 1 << 16 };
 
-static bool make_slots(ease__dictionary *d, int bits)
+struct ease__text {
+    ease__text *before;
+    size_t used, room;
+    char at[];
+};
+
+/* ---- slots ----------------------------------------------------------------- */
+
+static ease__slots *new_slots(ease__dictionary *d, int bits)
 {
-    ease__slot *slots = ease__alloc_zero((size_t)1 << bits, sizeof(*slots));
+    size_t bytes = sizeof(ease__slots) + ((size_t)1 << bits) * sizeof(ease__slot);
+    ease__slots *s = ease__alloc_zero(bytes, 1);
 
-    if (!slots)
-        return false;
-    ease__free(d->slots);
-    d->slots = slots;
-    d->mask = ((size_t)1 << bits) - 1;
-    d->shift = 64 - bits;
-    return true;
+    if (!s)
+        return NULL;
+    s->mask = ((size_t)1 << bits) - 1;
+    s->shift = 64 - bits;
+    d->bytes += bytes;
+    return s;
 }
 
-bool ease__dictionary_start(ease__dictionary *d, const ease__ids *ids)
+static void free_slots(ease__dictionary *d)
 {
-    *d = (ease__dictionary){.ids = ids};
-    return make_slots(d, SMALL_BITS);
+    while (d->slots) {
+        ease__slots *s = d->slots;
+
+        d->slots = s->before;
+        d->bytes -= sizeof(*s) + (s->mask + 1) * sizeof(*s->at);
+        ease__free(s);
+    }
 }
 
-bool ease__dictionary_clear(ease__dictionary *d)
-{
-    if (d->count == 0)
-        return true;
-    d->count = 0;
-    if (d->mask >> KEPT_BITS)
-        return make_slots(d, SMALL_BITS);
-    memset(d->slots, 0, (d->mask + 1) * sizeof(*d->slots));
-    return true;
-}
-
+/* Others go on looking at the old ones, which miss only what is added from now on. */
 static bool grow(ease__dictionary *d)
 {
-    ease__dictionary old = *d;
+    ease__slots *old = d->slots, *s = new_slots(d, 64 - old->shift + 1);
 
-    d->slots = NULL;
-    if (!make_slots(d, 64 - old.shift + 1)) {
-        *d = old;
+    if (!s)
         return false;
-    }
-    for (size_t i = 0; i <= old.mask; i++) {
-        const ease__slot *s = &old.slots[i];
-        size_t at = ease__dictionary_home(d, s->bits);
+    for (size_t i = 0; i <= old->mask; i++) {
+        size_t at = ease__dictionary_home(d, s, old->at[i].bits);
 
-        if (!s->kind)
+        if (!old->at[i].kind)
             continue;
         /* All are distinct: the first free slot will do, and no text is needed. */
-        while (d->slots[at].kind)
-            at = (at + 1) & d->mask;
-        d->slots[at] = *s;
+        while (s->at[at].kind)
+            at = (at + 1) & s->mask;
+        s->at[at] = old->at[i];
     }
-    ease__free(old.slots);
+    s->before = old;
+    __atomic_store_n(&d->slots, s, __ATOMIC_RELEASE);
     return true;
+}
+
+/* ---- names ----------------------------------------------------------------- */
+
+/* A copy that never moves; NULL: no memory. */
+static const char *copy_text(ease__dictionary *d, ease__key k)
+{
+    ease__text *t = d->texts;
+    char *to;
+
+    if (!t || t->room - t->used < k.length) {
+        size_t room = k.length < TEXT_BYTES ? TEXT_BYTES : k.length;
+
+        t = ease__alloc_array(ease__size_add(room, sizeof(*t)), 1);
+        if (!t)
+            return NULL;
+        *t = (ease__text){.before = d->texts, .room = room};
+        d->texts = t;
+        d->bytes += room + sizeof(*t);
+    }
+    to = t->at + t->used;
+    memcpy(to, k.text, k.length);
+    t->used += k.length;
+    return to;
 }
 
 static bool keep_name(ease__dictionary *d, ease__key k)
 {
-    if (d->count == d->name_room) {
-        size_t room = d->name_room ? 2 * d->name_room : 128;
-        ease__name *grown = ease__realloc_array(d->names, room, sizeof(*grown));
+    size_t place = d->count + ((size_t)1 << EASE__NAME_BITS);
+    int top = 63 - __builtin_clzll(place);
+    ease__name **chunk = &d->names[top - EASE__NAME_BITS];
 
-        if (!grown)
+    if (!*chunk) {
+        *chunk = ease__alloc_array((size_t)1 << top, sizeof(**chunk));
+        if (!*chunk)
             return false;
-        d->names = grown;
-        d->name_room = room;
+        d->bytes += ((size_t)1 << top) * sizeof(**chunk);
     }
-    d->names[d->count] = (ease__name){k.text, k.length};
+    if (d->owner)
+        k.text = copy_text(d, k);
+    *ease__dictionary_name(d, d->count) = (ease__name){k.text, k.length};
+    return k.text != NULL;
+}
+
+bool ease__dictionary_ids(const ease__dictionary *d, ease__ids *ids)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        const ease__name *n = ease__dictionary_name(d, i);
+
+        if (ease__ids_add(ids, n->text, n->length) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* ---- all of it ------------------------------------------------------------- */
+
+bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner)
+{
+    *d = (ease__dictionary){.seed = seed, .owner = owner};
+    d->slots = new_slots(d, SMALL_BITS);
+    return d->slots != NULL;
+}
+
+bool ease__dictionary_clear(ease__dictionary *d)
+{
+    ease__slots *s = d->slots;
+
+    if (d->count == 0)
+        return true;
+    if (s->mask >> KEPT_BITS || s->before) {
+        s = new_slots(d, s->mask >> KEPT_BITS ? SMALL_BITS : 64 - s->shift);
+        if (!s)
+            return false;
+        free_slots(d);
+        d->slots = s;
+    } else {
+        memset(s->at, 0, (s->mask + 1) * sizeof(*s->at));
+    }
+    d->count = 0;
     return true;
 }
 
 bool ease__dictionary_add(ease__dictionary *d, ease__slot *free_slot, ease__key k)
 {
-    if (!d->ids && !keep_name(d, k))
+    if (!keep_name(d, k))
         return false;
-    *free_slot = (ease__slot){k.bits, (uint32_t)d->count, k.length <= 8 ? 1 : 2};
+    free_slot->bits = k.bits;
+    free_slot->code = (uint32_t)d->count;
+    __atomic_store_n(&free_slot->kind, k.length <= 8 ? 1 : 2, __ATOMIC_RELEASE);
     d->count++;
-    return 2 * d->count <= d->mask || grow(d);
-}
-
-size_t ease__dictionary_bytes(const ease__dictionary *d)
-{
-    return (d->mask + 1) * sizeof(*d->slots) + d->name_room * sizeof(*d->names);
+    return 2 * d->count <= d->slots->mask || grow(d);
 }
 
 void ease__dictionary_free(ease__dictionary *d)
 {
-    ease__free(d->slots);
-    ease__free(d->names);
+    free_slots(d);
+    for (int i = 0; i < EASE__NAME_CHUNKS; i++)
+        ease__free(d->names[i]);
+    while (d->texts) {
+        ease__text *t = d->texts;
+
+        d->texts = t->before;
+        ease__free(t);
+    }
     *d = (ease__dictionary){0};
 }

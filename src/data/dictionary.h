@@ -1,6 +1,6 @@
 /* From ids to codes, for the readers: one cache line a lookup for ids of up to 8
- * bytes, which are compared as integers. Lookups may run in many threads while
- * nothing is added. */
+ * bytes, which are compared as integers. One thread may add while others look up:
+ * these find an id as it was before or after it was added. */
 #ifndef EASE_DICTIONARY_H
 #define EASE_DICTIONARY_H
 
@@ -16,29 +16,42 @@ typedef struct ease__key {
 } ease__key;
 
 typedef struct ease__slot {
-    uint64_t bits;
+    _Alignas(16) uint64_t bits;
     uint32_t code;
-    uint32_t kind; /* 0: free, 1: bits are the id, 2: a hash */
+    uint32_t kind; /* 0: free, 1: bits are the id, 2: a hash; written last */
 } ease__slot;
+
+typedef struct ease__slots ease__slots;
+struct ease__slots {
+    ease__slots *before; /* what these replaced: others may still look there */
+    size_t mask;
+    int shift; /* 64 - log2(slots) */
+    ease__slot at[];
+};
 
 typedef struct ease__name {
     const char *text;
     size_t length;
 } ease__name;
 
-/* Long ids are compared in full: in `ids`, or in `names` where ids is NULL. */
+/* Chunks never move; each is twice as large as the one before. */
+enum { EASE__NAME_BITS = 6, EASE__NAME_CHUNKS = 33 - EASE__NAME_BITS };
+
+typedef struct ease__text ease__text;
+
 typedef struct ease__dictionary {
-    ease__slot *slots;
-    size_t mask;
-    int shift; /* 64 - log2(slots) */
+    ease__slots *slots;
+    uint64_t seed; /* so that nobody can make up ids that all meet in one slot */
     size_t count;
-    const ease__ids *ids;
-    ease__name *names;
-    size_t name_room;
+    ease__name *names[EASE__NAME_CHUNKS];
+    bool owner;        /* names are copied */
+    ease__text *texts; /* the copies, the latest first */
+    size_t bytes;      /* held, all in all */
 } ease__dictionary;
 
 /* 8 bytes must be readable at text; length is not 0. */
-static inline ease__key ease__key_of(const char *text, size_t length)
+static inline ease__key ease__key_of(const ease__dictionary *d, const char *text,
+                                     size_t length)
 {
     ease__key k = {0, text, length};
 
@@ -46,7 +59,7 @@ static inline ease__key ease__key_of(const char *text, size_t length)
         memcpy(&k.bits, text, 8);
         k.bits &= ~UINT64_C(0) >> (64 - 8 * length);
     } else {
-        k.bits = XXH3_64bits(text, length);
+        k.bits = XXH3_64bits_withSeed(text, length, d->seed);
     }
     return k;
 }
@@ -57,45 +70,64 @@ static inline bool ease__key_same(ease__key a, ease__key b)
            (a.length <= 8 || memcmp(a.text, b.text, a.length) == 0);
 }
 
-static inline bool ease__dictionary_holds(const ease__dictionary *d, uint32_t code,
-                                          ease__key k)
+static inline ease__name *ease__dictionary_name(const ease__dictionary *d, size_t code)
 {
-    if (d->ids)
-        return ease__ids_length(d->ids, code) == k.length &&
-               memcmp(ease__ids_at(d->ids, code), k.text, k.length) == 0;
-    return d->names[code].length == k.length &&
-           memcmp(d->names[code].text, k.text, k.length) == 0;
+    size_t place = code + ((size_t)1 << EASE__NAME_BITS);
+    int top = 63 - __builtin_clzll(place);
+
+    return &d->names[top - EASE__NAME_BITS][place - ((size_t)1 << top)];
 }
 
-/* Where a probe begins: the top bits of a product, which depend on all of the key. */
-static inline size_t ease__dictionary_home(const ease__dictionary *d, uint64_t bits)
+/* The slots to look at; not changed but for more of them being taken. */
+static inline ease__slots *ease__dictionary_slots(const ease__dictionary *d)
 {
-    return (size_t)(((bits ^ (bits >> 32)) * UINT64_C(0x9e3779b97f4a7c15)) >> d->shift);
+    return __atomic_load_n(&d->slots, __ATOMIC_ACQUIRE);
+}
+
+/* Where a probe begins. Both halves of a product with what nobody knows: its top bits
+ * depend on all of the key, as do those of the sum. */
+static inline size_t ease__dictionary_home(const ease__dictionary *d,
+                                           const ease__slots *s, uint64_t bits)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)(bits ^ d->seed) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (size_t)(((uint64_t)product ^ (uint64_t)(product >> 64)) >> s->shift);
 }
 
 /* The slot of the key, or the free one where it would go. There is always one. */
-static inline ease__slot *ease__dictionary_slot(const ease__dictionary *d, ease__key k)
+static inline ease__slot *ease__dictionary_slot(const ease__dictionary *d, ease__key k,
+                                                bool *found)
 {
     uint32_t kind = k.length <= 8 ? 1 : 2;
-    size_t at = ease__dictionary_home(d, k.bits);
+    ease__slots *slots = ease__dictionary_slots(d);
+    size_t at = ease__dictionary_home(d, slots, k.bits);
 
-    for (;; at = (at + 1) & d->mask) {
-        ease__slot *s = &d->slots[at];
+    for (;; at = (at + 1) & slots->mask) {
+        ease__slot *s = &slots->at[at];
+        uint32_t taken = __atomic_load_n(&s->kind, __ATOMIC_ACQUIRE);
 
-        if (s->kind == 0 || (s->bits == k.bits && s->kind == kind &&
-                             (kind == 1 || ease__dictionary_holds(d, s->code, k))))
+        *found = taken == kind && s->bits == k.bits;
+        if (*found && kind == 2) { /* long ids are compared in full */
+            const ease__name *n = ease__dictionary_name(d, s->code);
+
+            *found = n->length == k.length && memcmp(n->text, k.text, k.length) == 0;
+        }
+        if (*found || !taken)
             return s;
     }
 }
 
-/* Makes it ready, empty; ids may be NULL: then names are kept. False: no memory. */
-bool ease__dictionary_start(ease__dictionary *d, const ease__ids *ids);
+/* Makes it ready, empty. owner: names are copied; else the text must outlive it. False:
+ * no memory. */
+bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner);
 /* Empties it, and gives back what it grew to. False: no memory. */
 bool ease__dictionary_clear(ease__dictionary *d);
 /* Puts the key where ease__dictionary_slot has shown it is missing. The code is
- * the count before. With names, the text must outlive the table. */
+ * the count before. */
 bool ease__dictionary_add(ease__dictionary *d, ease__slot *free_slot, ease__key k);
-size_t ease__dictionary_bytes(const ease__dictionary *d);
+/* Its names, by code. False: no memory. */
+bool ease__dictionary_ids(const ease__dictionary *d, ease__ids *ids);
 void ease__dictionary_free(ease__dictionary *d);
 
 #endif

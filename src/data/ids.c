@@ -27,7 +27,7 @@ size_t ease__ids_length(const ease__ids *t, int64_t number)
 /* The slot that holds the id, or the free one where it would go. */
 static size_t probe(const ease__ids *t, const char *id, size_t length)
 {
-    size_t at = (size_t)XXH3_64bits(id, length) & t->mask;
+    size_t at = (size_t)XXH3_64bits_withSeed(id, length, t->seed) & t->mask;
 
     while (t->slots[at]) {
         int64_t number = (int64_t)t->slots[at] - 1;
@@ -51,6 +51,8 @@ static bool make_slots(ease__ids *t, int64_t count)
     slots = ease__alloc_zero(size, sizeof(*slots));
     if (!slots)
         return false;
+    if (!t->slots)
+        t->seed = ease__hash_seed();
     ease__free(t->slots);
     t->slots = slots;
     t->mask = size - 1;

@@ -10,6 +10,7 @@ typedef struct ease__ids {
     char *bytes;
     uint32_t *slots; /* open addressing: number + 1, 0 is free */
     size_t mask;     /* slots - 1 */
+    uint64_t seed;   /* of their hashes */
     int64_t room;    /* of offsets; 0: offsets and bytes are borrowed */
     size_t byte_room;
 } ease__ids;

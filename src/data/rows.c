@@ -165,18 +165,19 @@ INLINE bool skip_blank_line(cursor *c, ease__split_kind kind)
 INLINE bool code_of(ease__newcomers *n, ease__key k, uint32_t *code)
 {
     ease__slot *slot;
+    bool found;
 
     if (ease__key_same(k, n->last)) { /* rows of one user often follow each other */
         *code = n->last_code;
         return true;
     }
-    slot = ease__dictionary_slot(n->all, k);
-    if (slot->kind) {
+    slot = ease__dictionary_slot(n->all, k, &found);
+    if (found) {
         *code = slot->code;
     } else {
-        slot = ease__dictionary_slot(&n->fresh, k);
-        *code = n->known + (slot->kind ? slot->code : (uint32_t)n->fresh.count);
-        if (!slot->kind && !ease__dictionary_add(&n->fresh, slot, k))
+        slot = ease__dictionary_slot(&n->fresh, k, &found);
+        *code = ~(found ? slot->code : (uint32_t)n->fresh.count);
+        if (!found && !ease__dictionary_add(&n->fresh, slot, k))
             return false;
     }
     n->last = k;
@@ -226,35 +227,40 @@ static bool look_up(const ease__row_form *form, cursor *c)
 
 INLINE void fetch_ahead(const ease__newcomers *n, ease__key k)
 {
-    __builtin_prefetch(&n->all->slots[ease__dictionary_home(n->all, k.bits)]);
+    const ease__slots *slots = ease__dictionary_slots(n->all);
+
+    __builtin_prefetch(&slots->at[ease__dictionary_home(n->all, slots, k.bits)]);
 }
 
-INLINE void set_user(cursor *c, ease__name user)
+/* The key of a user, which the next row's is compared with. */
+INLINE ease__key user_key(cursor *c, ease__name user)
 {
     ease__key k;
 
     /* Before hashing, which long ids need. */
     if (user.length > 8 && user.length == c->user.length && c->user.text &&
         memcmp(user.text, c->user.text, user.length) == 0)
-        return;
-    k = ease__key_of(user.text, user.length);
-    if (k.length > 8 || k.bits != c->user.bits)
-        fetch_ahead(&c->block->users, k);
+        return c->user;
+    k = ease__key_of(c->block->users.all, user.text, user.length);
+    if (k.length <= 8 && k.bits == c->user.bits && c->user.length <= 8)
+        return k;
+    fetch_ahead(&c->block->users, k);
     c->user = k;
+    return k;
 }
 
-/* A pair of the user set last. An item of length 0 stands for none. */
-INLINE bool add_pair(const ease__row_form *form, cursor *c, ease__name item,
-                     float value, double time)
+/* An item of length 0 stands for none. */
+INLINE bool add_pair(const ease__row_form *form, cursor *c, ease__key user,
+                     ease__name item, float value, double time)
 {
     pair *p = &c->pairs[c->pair_count++];
 
-    p->user = c->user;
+    p->user = user;
     p->value = value;
     p->time = time;
     p->item.length = 0;
     if (item.length) {
-        p->item = ease__key_of(item.text, item.length);
+        p->item = ease__key_of(c->block->items.all, item.text, item.length);
         fetch_ahead(&c->block->items, p->item);
     }
     return c->pair_count < PAIRS || look_up(form, c);
@@ -364,8 +370,7 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
         b->below_rating++;
         return true;
     }
-    set_user(c, user);
-    return add_pair(form, c, item, (float)number, moment);
+    return add_pair(form, c, user_key(c, user), item, (float)number, moment);
 }
 
 /* ---- an adjacency line ----------------------------------------------------- */
@@ -375,21 +380,22 @@ INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
 {
     ease__block *b = c->block;
     ease__name field;
+    ease__key user;
     bool more;
 
     if (!take_field(c, kind, &field, &more))
         return false;
     if (field.length == 0)
         return empty_id(b, true);
-    set_user(c, field);
+    user = user_key(c, field);
     if (!more)
-        return add_pair(form, c, (ease__name){0}, 1.0f, 0.0);
+        return add_pair(form, c, user, (ease__name){0}, 1.0f, 0.0);
     while (more) {
         if (!take_field(c, kind, &field, &more))
             return false;
         if (field.length == 0)
             return empty_id(b, false);
-        if (!add_pair(form, c, field, 1.0f, 0.0))
+        if (!add_pair(form, c, user, field, 1.0f, 0.0))
             return false;
     }
     return true;
@@ -443,8 +449,7 @@ INLINE bool parse_headed_row(const ease__row_form *form, cursor *c, bool timed)
         b->below_rating++;
         return true;
     }
-    set_user(c, field[0]);
-    return add_pair(form, c, c->item, (float)number, moment);
+    return add_pair(form, c, user_key(c, field[0]), c->item, (float)number, moment);
 }
 
 /* ---- coordinates ----------------------------------------------------------- */
@@ -566,7 +571,6 @@ static bool make_record_room(const ease__row_form *form, ease__block *b)
 static bool start_newcomers(ease__newcomers *n)
 {
     n->last = (ease__key){0}; /* of no id: bits 0 would be NULs */
-    n->known = (uint32_t)n->all->count;
     return ease__dictionary_clear(&n->fresh);
 }
 

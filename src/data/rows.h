@@ -31,15 +31,15 @@ enum {
     EASE__HEADING_DIGITS = 18
 };
 
-/* Ids that the whole file's dictionary did not have when the block was parsed. A
- * code of at least `known` is the (code - known)th of these. */
+/* Ids that the whole file's dictionary did not have when the block was parsed: the ith
+ * of them has the code ~i. */
 typedef struct ease__newcomers {
-    const ease__dictionary *all; /* not changed while blocks are parsed */
+    const ease__dictionary *all; /* blocks before this one may still add to it */
     ease__dictionary fresh;
-    uint32_t known;
     ease__key last; /* of the row before, and its code */
     uint32_t last_code;
-    uint32_t *numbers; /* of those in fresh, once the blocks before are merged */
+    uint32_t known;    /* codes below it are of `all`; set by merging */
+    uint32_t *numbers; /* of those in fresh, likewise */
     size_t number_room;
 } ease__newcomers;
 
