@@ -80,16 +80,16 @@ static void counting_pairs_has_no_race(test *t)
     for (int weighted = 0; weighted < 2; weighted++) {
         ease_interactions *x = random_interactions(200, 600, 0.05, weighted, 3);
         ease_gram *g = NULL;
-        double *scale = NULL;
+        ease__scales scales = {0};
 
         check_status(t,
                      ease__gram_build(x, weighted ? EASE__F32 : EASE__U32, THREADS,
                                       NULL, &g, NULL),
                      EASE_OK);
-        check_status(
-            t, ease__gram_prepare(g, EASE_GRAM_CORRELATION, THREADS, &scale, NULL),
-            EASE_OK);
-        ease__free(scale);
+        check_status(t, ease__scales_new(g, EASE_GRAM_CORRELATION, &scales, NULL),
+                     EASE_OK);
+        ease__gram_prepare(g, EASE_GRAM_CORRELATION, THREADS, &scales);
+        ease__scales_free(&scales);
         ease_gram_free(g);
         free_interactions(x);
     }

@@ -493,14 +493,8 @@ static ease_status take_weights(ease_model *m, const disk_params *p, ease_error 
     if (!m->col_scale || p->edge < 1)
         return damaged(m, "col_scale", err);
     m->store = &ease__store_packed;
-    m->inverse = (ease__tiled){
-        .n = p->items,
-        .edge = p->edge,
-        .tiles = (int32_t)(((int64_t)p->items + p->edge - 1) / p->edge),
-        .element = EASE__F32,
-        .data = (void *)(uintptr_t)at,
-        .bytes = bytes,
-    };
+    m->inverse = ease__tiled_shape(p->items, p->edge, EASE__F32);
+    m->inverse.data = (void *)(uintptr_t)at;
     return EASE_OK;
 }
 

@@ -27,7 +27,7 @@ static ease_status check_options(const ease_train_options *o, ease_error *err)
 /* Beside the matrix, what a model is made from. */
 typedef struct vectors {
     double *diagonal; /* of X'X */
-    double *scale;    /* correlation only */
+    ease__scales scales;
 } vectors;
 
 static ease_status take_diagonal(const ease_gram *g, vectors *v, ease_error *err)
@@ -64,9 +64,10 @@ static ease_status invert_gram(ease_gram *g, const ease_train_options *o, vector
     if (!status)
         status = take_diagonal(g, v, err);
     if (!status)
-        status = ease__gram_prepare(g, o->kind, o->threads, &v->scale, err);
+        status = ease__scales_new(g, o->kind, &v->scales, err);
     if (status)
         return status;
+    ease__gram_prepare(g, o->kind, o->threads, &v->scales);
     status = ease__solve(&g->g, o->lambda, solver, o->threads, &o->hooks, residual,
                          &found);
     if (status == EASE_E_NOT_POSDEF && found.where >= 0 && found.where < g->ids.count)
@@ -93,7 +94,7 @@ static ease_status fit(ease_gram *g, const ease_train_options *o, double *residu
             .users = g->users,
             .interactions = g->interactions,
             .sums = g->sums,
-            .scale = v.scale,
+            .scale = v.scales.scale,
             .diagonal = v.diagonal,
             .ids = &g->ids,
         };
@@ -101,7 +102,7 @@ static ease_status fit(ease_gram *g, const ease_train_options *o, double *residu
         status = ease__model_from_inverse(&g->g, &r, out, err);
     }
     ease__free(v.diagonal);
-    ease__free(v.scale);
+    ease__scales_free(&v.scales);
     ease_gram_free(g);
     return status;
 }

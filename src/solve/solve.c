@@ -80,12 +80,14 @@ static void add_transposed(const ease__tiled *a, int32_t b, int32_t i, const dou
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
-    for (int32_t b = 0; b < a->tiles; b++) {
-        for (int32_t r = 0; r < rows_of(a, b); r++)
-            y[(size_t)b * (size_t)a->edge + (size_t)r] = 0;
-        for (int32_t j = 0; j <= b; j++)
-            add_tile(a, b, j, x, y);
-        for (int32_t i = b; i < a->tiles; i++)
+    for (int32_t b = 0; b < a->last; b++) {
+        if (b >= a->first) {
+            for (int32_t r = 0; r < rows_of(a, b); r++)
+                y[(size_t)b * (size_t)a->edge + (size_t)r] = 0;
+            for (int32_t j = 0; j <= b; j++)
+                add_tile(a, b, j, x, y);
+        }
+        for (int32_t i = b > a->first ? b : a->first; i < a->last; i++)
             add_transposed(a, b, i, x, y);
     }
 }
@@ -168,7 +170,7 @@ static void add_to_diagonal(ease__tiled *a, double lambda)
 {
     size_t edge = (size_t)a->edge;
 
-    for (int32_t i = 0; i < a->tiles * a->edge; i++) {
+    for (int32_t i = a->first * a->edge; i < a->last * a->edge; i++) {
         void *tile = ease__tile(a, i / a->edge, i / a->edge);
         size_t at = (size_t)(i % a->edge) * (edge + 1);
         double add = i < a->n ? lambda : 1;

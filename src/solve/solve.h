@@ -48,7 +48,7 @@ ease_status ease__invert_tiles(ease__tiled *a, const ease__tile_kernels *kernels
                                int threads, const ease_hooks *hooks, ease_error *err);
 
 /* y = A x in float64, from the lower triangle of tiles; the same bits at any number
- * of threads. */
+ * of threads. Bands, one after the other from the first on, sum up to the same. */
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads);
 
 /* Adds lambda to the diagonal and 1 to the padding's, inverts, and checks: with
