@@ -250,6 +250,45 @@ ease_status ease__tilefile_write_diagonal(const ease__tilefile *f,
     return status;
 }
 
+/* ---- narrowing ---------------------------------------------------------------------
+ */
+
+/* Front to back: what is written never reaches what is still to read. */
+static void narrow(void *tile, size_t count)
+{
+    char *data = tile;
+
+    for (size_t k = 0; k < count; k++) {
+        double wide;
+        float rounded;
+
+        memcpy(&wide, data + k * sizeof(wide), sizeof(wide));
+        rounded = (float)wide;
+        memcpy(data + k * sizeof(rounded), &rounded, sizeof(rounded));
+    }
+}
+
+ease_status ease__tilefile_narrow(ease__tilefile *f, ease_error *err)
+{
+    size_t bytes = ease__tile_bytes(&f->shape);
+    void *tile = ease__alloc_pages(bytes);
+    ease_status status = EASE_OK;
+
+    if (!tile)
+        return ease__fail(err, EASE_E_NOMEM, "a tile of the matrix");
+    for (int32_t i = 0; !status && i < f->shape.tiles; i++)
+        for (int32_t j = 0; !status && j <= i; j++) {
+            status = ease__tilefile_read(f, i, j, 1, tile, err);
+            narrow(tile, (size_t)f->shape.edge * (size_t)f->shape.edge);
+            if (!status)
+                status = ease__tilefile_write(f, i, j, 1, tile, err);
+        }
+    ease__free_pages(tile, bytes);
+    f->shape.element = EASE__F32;
+    f->shape.stride = bytes / sizeof(float);
+    return status;
+}
+
 /* ---- mapping -----------------------------------------------------------------------
  */
 

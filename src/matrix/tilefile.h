@@ -35,6 +35,9 @@ ease_status ease__tilefile_write_band(const ease__tilefile *f, const ease__tiled
 ease_status ease__tilefile_write_diagonal(const ease__tilefile *f,
                                           const ease__tiled *band, ease_error *err);
 
+/* F64 becomes F32, each tile in its place. */
+ease_status ease__tilefile_narrow(ease__tilefile *f, ease_error *err);
+
 /* The whole matrix, read-only; freed with ease__tiled_free. What has been looked at
  * stays in memory until it is forgotten. */
 ease_status ease__tilefile_map(const ease__tilefile *f, ease__tiled *out,
