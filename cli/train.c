@@ -286,7 +286,7 @@ static const char *const examples[] = {
     "ratings.csv -o model.ease --lambda 500",
     "ratings.csv -o model.ease --lambda 300 --min-rating 4 --titles items.csv",
     "--gram all.gram -o model.ease --lambda 500 --kind correlation",
-    "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp --memory-limit 2GiB",
+    "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
     "ratings.csv -o popular.ease --model popularity",
     NULL};
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,19 +209,17 @@ static ease_status move_band(const ease__tilefile *f, ease__tiled *band, transfe
                              int threads, ease_error *err)
 {
     ease_status failed = EASE_OK;
+    atomic_flag told = ATOMIC_FLAG_INIT; /* the first failure is the one reported */
 
 #pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
     for (int32_t row = band->first; row < band->last; row++) {
         ease_error found = {0};
         ease_status status = move(f, band, row, &found);
 
-        if (status) {
-#pragma omp critical(ease_tilefile)
-            {
-                failed = status;
-                if (err)
-                    *err = found;
-            }
+        if (status && !atomic_flag_test_and_set(&told)) {
+            failed = status;
+            if (err)
+                *err = found;
         }
     }
     return failed;
