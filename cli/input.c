@@ -337,6 +337,17 @@ int check_output_file(console *c, const char *path)
     return check_output(c, path);
 }
 
+int check_directory(console *c, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        errno = ENOTDIR;
+    else if (access(path, W_OK | X_OK) == 0)
+        return EXIT_DONE;
+    return fail(c, EXIT_FAILED, "%s: %s", path, strerror(errno));
+}
+
 int check_space(console *c, const char *path, size_t bytes)
 {
     char need[NUMBER_ROOM], have[NUMBER_ROOM], *directory;

@@ -10,6 +10,7 @@ typedef struct plan_args {
     int64_t items, users, interactions;
     int precision, storage;
     size_t memory_limit;
+    const char *workdir;
 } plan_args;
 
 #define AT(member) .at = offsetof(plan_args, member)
@@ -47,6 +48,11 @@ static const option plan_options[] = {
      AT(memory_limit),
      .value = "SIZE",
      .help = "what may be used, as in 500M or 2GiB (default: what is available)"},
+    {.name = "workdir",
+     .type = OPTION_PATH,
+     AT(workdir),
+     .value = "DIR",
+     .help = "as for train: where memory does not hold the matrix, a file here does"},
     OPTIONS_END};
 
 /* What is planned for, by its sizes or as data at hand. */
@@ -125,6 +131,12 @@ static void put_plan(const plan_args *a, const ease_plan *p,
     if (p->available_bytes)
         report_bytes(&r, "available_bytes", "available", p->available_bytes);
     report_bool(&r, "fits", "fits", p->fits != 0);
+    if (a->workdir) {
+        report_bytes(&r, "least_bytes", "least memory", p->least_bytes);
+        report_bytes(&r, "work_bytes", "work file",
+                     p->traffic_bytes ? p->work_bytes : 0);
+        report_bytes(&r, "traffic_bytes", "disk traffic", p->traffic_bytes);
+    }
     report_bytes(&r, "model_bytes_f32", "model file, f32",
                  by_storage[EASE_STORE_F32].model_bytes);
     report_bytes(&r, "model_bytes_f16", "            f16",
@@ -148,11 +160,14 @@ static int run(console *c, void *args)
     subject s = {0};
     int code = check(c, a);
 
+    if (!code && a->workdir)
+        code = check_directory(c, a->workdir);
     ease_train_options_init(&o);
     o.lambda = 1.0; /* any: it changes no size */
     o.precision = (ease_precision)a->precision;
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
+    o.workdir = a->workdir;
     o.hooks = console_hooks(c);
     if (!code)
         code = find_subject(c, a, &s);
@@ -162,7 +177,7 @@ static int run(console *c, void *args)
     if (!code) {
         put_plan(a, p, by_storage);
         if (!p->fits)
-            code = refuse_plan(c, p);
+            code = refuse_plan(c, p, a->workdir != NULL);
     }
     ease_interactions_free(s.data);
     return code;
@@ -178,7 +193,8 @@ static const operand operands[] = {
 static const char *const usage[] = {
     "DATA [options]", "--items N [--users U --interactions M] [options]", NULL};
 static const char *const examples[] = {
-    "ratings.csv", "--items 40981 --users 29858 --interactions 1027370", NULL};
+    "ratings.csv", "--items 40981 --users 29858 --interactions 1027370",
+    "--items 200000 --workdir /var/tmp --memory-limit 8GiB", NULL};
 
 const verb verb_plan = {
     .name = "plan",

@@ -32,18 +32,30 @@ void note_plan(console *c, const ease_plan *p)
          format_seconds(took, sizeof(took),
                         p->gram_seconds + p->solve_seconds + p->write_seconds),
          format_bytes(disk, sizeof(disk), p->model_bytes));
+    if (p->traffic_bytes)
+        note(c, "plan: the matrix in a work file of %s, %s read and written",
+             format_bytes(disk, sizeof(disk), p->work_bytes),
+             format_bytes(memory, sizeof(memory), p->traffic_bytes));
 }
 
-int refuse_plan(console *c, const ease_plan *p)
+int refuse_plan(console *c, const ease_plan *p, bool workdir)
 {
     char need[NUMBER_ROOM], have[NUMBER_ROOM], items[NUMBER_ROOM];
+    char least[NUMBER_ROOM], work[NUMBER_ROOM];
 
+    format_count(items, sizeof(items), p->items);
+    format_bytes(need, sizeof(need), p->peak_bytes);
+    format_bytes(have, sizeof(have), p->available_bytes);
+    if (workdir)
+        return fail(c, EXIT_MEMORY,
+                    "%s items need %s of memory beside a work file, %s are available; "
+                    "--min-item leaves out rare items",
+                    items, need, have);
     return fail(c, EXIT_MEMORY,
                 "%s items need %s of memory, %s are available; --min-item leaves out "
-                "rare items",
-                format_count(items, sizeof(items), p->items),
-                format_bytes(need, sizeof(need), p->peak_bytes),
-                format_bytes(have, sizeof(have), p->available_bytes));
+                "rare items, --workdir DIR makes do with %s and %s on disk",
+                items, need, have, format_bytes(least, sizeof(least), p->least_bytes),
+                format_bytes(work, sizeof(work), p->work_bytes));
 }
 
 void note_gram(console *c, const char *path, const ease_gram_info *info)

@@ -13,6 +13,7 @@ typedef struct train_args {
     double lambda;
     int kind, precision, storage, nonnegative;
     size_t memory_limit;
+    const char *workdir;
 } train_args;
 
 #define AT(member) .at = offsetof(train_args, member)
@@ -70,6 +71,13 @@ static const option model_options[] = {
      AT(memory_limit),
      .value = "SIZE",
      .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+    {.name = "workdir",
+     .type = OPTION_PATH,
+     AT(workdir),
+     .value = "DIR",
+     .help =
+         "where memory does not hold the matrix, keep it in a file here; nothing is "
+         "left behind"},
     OPTIONS_END};
 
 typedef struct outcome {
@@ -88,6 +96,7 @@ static ease_train_options options_of(console *c, const train_args *a)
     o.nonnegative = a->nonnegative || strcmp(a->model, "ease-nonneg") == 0;
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
+    o.workdir = a->workdir;
     o.hooks = console_hooks(c);
     return o;
 }
@@ -127,6 +136,8 @@ static int check(console *c, const train_args *a)
         code = check_differs(c, a->output, a->titles);
     if (!code && a->titles)
         code = check_readable(c, a->titles);
+    if (!code && a->workdir)
+        code = check_directory(c, a->workdir);
     return code;
 }
 
@@ -135,7 +146,7 @@ static int accept_plan(console *c, const train_args *a, const ease_plan *plan)
 {
     note_plan(c, plan);
     if (!plan->fits)
-        return refuse_plan(c, plan);
+        return refuse_plan(c, plan, a->workdir != NULL);
     return check_space(c, a->output, plan->model_bytes);
 }
 
@@ -281,7 +292,9 @@ static const char *const examples[] = {
     "ratings.csv -o model.ease --lambda 500",
     "ratings.csv -o model.ease --lambda 300 --min-rating 4 --titles items.csv",
     "--gram all.gram -o model.ease --lambda 500 --kind correlation",
-    "ratings.csv -o popular.ease --model popularity", NULL};
+    "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
+    "ratings.csv -o popular.ease --model popularity",
+    NULL};
 
 const verb verb_train = {
     .name = "train",

@@ -352,6 +352,10 @@ typedef struct ease_train_options {
     int threads;              /* 0: all; results do not depend on it */
     const char *backend;      /* NULL or "cpu" */
     size_t memory_limit;      /* bytes; 0: what is available */
+    /* A directory, or NULL. Where memory does not hold the matrix, ease_train and its
+     * relatives that read data or a file keep it in a nameless file there, with the
+     * same result. The model returned then reads its weights from that file. */
+    const char *workdir;
     ease_hooks hooks;
 } ease_train_options;
 
@@ -366,6 +370,9 @@ typedef struct ease_plan {
     size_t peak_bytes;      /* resident, all in all */
     size_t available_bytes; /* the limit it is held against; 0: unknown */
     size_t model_bytes;     /* of the file, by storage */
+    size_t work_bytes;      /* of the matrix in a file, if a workdir is given */
+    size_t least_bytes;     /* memory that suffices with such a file */
+    size_t traffic_bytes;   /* to and from it; 0: the matrix will be in memory */
     double gram_seconds, solve_seconds, write_seconds;
     double flops;          /* of the solve: items^3 */
     double flops_a_second; /* measured here, now, by a small product */

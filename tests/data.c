@@ -82,13 +82,10 @@ ease__tiled random_definite(int32_t n, int32_t edge, ease__element element,
                             uint64_t seed, double *largest)
 {
     enum { RANK = 16 };
-    ease__tiled a = {.n = n, .edge = edge, .element = element};
+    ease__tiled a = ease__tiled_shape(n, edge, element);
     double(*v)[RANK] = calloc((size_t)n, sizeof(*v)), trace = 0;
     ease__random r;
 
-    a.tiles = (n + edge - 1) / edge;
-    a.bytes = ease__tile_count(a.tiles) * (size_t)edge * (size_t)edge *
-              ease__element_bytes(element);
     a.data = ease__alloc_pages(a.bytes);
     ease__random_seed(&r, seed, 1);
     for (int32_t i = 0; i < n; i++)

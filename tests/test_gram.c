@@ -261,16 +261,25 @@ static double *dense_covariance(const ease_interactions *x)
     return c;
 }
 
+static ease__scales prepare(test *t, ease_gram *g, ease_gram_kind kind)
+{
+    ease__scales scales = {0};
+
+    check_status(t, ease__scales_new(g, kind, &scales, NULL), EASE_OK);
+    ease__gram_prepare(g, kind, 3, &scales);
+    return scales;
+}
+
 static void check_kind(test *t, const ease_interactions *x, ease__element element,
                        ease_gram_kind kind)
 {
     ease_gram *g = build(t, x, element, 2);
-    double *c = dense_covariance(x), *scale = NULL;
+    ease__scales scales = prepare(t, g, kind);
+    double *c = dense_covariance(x), *scale = scales.scale;
     double eps = element == EASE__F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     bool scaled = kind == EASE_GRAM_CORRELATION;
     size_t n = (size_t)x->items;
 
-    check_status(t, ease__gram_prepare(g, kind, 2, &scale, NULL), EASE_OK);
     check(t, g->g.element == (element == EASE__F64 ? EASE__F64 : EASE__F32));
     check(t, scale != NULL);
     for (int32_t i = 0; i < x->items; i++) {
@@ -297,7 +306,7 @@ static void check_kind(test *t, const ease_interactions *x, ease__element elemen
             check_near(t, ease_gram_at(g, i, j), want, 2 * eps * most);
         }
     }
-    ease__free(scale);
+    ease__scales_free(&scales);
     ease_gram_free(g);
     free(c);
 }
@@ -320,17 +329,16 @@ static void kinds_reach_every_tile(test *t)
 {
     ease_interactions *x = random_interactions(USERS, 1030, 0.1, false, 8);
     ease_gram *g = build(t, x, EASE__U32, 2);
-    double *c = dense_covariance(x), *scale = NULL;
+    ease__scales scales = prepare(t, g, EASE_GRAM_COVARIANCE);
+    double *c = dense_covariance(x);
 
-    check_status(t, ease__gram_prepare(g, EASE_GRAM_COVARIANCE, 3, &scale, NULL),
-                 EASE_OK);
     for (int32_t i = 3; i < 1030; i++)
         for (int32_t j = 3; j < 1030; j++)
             if (!check_near(t, ease_gram_at(g, i, j), c[i * 1030 + j],
                             2 * USERS * (double)FLT_EPSILON))
                 i = j = 1030;
     free(c);
-    ease__free(scale);
+    ease__scales_free(&scales);
     ease_gram_free(g);
     free_interactions(x);
 }
@@ -339,10 +347,9 @@ static void counts_become_floats_in_place(test *t)
 {
     ease_interactions *x = random_interactions(USERS, 50, 0.3, false, 8);
     ease_gram *g = build(t, x, EASE__U32, 2), *want = build(t, x, EASE__U32, 2);
-    double *scale = NULL;
+    ease__scales scales = prepare(t, g, EASE_GRAM_COUNTS);
 
-    check_status(t, ease__gram_prepare(g, EASE_GRAM_COUNTS, 2, &scale, NULL), EASE_OK);
-    check(t, g->g.element == EASE__F32 && scale == NULL);
+    check(t, g->g.element == EASE__F32 && !scales.scale && !scales.unit);
     for (int32_t i = 0; i < 50; i++)
         for (int32_t j = 0; j < 50; j++)
             check_near(t, ease_gram_at(g, i, j), ease_gram_at(want, i, j), 0);
@@ -356,16 +363,16 @@ static void centring_needs_sums_and_users(test *t)
     ease_interactions *x = random_interactions(USERS, 6, 0.3, false, 8);
     ease_gram *g = build(t, x, EASE__U32, 1);
     ease_error err = {0};
-    double *scale = NULL;
+    ease__scales scales = {0};
 
     g->users = -1;
-    check_status(t, ease__gram_prepare(g, EASE_GRAM_COVARIANCE, 1, &scale, &err),
+    check_status(t, ease__scales_new(g, EASE_GRAM_COVARIANCE, &scales, &err),
                  EASE_E_DATA);
     check_contains(t, err.text, "covariance needs the number of users");
     g->users = USERS;
     ease__free(g->sums);
     g->sums = NULL;
-    check_status(t, ease__gram_prepare(g, EASE_GRAM_CORRELATION, 1, &scale, &err),
+    check_status(t, ease__scales_new(g, EASE_GRAM_CORRELATION, &scales, &err),
                  EASE_E_DATA);
     ease_gram_free(g);
     free_interactions(x);

@@ -44,6 +44,17 @@ class Memory(support.Case):
     def test_20480_items(self):
         self.check(20480, 100000, 5000000)
 
+    def test_a_workdir_keeps_to_the_limit(self):
+        data, model = self.path("x.csv"), self.path("x.ease")
+        self.ease("synth", "-o", data, "--users", 60000, "--items", 8192,
+                  "--interactions", 1000000, "--seed", 1, "--quiet")
+        limit = 100 * MB  # the matrix takes 134
+        peak = peak_bytes("train", data, "-o", model, "--lambda", 100, "--workdir",
+                          self.dir, "--memory-limit", limit, "--threads", 2)
+        print(f"8192 items in a work file: peak {peak / MB:.0f} MB, "
+              f"limit {limit / MB:.0f} MB")
+        self.assertLessEqual(peak, 1.1 * limit)
+
 
 if __name__ == "__main__":
     support.main()

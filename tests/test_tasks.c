@@ -80,18 +80,51 @@ static void counting_pairs_has_no_race(test *t)
     for (int weighted = 0; weighted < 2; weighted++) {
         ease_interactions *x = random_interactions(200, 600, 0.05, weighted, 3);
         ease_gram *g = NULL;
-        double *scale = NULL;
+        ease__scales scales = {0};
 
         check_status(t,
                      ease__gram_build(x, weighted ? EASE__F32 : EASE__U32, THREADS,
                                       NULL, &g, NULL),
                      EASE_OK);
-        check_status(
-            t, ease__gram_prepare(g, EASE_GRAM_CORRELATION, THREADS, &scale, NULL),
-            EASE_OK);
-        ease__free(scale);
+        check_status(t, ease__scales_new(g, EASE_GRAM_CORRELATION, &scales, NULL),
+                     EASE_OK);
+        ease__gram_prepare(g, EASE_GRAM_CORRELATION, THREADS, &scales);
+        ease__scales_free(&scales);
         ease_gram_free(g);
         free_interactions(x);
+    }
+}
+
+static void the_sweep_over_a_file_has_no_race(test *t)
+{
+    for (int columns = 1; columns < 10; columns += 3) {
+        double largest;
+        ease__tiled a = random_definite(150, 16, EASE__F32, 3, &largest);
+        ease__tilefile f = EASE__TILEFILE_NONE;
+        ease__tiled band = {0}, got = {0};
+        size_t memory = ease__invert_file_least(&a, THREADS);
+
+        while (ease__invert_file_columns(&a, THREADS, memory) < columns)
+            memory += EASE__TILE_GRAIN;
+        check_status(t, ease__tilefile_new("/tmp", &a, &f, NULL), EASE_OK);
+        check_status(t, ease__tiled_new_band(&a, SIZE_MAX, &band, NULL), EASE_OK);
+        check(t, ease__tiled_next_band(&band));
+        for (int32_t i = 0; i < a.tiles; i++)
+            for (int32_t j = 0; j <= i; j++)
+                memcpy(ease__tile(&band, i, j), ease__tile(&a, i, j),
+                       ease__tile_bytes(&a));
+        check_status(t, ease__tilefile_write_band(&f, &band, THREADS, NULL), EASE_OK);
+        check_status(t, ease__invert_file(&f, &plain_f32, memory, THREADS, NULL, NULL),
+                     EASE_OK);
+        check_status(t, ease__invert_tiles(&a, &plain_f32, THREADS, NULL, NULL),
+                     EASE_OK);
+        check_status(t, ease__tilefile_map(&f, &got, NULL), EASE_OK);
+        for (int32_t i = 0; i < a.n; i++)
+            check_near(t, ease__tiled_at(&got, i, 0), ease__tiled_at(&a, i, 0), 0);
+        ease__tiled_free(&got);
+        ease__tiled_free(&band);
+        ease__tiled_free(&a);
+        ease__tilefile_free(&f);
     }
 }
 
@@ -127,6 +160,7 @@ static const test_case cases[] = {
     TEST(cancelling_and_failing_have_no_race),
     TEST(products_have_no_race),
     TEST(counting_pairs_has_no_race),
+    TEST(the_sweep_over_a_file_has_no_race),
 };
 
 int main(int argc, char **argv)

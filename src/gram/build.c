@@ -289,13 +289,15 @@ static bool stopped(counting *c)
     return stop;
 }
 
-/* Long rows first: the last ones to be handed out are then short. Scratch is 8 bytes
- * an item and thread. */
+/* The rows of g that are here. Long ones first: the last ones to be handed out are then
+ * short. Scratch is 8 bytes an item and thread. */
 static bool fill_rows(counting *work, const columns *c, ease__tiled *g, double *sums,
                       int threads, void *scratch)
 {
     const ease_interactions *x = work->x;
     size_t n = (size_t)x->items;
+    int64_t end = (int64_t)g->last * g->edge;
+    int32_t from = g->first * g->edge, to = end < x->items ? (int32_t)end : x->items;
 
 #pragma omp parallel num_threads(threads)
     {
@@ -303,8 +305,8 @@ static bool fill_rows(counting *work, const columns *c, ease__tiled *g, double *
 
         memset(row, 0, n * sizeof(*row));
 #pragma omp for schedule(dynamic, 4)
-        for (int32_t r = 0; r < x->items; r++) {
-            int32_t i = x->items - 1 - r;
+        for (int32_t r = from; r < to; r++) {
+            int32_t i = to - 1 - (r - from);
 
             if (stopped(work))
                 continue;
@@ -328,14 +330,39 @@ static bool fill_rows(counting *work, const columns *c, ease__tiled *g, double *
 /* ---- building
  * -------------------------------------------------------------------------- */
 
-static ease_status build_rows(const ease_interactions *x, int threads,
-                              const ease_hooks *hooks, ease_gram *g, ease_error *err)
+/* Band by band, or all at once. */
+static ease_status fill_bands(counting *work, const columns *c, ease_gram *g,
+                              const ease__bands *bands, int threads, void *scratch,
+                              ease_error *err)
+{
+    ease__element element = g->g.element;
+    ease_status status = EASE_OK;
+
+    while (!status && (!bands || ease__tiled_next_band(&g->g))) {
+        g->g.element = element;
+        if (g->g.first > 0) /* it holds the band before */
+            memset(g->g.data, 0, g->g.bytes);
+        if (!fill_rows(work, c, &g->g, g->sums, threads, scratch))
+            return ease__cancelled(err);
+        ease__tiled_mirror_diagonal(&g->g);
+        if (!bands)
+            break;
+        status = bands->take(bands->user, g, err);
+    }
+    if (!status && ease__progress(work->hooks, "counting pairs", 1))
+        status = ease__cancelled(err);
+    return status;
+}
+
+static ease_status build_rows(const ease_interactions *x, const ease__bands *bands,
+                              int threads, const ease_hooks *hooks, ease_gram *g,
+                              ease_error *err)
 {
     size_t n = (size_t)x->items, nnz = (size_t)x->nnz;
     counting work = {.x = x, .hooks = hooks};
     columns c = {0};
     void *scratch = ease__alloc_array(ease__size_mul((size_t)threads, n), 8);
-    ease_status status = EASE_OK;
+    ease_status status;
 
     c.ptr = ease__alloc_array(n + 1, sizeof(*c.ptr));
     c.users = ease__alloc_array(nnz, sizeof(*c.users));
@@ -346,20 +373,26 @@ static ease_status build_rows(const ease_interactions *x, int threads,
                             (long long)x->nnz);
     } else {
         transpose(x, threads, scratch, &c);
-        if (!fill_rows(&work, &c, &g->g, g->sums, threads, scratch) ||
-            ease__progress(hooks, "counting pairs", 1))
-            status = ease__cancelled(err);
+        status = fill_bands(&work, &c, g, bands, threads, scratch, err);
     }
     columns_free(&c);
     ease__free(scratch);
-    if (!status)
-        ease__tiled_mirror_diagonal(&g->g);
     return status;
 }
 
-ease_status ease__gram_build(const ease_interactions *x, ease__element element,
-                             int threads, const ease_hooks *hooks, ease_gram **out,
-                             ease_error *err)
+ease_status ease__gram_tiles_new(ease_gram *g, int32_t items, ease__element element,
+                                 const ease__bands *bands, ease_error *err)
+{
+    ease__tiled shape = ease__tiled_shape(items, ease__tile_edge(items), element);
+
+    return bands ? ease__tiled_new_band(&shape, bands->room, &g->g, err)
+                 : ease__tiled_new(items, element, &g->g, err);
+}
+
+ease_status ease__gram_build_bands(const ease_interactions *x, ease__element element,
+                                   const ease__bands *bands, int threads,
+                                   const ease_hooks *hooks, ease_gram **out,
+                                   ease_error *err)
 {
     ease_gram *g = NULL;
     ease_status status;
@@ -381,9 +414,11 @@ ease_status ease__gram_build(const ease_interactions *x, ease__element element,
     status = x->item_ids.count ? ease__ids_copy(&g->ids, &x->item_ids, err)
                                : ease__ids_number(&g->ids, x->items, err);
     if (!status)
-        status = ease__tiled_new(x->items, element, &g->g, err);
+        status = ease__gram_tiles_new(g, x->items, element, bands, err);
     if (!status)
-        status = build_rows(x, ease__threads(threads), hooks, g, err);
+        status = build_rows(x, bands, ease__threads(threads), hooks, g, err);
+    if (bands)
+        ease__tiled_free(&g->g);
 
 done:
     if (status)
@@ -391,6 +426,13 @@ done:
     else
         *out = g;
     return status;
+}
+
+ease_status ease__gram_build(const ease_interactions *x, ease__element element,
+                             int threads, const ease_hooks *hooks, ease_gram **out,
+                             ease_error *err)
+{
+    return ease__gram_build_bands(x, element, NULL, threads, hooks, out, err);
 }
 
 /* ---- the public way, with its memory known before ---------------------------------

@@ -153,26 +153,27 @@ ease_status ease__gram_file_tiles(const ease__gram_file *f, ease__take_tile *tak
             if (!status && element == EASE__F32)
                 widen(scratch, count);
             if (!status)
-                take(user, i, j, scratch);
+                status = take(user, i, j, scratch, err);
         }
     ease__stream_close(&s);
     ease__free(scratch);
     return status;
 }
 
-/* Into a matrix of the same shape, whatever the elements. */
+/* Into a matrix of the same shape, whatever the elements, or a band of it. */
 typedef struct destination {
-    ease__tiled *to;
+    ease_gram *gram;
+    const ease__bands *bands; /* NULL: all of it is there */
+    ease__element element;
     bool counts; /* tiles come as uint32 */
 } destination;
 
-static void store_tile(void *user, int32_t i, int32_t j, const void *tile)
+static void copy_tile(const destination *d, const void *tile, void *to)
 {
-    const destination *d = user;
-    size_t count = (size_t)d->to->edge * (size_t)d->to->edge;
-    void *to = ease__tile(d->to, i, j);
+    const ease__tiled *g = &d->gram->g;
+    size_t count = (size_t)g->edge * (size_t)g->edge;
 
-    if (d->to->element == EASE__U32) {
+    if (g->element == EASE__U32) {
         memcpy(to, tile, count * sizeof(uint32_t));
         return;
     }
@@ -180,25 +181,58 @@ static void store_tile(void *user, int32_t i, int32_t j, const void *tile)
         double value = d->counts ? (double)((const uint32_t *)tile)[k]
                                  : ((const double *)tile)[k];
 
-        if (d->to->element == EASE__F32)
+        if (g->element == EASE__F32)
             ((float *)to)[k] = (float)value;
         else
             ((double *)to)[k] = value;
     }
 }
 
-ease_status ease__gram_read(const char *path, ease__element element,
-                            const ease_hooks *hooks, ease_gram **out, ease_error *err)
+static ease_status store_tile(void *user, int32_t i, int32_t j, const void *tile,
+                              ease_error *err)
+{
+    const destination *d = user;
+    ease__tiled *g = &d->gram->g;
+
+    if (d->bands && i == g->last && j == 0) { /* the first of the next band */
+        ease__tiled_next_band(g);
+        g->element = d->element;
+    }
+    copy_tile(d, tile, ease__tile(g, i, j));
+    if (d->bands && i == g->last - 1 && j == i)
+        return d->bands->take(d->bands->user, d->gram, err);
+    return EASE_OK;
+}
+
+/* All but the tiles. */
+static ease_status read_head(const ease__gram_file *f, ease_gram *g, ease_error *err)
+{
+    size_t n = (size_t)f->params.items;
+    ease_status status;
+
+    g->weighted = f->params.weighted;
+    g->users = f->params.users;
+    g->interactions = f->params.interactions;
+    status = ease__ids_copy(&g->ids, &f->ids, err);
+    if (status || !f->sums)
+        return status;
+    g->sums = ease__alloc_array(n, sizeof(*g->sums));
+    if (!g->sums)
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", f->file.path);
+    memcpy(g->sums, f->sums, n * sizeof(*g->sums));
+    return EASE_OK;
+}
+
+ease_status ease__gram_read_bands(const char *path, ease__element element,
+                                  const ease__bands *bands, const ease_hooks *hooks,
+                                  ease_gram **out, ease_error *err)
 {
     ease__gram_file f = {.file = EASE__CONTAINER_NONE};
-    destination d;
-    size_t n;
     ease_gram *g;
     ease_status status = ease__gram_file_open(path, &f, err);
 
     if (status)
         return status;
-    n = (size_t)f.params.items;
     g = ease__alloc_zero(1, sizeof(*g));
     if (!g) {
         ease__gram_file_close(&f);
@@ -206,30 +240,29 @@ ease_status ease__gram_read(const char *path, ease__element element,
     }
     if (element == EASE__U32)
         element = (ease__element)f.params.element;
-    g->weighted = f.params.weighted;
-    g->users = f.params.users;
-    g->interactions = f.params.interactions;
-    status = ease__ids_copy(&g->ids, &f.ids, err);
-    if (!status && f.sums) {
-        g->sums = ease__alloc_array(n, sizeof(*g->sums));
-        if (g->sums)
-            memcpy(g->sums, f.sums, n * sizeof(*g->sums));
-        else
-            status = ease__fail(err, EASE_E_NOMEM, "reading %s", path);
-    }
+    status = read_head(&f, g, err);
     if (!status)
-        status = ease__tiled_new(f.params.items, element, &g->g, err);
+        status = ease__gram_tiles_new(g, f.params.items, element, bands, err);
     if (!status) {
-        d = (destination){&g->g, f.params.element == EASE__U32};
+        destination d = {g, bands, element, f.params.element == EASE__U32};
+
         status = ease__gram_file_tiles(&f, store_tile, &d, hooks, err);
     }
     ease__gram_file_close(&f);
+    if (bands)
+        ease__tiled_free(&g->g);
     if (status) {
         ease_gram_free(g);
         return status;
     }
     *out = g;
     return EASE_OK;
+}
+
+ease_status ease__gram_read(const char *path, ease__element element,
+                            const ease_hooks *hooks, ease_gram **out, ease_error *err)
+{
+    return ease__gram_read_bands(path, element, NULL, hooks, out, err);
 }
 
 static ease_gram_info info_of(const ease__gram_file *f)

@@ -27,7 +27,8 @@ void ease__gram_file_close(ease__gram_file *f);
 
 /* Calls `take` for every tile in order, as float64 where the file has float32 or
  * float64 and as uint32 where it has counts: `tile` is edge x edge of that. */
-typedef void ease__take_tile(void *user, int32_t i, int32_t j, const void *tile);
+typedef ease_status ease__take_tile(void *user, int32_t i, int32_t j, const void *tile,
+                                    ease_error *err);
 ease_status ease__gram_file_tiles(const ease__gram_file *f, ease__take_tile *take,
                                   void *user, const ease_hooks *hooks, ease_error *err);
 

@@ -18,6 +18,26 @@ ease_status ease__gram_build(const ease_interactions *x, ease__element element,
                              int threads, const ease_hooks *hooks, ease_gram **out,
                              ease_error *err);
 
+/* A matrix that is made one band of tile rows after the other, in order: g->g is the
+ * band, and sums are known of its rows and those above. */
+typedef struct ease__bands {
+    size_t room; /* bytes, at least a tile row of padded tiles */
+    ease_status (*take)(void *user, ease_gram *g, ease_error *err);
+    void *user;
+} ease__bands;
+
+/* The same in bands; *out has no matrix then. NULL: all of it in one, which stays. */
+ease_status ease__gram_build_bands(const ease_interactions *x, ease__element element,
+                                   const ease__bands *bands, int threads,
+                                   const ease_hooks *hooks, ease_gram **out,
+                                   ease_error *err);
+ease_status ease__gram_read_bands(const char *path, ease__element element,
+                                  const ease__bands *bands, const ease_hooks *hooks,
+                                  ease_gram **out, ease_error *err);
+/* Room for the matrix, or for a band of it. */
+ease_status ease__gram_tiles_new(ease_gram *g, int32_t items, ease__element element,
+                                 const ease__bands *bands, ease_error *err);
+
 /* Bytes of interactions with their ids, and of what building takes beside them and
  * the entries. */
 size_t ease__interactions_bytes(const ease_interactions *x);
@@ -43,11 +63,21 @@ ease_status ease__gram_copy(const ease_gram *g, ease_gram **out, ease_error *err
 /* Options that any use of a Gram matrix relies on: size, kind, precision, threads. */
 ease_status ease__train_options_check(const ease_train_options *o, ease_error *err);
 
+/* What takes the columns of X to the kind of matrix: n of each, none for counts. */
+typedef struct ease__scales {
+    double *scale; /* s; 0 for a constant column */
+    double *unit;  /* 1 / s, or 0 */
+} ease__scales;
+
+/* EASE_E_DATA where the kind needs sums that are not known. */
+ease_status ease__scales_new(const ease_gram *g, ease_gram_kind kind, ease__scales *out,
+                             ease_error *err);
+void ease__scales_free(ease__scales *s);
+
 /* What the solver is given, made in place from counts or sums: U32 becomes F32,
- * then the kind is applied (in float64, entry by entry), zero rows staying zero.
- * *scale receives s (n, freed by the caller; 0 for a constant column), or NULL for
- * counts. */
-ease_status ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads,
-                               double **scale, ease_error *err);
+ * then the kind is applied (in float64, entry by entry), zero rows staying zero. Of a
+ * band, its rows of the scales are filled in, and those above must have been. */
+void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads,
+                        ease__scales *s);
 
 #endif

@@ -57,7 +57,7 @@ static void prepare_tile(const ease__tiled *g, const centering *c, int32_t bi,
 static void prepare_tiles(ease__tiled *g, const centering *c, int threads)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
-    for (int32_t b = g->tiles - 1; b >= 0; b--)
+    for (int32_t b = g->last - 1; b >= g->first; b--)
         for (int32_t j = 0; j <= b; j++)
             prepare_tile(g, c, b, j);
     if (g->element == EASE__U32)
@@ -66,28 +66,34 @@ static void prepare_tiles(ease__tiled *g, const centering *c, int threads)
 
 /* scale_i = 1 or sqrt(C_ii) by the kind, and 0 where the column is constant; unit_i =
  * 1 / scale_i, and 0 there, so that its row and column become zero. */
-static void find_scale(const ease_gram *g, ease_gram_kind kind, double *scale,
-                       double *unit)
+static void find_scale(const ease_gram *g, ease_gram_kind kind, ease__scales *s)
 {
-    for (int32_t i = 0; i < g->g.n; i++) {
+    int64_t end = (int64_t)g->g.last * g->g.edge;
+
+    for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++) {
         double whole = ease__tiled_at(&g->g, i, i);
         double centred = whole - g->sums[i] * g->sums[i] / (double)g->users;
         bool constant = !(centred > constant_share(g) * whole);
 
-        scale[i] = constant ? 0 : kind == EASE_GRAM_CORRELATION ? sqrt(centred) : 1;
-        unit[i] = constant ? 0 : 1 / scale[i];
+        s->scale[i] = constant ? 0 : kind == EASE_GRAM_CORRELATION ? sqrt(centred) : 1;
+        s->unit[i] = constant ? 0 : 1 / s->scale[i];
     }
 }
 
-ease_status ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads,
-                               double **scale, ease_error *err)
+void ease__scales_free(ease__scales *s)
 {
-    double *found, *unit;
+    ease__free(s->scale);
+    ease__free(s->unit);
+    *s = (ease__scales){0};
+}
+
+ease_status ease__scales_new(const ease_gram *g, ease_gram_kind kind, ease__scales *out,
+                             ease_error *err)
+{
+    ease__scales s = {0};
 
     if (kind == EASE_GRAM_COUNTS) {
-        if (g->g.element == EASE__U32)
-            prepare_tiles(&g->g, &(centering){0}, threads);
-        *scale = NULL;
+        *out = s;
         return EASE_OK;
     }
     if (!g->sums || g->users < 1)
@@ -96,18 +102,22 @@ ease_status ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads,
             "%s needs the number of users and the column sums, which this "
             "Gram matrix does not tell",
             kind == EASE_GRAM_COVARIANCE ? "covariance" : "correlation");
-    found = ease__alloc_array((size_t)g->g.n, sizeof(*found));
-    unit = ease__alloc_array((size_t)g->g.n, sizeof(*unit));
-    if (!found || !unit) {
-        ease__free(found);
-        ease__free(unit);
+    s.scale = ease__alloc_array((size_t)g->g.n, sizeof(*s.scale));
+    s.unit = ease__alloc_array((size_t)g->g.n, sizeof(*s.unit));
+    if (!s.scale || !s.unit) {
+        ease__scales_free(&s);
         return ease__fail(err, EASE_E_NOMEM, "scales of %d items", (int)g->g.n);
     }
-    find_scale(g, kind, found, unit);
-    prepare_tiles(
-        &g->g, &(centering){.sums = g->sums, .unit = unit, .users = (double)g->users},
-        threads);
-    ease__free(unit);
-    *scale = found;
+    *out = s;
     return EASE_OK;
+}
+
+void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads, ease__scales *s)
+{
+    centering c = {.sums = g->sums, .unit = s->unit, .users = (double)g->users};
+
+    if (kind != EASE_GRAM_COUNTS)
+        find_scale(g, kind, s);
+    if (kind != EASE_GRAM_COUNTS || g->g.element == EASE__U32)
+        prepare_tiles(&g->g, &c, threads);
 }

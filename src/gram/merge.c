@@ -45,22 +45,25 @@ static size_t place_in(const ease__tiled *t, int32_t i, int32_t j)
            (size_t)(high % t->edge) * (size_t)t->edge + (size_t)(low % t->edge);
 }
 
-static void add_tile(void *user, int32_t i, int32_t j, const void *tile)
+static ease_status add_tile(void *user, int32_t i, int32_t j, const void *tile,
+                            ease_error *err)
 {
     adder *a = user;
     int32_t e = a->from->params.edge, n = a->from->params.items;
 
+    (void)err;
     if (a->same) {
         size_t at = ease__tile_offset(a->to, i, j), count = (size_t)e * (size_t)e;
 
         for (size_t k = 0; k < count; k++)
             add_at(a, at + k, tile, k);
-        return;
+        return EASE_OK;
     }
     for (int32_t row = 0; row < e && i * e + row < n; row++)
         for (int32_t column = 0; column < e && j * e + column <= i * e + row; column++)
             add_at(a, place_in(a->to, a->place[i * e + row], a->place[j * e + column]),
                    tile, (size_t)row * (size_t)e + (size_t)column);
+    return EASE_OK;
 }
 
 /* Union of the items, in order of appearance; place[] of every file's items. */

@@ -52,13 +52,26 @@ size_t ease__tiled_bytes(int32_t n, ease__element e)
     return ease__size_mul(ease__tile_count(tiles_a_side(n, edge)), tile);
 }
 
+ease__tiled ease__tiled_shape(int32_t n, int32_t edge, ease__element e)
+{
+    ease__tiled t = {
+        .n = n,
+        .edge = edge,
+        .tiles = tiles_a_side(n, edge),
+        .element = e,
+        .stride = (size_t)edge * (size_t)edge,
+    };
+
+    t.last = t.tiles;
+    t.bytes = ease__size_mul(ease__tile_count(t.tiles), ease__tile_bytes(&t));
+    return t;
+}
+
 ease_status ease__tiled_new(int32_t n, ease__element e, ease__tiled *out,
                             ease_error *err)
 {
-    ease__tiled t = {.n = n, .edge = ease__tile_edge(n), .element = e};
+    ease__tiled t = ease__tiled_shape(n, ease__tile_edge(n), e);
 
-    t.tiles = tiles_a_side(n, t.edge);
-    t.bytes = ease__tiled_bytes(n, e);
     t.data = ease__alloc_pages(t.bytes);
     if (!t.data)
         return ease__fail(err, EASE_E_NOMEM, "%zu MB for the matrix of %d items",
@@ -72,6 +85,53 @@ void ease__tiled_free(ease__tiled *t)
     ease__free_pages(t->data, t->bytes);
     *t = (ease__tiled){0};
 }
+
+/* ---- bands ---------------------------------------------------------------------- */
+
+size_t ease__tile_bytes(const ease__tiled *t)
+{
+    return t->stride * ease__element_bytes(t->element);
+}
+
+ease__tiled ease__tiled_padded(const ease__tiled *shape)
+{
+    ease__tiled t = *shape;
+    size_t grain = EASE__TILE_GRAIN / ease__element_bytes(t.element);
+
+    t.stride = ((size_t)t.edge * (size_t)t.edge + grain - 1) / grain * grain;
+    t.bytes = ease__size_mul(ease__tile_count(t.tiles), ease__tile_bytes(&t));
+    t.data = NULL;
+    return t;
+}
+
+ease_status ease__tiled_new_band(const ease__tiled *shape, size_t room,
+                                 ease__tiled *out, ease_error *err)
+{
+    ease__tiled t = ease__tiled_padded(shape);
+
+    t.first = t.last = 0;
+    if (t.bytes > room)
+        t.bytes = room;
+    t.data = ease__alloc_pages(t.bytes);
+    if (!t.data)
+        return ease__fail(err, EASE_E_NOMEM, "%zu MB for rows of the matrix",
+                          t.bytes / 1000000);
+    *out = t;
+    return EASE_OK;
+}
+
+bool ease__tiled_next_band(ease__tiled *t)
+{
+    size_t most = t->bytes / ease__tile_bytes(t);
+
+    t->first = t->last;
+    while (t->last < t->tiles &&
+           ease__tile_count(t->last + 1) - ease__tile_count(t->first) <= most)
+        t->last++;
+    return t->first < t->last;
+}
+
+/* ---- entries -------------------------------------------------------------------- */
 
 static size_t place(const ease__tiled *t, int32_t i, int32_t j)
 {
@@ -132,7 +192,7 @@ void ease__tiled_mirror_diagonal(ease__tiled *t)
     size_t e = (size_t)t->edge;
 
 #pragma omp parallel for schedule(dynamic)
-    for (int32_t k = 0; k < t->tiles; k++) {
+    for (int32_t k = t->first; k < t->last; k++) {
         double *wide = ease__tile(t, k, k);
         uint32_t *narrow = ease__tile(t, k, k); /* bits, whatever they mean */
 

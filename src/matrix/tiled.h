@@ -4,7 +4,9 @@
  * order (0,0) (1,0) (1,1) (2,0) ... Diagonal tiles are kept whole, both halves
  * valid unless a kernel says otherwise. Rows and columns from n on are padding:
  * zero, and one on the diagonal of what is to be factored. The edge depends on n
- * alone, so that a file made on one machine is the same on another. */
+ * alone, so that a file made on one machine is the same on another.
+ *
+ * Where memory is short a band of it is there: tile rows first .. last-1. */
 #ifndef EASE_TILED_H
 #define EASE_TILED_H
 
@@ -14,8 +16,10 @@ typedef enum ease__element { EASE__U32, EASE__F32, EASE__F64 } ease__element;
 
 typedef struct ease__tiled {
     int32_t n, edge, tiles; /* tiles a side */
+    int32_t first, last;    /* the tile rows that are here; all: 0, tiles */
     ease__element element;
-    void *data; /* whole pages; NULL: none */
+    size_t stride; /* elements from tile to tile */
+    void *data;    /* whole pages; NULL: none */
     size_t bytes;
 } ease__tiled;
 
@@ -23,10 +27,25 @@ int32_t ease__tile_edge(int32_t n);
 size_t ease__element_bytes(ease__element e);
 /* SIZE_MAX where it overflows. */
 size_t ease__tiled_bytes(int32_t n, ease__element e);
+/* A whole matrix without its data: all of the above from n, the edge and e. */
+ease__tiled ease__tiled_shape(int32_t n, int32_t edge, ease__element e);
 /* All zero. */
 ease_status ease__tiled_new(int32_t n, ease__element e, ease__tiled *out,
                             ease_error *err);
 void ease__tiled_free(ease__tiled *t);
+
+/* ---- bands ---------------------------------------------------------------------- */
+
+enum { EASE__TILE_GRAIN = 4096 }; /* bytes: what a disk reads and writes directly */
+
+/* The same shape with tiles that begin at multiples of EASE__TILE_GRAIN bytes. */
+ease__tiled ease__tiled_padded(const ease__tiled *shape);
+size_t ease__tile_bytes(const ease__tiled *t); /* from tile to tile */
+/* Room of so many bytes, at least `tiles` tiles, for bands of this shape: none yet. */
+ease_status ease__tiled_new_band(const ease__tiled *shape, size_t room,
+                                 ease__tiled *out, ease_error *err);
+/* To the tile rows that follow, as many as there is room for; false past the last. */
+bool ease__tiled_next_band(ease__tiled *t);
 
 static inline size_t ease__tile_count(int32_t tiles)
 {
@@ -36,7 +55,7 @@ static inline size_t ease__tile_count(int32_t tiles)
 /* Where tile (i, j), i >= j, begins, in elements. */
 static inline size_t ease__tile_offset(const ease__tiled *t, int32_t i, int32_t j)
 {
-    return (ease__tile_count(i) + (size_t)j) * (size_t)t->edge * (size_t)t->edge;
+    return (ease__tile_count(i) - ease__tile_count(t->first) + (size_t)j) * t->stride;
 }
 
 static inline void *ease__tile(const ease__tiled *t, int32_t i, int32_t j)

@@ -137,6 +137,9 @@ static ease_status for_blocks(job *j, size_t ld, block_fn *see, ease_error *err)
     for (int32_t top = 0, bottom; !status && top < n; top = bottom) {
         bottom = n - top > step ? top + step : n;
         make_rows(j->model, top, bottom, rows, ld);
+        if (j->model->work &&
+            top / j->model->inverse.edge < bottom / j->model->inverse.edge)
+            ease__model_forget(j->model);
         status = see(j, rows, bottom - top, err);
         if (!status)
             status = report(j, (size_t)(bottom - top) * j->params.stride, err);
@@ -201,17 +204,17 @@ static ease_status put_f16(job *j, float *rows, int32_t count, ease_error *err)
 static ease_status put_packed(job *j, ease_error *err)
 {
     const ease_model *m = j->model;
-    const size_t most = (size_t)4 * EASE__BLOCK;
-    size_t bytes = ease__model_weight_bytes(m->info.items, EASE_STORE_PACKED);
+    const ease__tiled *p = &m->inverse;
+    size_t tile = (size_t)p->edge * (size_t)p->edge * sizeof(float);
     ease_status status = EASE_OK;
 
-    for (size_t at = 0; !status && at < bytes; at += most) {
-        size_t part = bytes - at < most ? bytes - at : most;
-
-        status = ease__writer_put(j->writer, (const char *)m->inverse.data + at, part,
-                                  err);
-        if (!status)
-            status = report(j, part, err);
+    for (int32_t row = 0; !status && row < p->tiles; row++) {
+        for (int32_t k = 0; !status && k <= row; k++) {
+            status = ease__writer_put(j->writer, ease__tile(p, row, k), tile, err);
+            if (!status)
+                status = report(j, tile, err);
+        }
+        ease__model_forget(m);
     }
     return status;
 }
@@ -493,14 +496,8 @@ static ease_status take_weights(ease_model *m, const disk_params *p, ease_error 
     if (!m->col_scale || p->edge < 1)
         return damaged(m, "col_scale", err);
     m->store = &ease__store_packed;
-    m->inverse = (ease__tiled){
-        .n = p->items,
-        .edge = p->edge,
-        .tiles = (int32_t)(((int64_t)p->items + p->edge - 1) / p->edge),
-        .element = EASE__F32,
-        .data = (void *)(uintptr_t)at,
-        .bytes = bytes,
-    };
+    m->inverse = ease__tiled_shape(p->items, p->edge, EASE__F32);
+    m->inverse.data = (void *)(uintptr_t)at;
     return EASE_OK;
 }
 

@@ -21,9 +21,11 @@ static float finite_or(double value, float otherwise)
 
 /* Row and column scales, and q with which similarity is W_ij q_j / q_i =
  * -P_ij / sqrt(P_ii P_jj). */
-static void make_scales(const ease__tiled *p, const ease__recipe *r, float *rows,
+static void make_scales(const ease_model *m, const ease__recipe *r, float *rows,
                         float *columns, float *norm)
 {
+    const ease__tiled *p = &m->inverse;
+
     for (int32_t i = 0; i < p->n; i++) {
         double s = r->kind == EASE_GRAM_COUNTS ? 1.0 : r->scale[i];
         double d = ease__tiled_at(p, i, i);
@@ -35,23 +37,26 @@ static void make_scales(const ease__tiled *p, const ease__recipe *r, float *rows
         norm[i] = s > 0 && d > 0 ? finite_or(sqrt(d) / s, 1.0f) : 1.0f;
         if (!(norm[i] > 0))
             norm[i] = 1.0f;
+        if ((i + 1) % p->edge == 0)
+            ease__model_forget(m);
     }
 }
 
 /* base_j = mu_j - sum_i mu_i W_ij in float64, i ascending: the same bits at any number
- * of threads. */
-static void make_base(const ease_model *m, const ease__recipe *r, float *base)
+ * of threads. For j from `from` to below `to`. */
+static void make_base(const ease_model *m, const ease__recipe *r, int32_t from,
+                      int32_t to, float *base)
 {
     enum { ROWS = 64, COLUMNS = 64 };
     int32_t n = m->info.items;
 
 #pragma omp parallel for schedule(dynamic)
-    for (int64_t left = 0; left < n; left += COLUMNS) {
+    for (int64_t left = from; left < to; left += COLUMNS) {
         ease__window w = {.left = (int32_t)left};
         double sum[COLUMNS] = {0};
         float block[ROWS * COLUMNS];
 
-        w.right = n - w.left > COLUMNS ? w.left + COLUMNS : n;
+        w.right = to - w.left > COLUMNS ? w.left + COLUMNS : to;
         while (w.bottom < n) {
             w.top = w.bottom;
             w.bottom = n - w.top > ROWS ? w.top + ROWS : n;
@@ -82,6 +87,24 @@ static ease_status check_recipe(const ease__tiled *p, const ease__recipe *r,
     return EASE_OK;
 }
 
+/* P as float32, diagonal tiles whole. */
+static ease_status finish_inverse(ease_model *m, ease_error *err)
+{
+    ease_status status;
+
+    if (!m->work) {
+        if (m->inverse.element == EASE__F64)
+            ease__tiled_narrow(&m->inverse, EASE__F32);
+        ease__tiled_mirror_diagonal(&m->inverse);
+        return EASE_OK;
+    }
+    if (m->inverse.element == EASE__F32)
+        return EASE_OK;
+    ease__tiled_free(&m->inverse);
+    status = ease__tilefile_narrow(m->work, err);
+    return status ? status : ease__tilefile_map(m->work, &m->inverse, err);
+}
+
 /* The arrays of length n beside P. */
 static ease_status fill(ease_model *m, const ease__recipe *r, ease_error *err)
 {
@@ -92,6 +115,7 @@ static ease_status fill(ease_model *m, const ease__recipe *r, ease_error *err)
     float *norm = ease__alloc_array(n, sizeof(float));
     float *rows = centred ? ease__alloc_array(n, sizeof(float)) : NULL;
     float *base = centred ? ease__alloc_array(n, sizeof(float)) : NULL;
+    ease_status status;
 
     m->popularity = popularity;
     m->col_scale = columns;
@@ -101,13 +125,14 @@ static ease_status fill(ease_model *m, const ease__recipe *r, ease_error *err)
     if (!popularity || !columns || !norm || (centred && (!rows || !base)))
         return ease__fail(err, EASE_E_NOMEM, "model of %zu items", n);
     memcpy(popularity, r->sums ? r->sums : r->diagonal, n * sizeof(double));
-    make_scales(&m->inverse, r, rows, columns, norm);
-    if (m->inverse.element == EASE__F64)
-        ease__tiled_narrow(&m->inverse, EASE__F32);
-    ease__tiled_mirror_diagonal(&m->inverse);
-    if (base)
-        make_base(m, r, base);
-    return EASE_OK;
+    make_scales(m, r, rows, columns, norm);
+    status = finish_inverse(m, err);
+    for (int32_t from = 0, to; !status && base && from < (int32_t)n; from = to) {
+        to = (int32_t)n - from > m->inverse.edge ? from + m->inverse.edge : (int32_t)n;
+        make_base(m, r, from, to, base);
+        ease__model_forget(m);
+    }
+    return status;
 }
 
 static ease_status build(ease__tiled *inverse, ease__recipe *r, ease_model **out,
@@ -139,6 +164,8 @@ static ease_status build(ease__tiled *inverse, ease__recipe *r, ease_model **out
     };
     m->inverse = *inverse;
     *inverse = (ease__tiled){0};
+    m->work = r->work;
+    r->work = NULL;
     m->ids = *r->ids;
     *r->ids = (ease__ids){0};
     status = fill(m, r, err);
@@ -158,5 +185,9 @@ ease_status ease__model_from_inverse(ease__tiled *inverse, ease__recipe *r,
     ease__tiled_free(inverse);
     if (r->ids)
         ease__ids_free(r->ids);
+    if (r->work)
+        ease__tilefile_free(r->work);
+    ease__free(r->work);
+    r->work = NULL;
     return status;
 }

@@ -55,6 +55,12 @@ ease_status ease__model_needs_weights(const ease_model *m, const char *what,
                       what, m->info.method);
 }
 
+void ease__model_forget(const ease_model *m)
+{
+    if (m->work)
+        ease__tilefile_forget(m->work, &m->inverse);
+}
+
 static void free_array(const void *p)
 {
     ease__free((void *)(uintptr_t)p);
@@ -68,6 +74,9 @@ void ease_model_free(ease_model *m)
         ease__container_close(&m->file);
     } else {
         ease__tiled_free(&m->inverse);
+        if (m->work)
+            ease__tilefile_free(m->work);
+        ease__free(m->work);
         free_array(m->row_scale);
         free_array(m->col_scale);
         free_array(m->base);

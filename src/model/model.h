@@ -4,7 +4,7 @@
 
 #include "core/container.h"
 #include "data/ids.h"
-#include "matrix/tiled.h"
+#include "matrix/tilefile.h"
 #include "model/kernels.h"
 
 /* A rectangle of the weights: rows top .. bottom-1, columns left .. right-1. */
@@ -32,6 +32,7 @@ struct ease_model {
     const ease__store *store;
     const ease__kernels *kernels;
     ease__tiled inverse;    /* packed: P in F32, diagonal tiles whole */
+    ease__tilefile *work;   /* what `inverse` is mapped from; NULL: it is in memory */
     const void *rows;       /* F32 or F16 rows, mapped */
     size_t stride;          /* bytes from row to row */
     float unit;             /* F16: a weight is its number times this power of two */
@@ -57,9 +58,11 @@ typedef struct ease__recipe {
     const double *scale;    /* s; NULL for counts. 0: a constant column */
     const double *diagonal; /* of X'X, n */
     ease__ids *ids;         /* taken over */
+    ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */
 } ease__recipe;
 
-/* Takes over the inverse (and r->ids): both are empty afterwards, even on failure. */
+/* Takes over the inverse (and r->ids): both are empty afterwards, even on failure. Of an
+ * inverse mapped from r->work the diagonal tiles are whole. */
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__recipe *r,
                                      ease_model **out, ease_error *err);
 
@@ -71,6 +74,10 @@ ease_status ease__model_needs_weights(const ease_model *m, const char *what,
  * does not say. */
 int ease__method_number(const char *name); /* -1: none of this name */
 const char *ease__ease_method(bool nonnegative);
+
+/* To be called once for each tile row, after it has been used: weights that lie in a
+ * work file need no more memory than a tile row then. */
+void ease__model_forget(const ease_model *m);
 
 /* What the weights take in a file of n items; SIZE_MAX where it overflows. */
 size_t ease__model_weight_bytes(int32_t n, ease_storage storage);

@@ -1,7 +1,10 @@
 /* Time, memory and disk of training, known before it begins. */
 #include "model/plan.h"
 
+#include <math.h>
+
 #include "model/model.h"
+#include "solve/solve.h"
 
 /* ---- memory ------------------------------------------------------------------------
  */
@@ -39,6 +42,43 @@ static size_t estimate_interactions(const ease_gram_info *sizes)
         ease__size_add(ease__size_mul(users, 8 + ID_BYTES), items * ID_BYTES));
 }
 
+static size_t rest(size_t of, size_t taken)
+{
+    return of > taken ? of - taken : 0;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* With the matrix in a file: `building` and `solving` are what either takes in memory
+ * beside tiles. */
+static void plan_work(const ease__tiled *shape, size_t building, size_t solving,
+                      const ease_train_options *o, ease__footprint *f)
+{
+    ease__tiled padded = ease__tiled_padded(shape);
+    size_t row = ease__size_mul((size_t)padded.tiles, ease__tile_bytes(&padded));
+    size_t cross = ease__invert_file_least(shape, o->threads);
+    int32_t columns;
+
+    f->work = padded.bytes;
+    f->least = larger(ease__size_add(building, row), ease__size_add(solving, cross));
+    if (!o->workdir || f->allowed == 0 || f->peak <= f->allowed)
+        return;
+    f->peak = f->least;
+    if (f->least > f->allowed)
+        return;
+    f->band = smaller(rest(f->allowed, building), f->work);
+    f->cross = smaller(rest(f->allowed, solving), f->work);
+    f->peak = larger(building + f->band, solving + f->cross);
+    columns = ease__invert_file_columns(shape, o->threads, f->cross);
+    /* Made, read for the check before and after, read twice to be saved; and for each
+     * group of columns read and written. */
+    f->traffic = ease__size_mul(
+        f->work, 5 + 2 * (size_t)((padded.tiles + columns - 1) / columns));
+}
+
 ease__footprint ease__train_footprint(const ease_interactions *x,
                                       const ease_gram_info *sizes,
                                       ease__element element,
@@ -46,7 +86,10 @@ ease__footprint ease__train_footprint(const ease_interactions *x,
 {
     int threads = ease__threads(o->threads);
     size_t n = (size_t)sizes->items, held = 0, building = 0, solving;
-    ease__footprint f = {.matrix = ease__tiled_bytes(sizes->items, element)};
+    size_t fixed = BASE_BYTES + n * ID_BYTES;
+    ease__tiled shape = ease__tiled_shape(sizes->items, ease__tile_edge(sizes->items),
+                                          ease__solve_element(element));
+    ease__footprint f = {.matrix = shape.bytes};
 
     if (x || sizes->interactions > 0) {
         held = x ? ease__interactions_bytes(x) : estimate_interactions(sizes);
@@ -56,9 +99,11 @@ ease__footprint ease__train_footprint(const ease_interactions *x,
     solving = (size_t)threads * THREAD_BYTES + n * VECTORS * sizeof(double);
     f.data = ease__size_add(ease__size_add(held, building), n * ID_BYTES);
     /* The transpose is gone when the solver begins. */
-    f.peak = ease__size_add(ease__size_add(f.matrix, held),
-                            BASE_BYTES + n * ID_BYTES + larger(building, solving));
+    fixed = ease__size_add(fixed, held);
+    f.peak = ease__size_add(f.matrix, ease__size_add(fixed, larger(building, solving)));
     f.allowed = ease__memory_allowed(o->memory_limit, x ? held : 0);
+    plan_work(&shape, ease__size_add(fixed, building), ease__size_add(fixed, solving),
+              o, &f);
     return f;
 }
 
@@ -90,9 +135,10 @@ static double count_pairs(const ease_interactions *x, const ease_gram_info *size
 enum { MEASURED_EDGE = 512 };
 static const double MEASURED_SECONDS = 0.025;
 
-/* Assumed rates: counting by a thread, touching and filling the matrix, writing. */
+/* Assumed rates: counting by a thread, touching and filling the matrix, writing, and a
+ * disk that reads and writes at once. */
 static const double PAIRS_A_SECOND = 0.4e9, FILLED_BYTES_A_SECOND = 4e9,
-                    WRITTEN_BYTES_A_SECOND = 1e9;
+                    WRITTEN_BYTES_A_SECOND = 1e9, DISK_BYTES_A_SECOND = 1e9;
 
 /* ---- disk
  * ---------------------------------------------------------------------------- */
@@ -123,6 +169,9 @@ static ease_status make_plan(const ease_interactions *x, const ease_gram_info *s
         .peak_bytes = f.peak,
         .available_bytes = f.allowed,
         .model_bytes = model_bytes(sizes->items, storage),
+        .work_bytes = f.work,
+        .least_bytes = f.least,
+        .traffic_bytes = f.traffic,
         .flops = n * n * n,
         .threads = ease__threads(o->threads),
         .fits = f.allowed == 0 || f.peak <= f.allowed,
@@ -135,7 +184,8 @@ static ease_status make_plan(const ease_interactions *x, const ease_gram_info *s
         return status;
     p.gram_seconds = pairs / (PAIRS_A_SECOND * p.threads) +
                      (double)f.matrix / FILLED_BYTES_A_SECOND;
-    p.solve_seconds = p.flops / p.flops_a_second;
+    p.solve_seconds = fmax(p.flops / p.flops_a_second,
+                           (double)f.traffic / DISK_BYTES_A_SECOND);
     p.write_seconds = (double)p.model_bytes / WRITTEN_BYTES_A_SECOND;
     *out = p;
     return EASE_OK;

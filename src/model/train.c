@@ -27,31 +27,55 @@ static ease_status check_options(const ease_train_options *o, ease_error *err)
 /* Beside the matrix, what a model is made from. */
 typedef struct vectors {
     double *diagonal; /* of X'X */
-    double *scale;    /* correlation only */
+    ease__scales scales;
 } vectors;
 
-static ease_status take_diagonal(const ease_gram *g, vectors *v, ease_error *err)
+static void vectors_free(vectors *v)
+{
+    ease__free(v->diagonal);
+    ease__scales_free(&v->scales);
+}
+
+static ease_status vectors_new(const ease_gram *g, ease_gram_kind kind, vectors *v,
+                               ease_error *err)
 {
     v->diagonal = ease__alloc_array((size_t)g->g.n, sizeof(*v->diagonal));
     if (!v->diagonal)
         return ease__fail(err, EASE_E_NOMEM, "the diagonal of %d items", (int)g->g.n);
-    for (int32_t i = 0; i < g->g.n; i++)
+    return ease__scales_new(g, kind, &v->scales, err);
+}
+
+/* From X'X, or a band of it, to what is solved. */
+static void prepare(ease_gram *g, const ease_train_options *o, vectors *v)
+{
+    int64_t end = (int64_t)g->g.last * g->g.edge;
+
+    for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++)
         v->diagonal[i] = ease__tiled_at(&g->g, i, i);
-    return EASE_OK;
+    ease__gram_prepare(g, o->kind, o->threads, &v->scales);
 }
 
 /* The solver knows items by number; users know them by id. */
-static ease_status name_item(const ease_gram *g, const ease_error *found,
-                             ease_error *err)
+static ease_status name_item(const ease_gram *g, ease__element element,
+                             const ease_error *found, ease_error *err)
 {
-    bool narrow = g->g.element == EASE__F32;
-
     return ease__fail_at(
         err, EASE_E_NOT_POSDEF, found->where,
         "the matrix is not positive definite at item \"%.200s\" (number %lld): raise "
         "lambda%s",
         ease__ids_at(&g->ids, found->where), (long long)found->where,
-        narrow ? " or use float64" : "");
+        element == EASE__F64 ? "" : " or use float64");
+}
+
+static ease_status tell_failure(const ease_gram *g, ease__element element,
+                                const ease_error *found, ease_error *err)
+{
+    if (found->status == EASE_E_NOT_POSDEF && found->where >= 0 &&
+        found->where < g->ids.count)
+        return name_item(g, element, found, err);
+    if (err)
+        *err = *found;
+    return found->status;
 }
 
 static ease_status invert_gram(ease_gram *g, const ease_train_options *o, vectors *v,
@@ -62,18 +86,31 @@ static ease_status invert_gram(ease_gram *g, const ease_train_options *o, vector
     ease_status status = ease__solver_find(o->backend, &solver, err);
 
     if (!status)
-        status = take_diagonal(g, v, err);
-    if (!status)
-        status = ease__gram_prepare(g, o->kind, o->threads, &v->scale, err);
+        status = vectors_new(g, o->kind, v, err);
     if (status)
         return status;
+    prepare(g, o, v);
     status = ease__solve(&g->g, o->lambda, solver, o->threads, &o->hooks, residual,
                          &found);
-    if (status == EASE_E_NOT_POSDEF && found.where >= 0 && found.where < g->ids.count)
-        return name_item(g, &found, err);
-    if (status && err)
-        *err = found;
-    return status;
+    return status ? tell_failure(g, g->g.element, &found, err) : EASE_OK;
+}
+
+static ease__recipe recipe_of(ease_gram *g, const ease_train_options *o,
+                              const vectors *v, ease__element element, double residual)
+{
+    return (ease__recipe){
+        .kind = o->kind,
+        .precision = element == EASE__F64 ? EASE_F64 : EASE_F32,
+        .lambda = o->lambda,
+        .residual = residual,
+        .nonnegative = o->nonnegative,
+        .users = g->users,
+        .interactions = g->interactions,
+        .sums = g->sums,
+        .scale = v->scales.scale,
+        .diagonal = v->diagonal,
+        .ids = &g->ids,
+    };
 }
 
 /* Consumes g. */
@@ -84,24 +121,11 @@ static ease_status fit(ease_gram *g, const ease_train_options *o, double *residu
     ease_status status = invert_gram(g, o, &v, residual, err);
 
     if (!status) {
-        ease__recipe r = {
-            .kind = o->kind,
-            .precision = g->g.element == EASE__F64 ? EASE_F64 : EASE_F32,
-            .lambda = o->lambda,
-            .residual = *residual,
-            .nonnegative = o->nonnegative,
-            .users = g->users,
-            .interactions = g->interactions,
-            .sums = g->sums,
-            .scale = v.scale,
-            .diagonal = v.diagonal,
-            .ids = &g->ids,
-        };
+        ease__recipe r = recipe_of(g, o, &v, g->g.element, *residual);
 
         status = ease__model_from_inverse(&g->g, &r, out, err);
     }
-    ease__free(v.diagonal);
-    ease__free(v.scale);
+    vectors_free(&v);
     ease_gram_free(g);
     return status;
 }
@@ -113,25 +137,126 @@ typedef struct source source;
 
 struct source {
     ease_status (*load)(const source *s, ease__element element,
-                        const ease_train_options *o, ease_gram **out, ease_error *err);
+                        const ease__bands *bands, const ease_train_options *o,
+                        ease_gram **out, ease_error *err);
     const ease_interactions *x; /* or */
     const char *path;
     ease_gram_info info;
 };
 
 static ease_status load_interactions(const source *s, ease__element element,
+                                     const ease__bands *bands,
                                      const ease_train_options *o, ease_gram **out,
                                      ease_error *err)
 {
-    return ease__gram_build(s->x, element, o->threads, &o->hooks, out, err);
+    return ease__gram_build_bands(s->x, element, bands, o->threads, &o->hooks, out,
+                                  err);
 }
 
 static ease_status load_file(const source *s, ease__element element,
-                             const ease_train_options *o, ease_gram **out,
-                             ease_error *err)
+                             const ease__bands *bands, const ease_train_options *o,
+                             ease_gram **out, ease_error *err)
 {
-    return ease__gram_read(s->path, element, &o->hooks, out, err);
+    return ease__gram_read_bands(s->path, element, bands, &o->hooks, out, err);
 }
+
+/* ---- one solve in a work file ---------------------------------------------------------
+ */
+
+typedef struct spill {
+    const ease_train_options *o;
+    ease__tilefile *file;
+    vectors v;
+} spill;
+
+static ease_status spill_band(void *user, ease_gram *g, ease_error *err)
+{
+    spill *s = user;
+    ease_status status = EASE_OK;
+
+    if (g->g.first == 0)
+        status = vectors_new(g, s->o->kind, &s->v, err);
+    if (status)
+        return status;
+    prepare(g, s->o, &s->v);
+    return ease__tilefile_write_band(s->file, &g->g, s->o->threads, err);
+}
+
+static ease_status solve_spilled(const spill *s, const ease_gram *g, size_t memory,
+                                 double *residual, ease_error *err)
+{
+    const ease__solver *solver;
+    ease_error found = {.where = -1};
+    ease_status status = ease__solver_find(s->o->backend, &solver, err);
+
+    if (status)
+        return status;
+    status = ease__solve_file(s->file, s->o->lambda, solver, memory, s->o->threads,
+                              &s->o->hooks, residual, &found);
+    return status ? tell_failure(g, s->file->shape.element, &found, err) : EASE_OK;
+}
+
+/* Takes the file over on success, as from then on it is the model's. */
+static ease_status model_of_file(spill *s, ease_gram *g, double residual,
+                                 ease_model **out, ease_error *err)
+{
+    ease__recipe r = recipe_of(g, s->o, &s->v, s->file->shape.element, residual);
+    ease__tiled inverse;
+    ease_status status = ease__tilefile_map(s->file, &inverse, err);
+
+    if (status)
+        return status;
+    r.work = s->file;
+    s->file = NULL;
+    return ease__model_from_inverse(&inverse, &r, out, err);
+}
+
+static ease_status make_work_file(const source *s, ease__element element, spill *p,
+                                  ease_error *err)
+{
+    int32_t n = s->info.items;
+    ease__tiled shape = ease__tiled_shape(n, ease__tile_edge(n),
+                                          ease__solve_element(element));
+    ease_status status;
+
+    p->file = ease__alloc_array(1, sizeof(*p->file));
+    if (!p->file)
+        return ease__fail(err, EASE_E_NOMEM, "a work file");
+    *p->file = EASE__TILEFILE_NONE;
+    status = ease__tilefile_new(p->o->workdir, &shape, p->file, err);
+    if (!status)
+        ease__log(
+            &p->o->hooks, 2, "the matrix is in a work file in %s, %s", p->o->workdir,
+            p->file->direct ? "past the page cache"
+                            : "through the page cache, which is emptied behind it");
+    return status;
+}
+
+static ease_status fit_in_file(const source *s, ease__element element,
+                               const ease__footprint *f, const ease_train_options *o,
+                               double *residual, ease_model **out, ease_error *err)
+{
+    spill p = {.o = o};
+    ease__bands bands = {.room = f->band, .take = spill_band, .user = &p};
+    ease_gram *g = NULL;
+    ease_status status = make_work_file(s, element, &p, err);
+
+    if (!status)
+        status = s->load(s, element, &bands, o, &g, err);
+    if (!status)
+        status = solve_spilled(&p, g, f->cross, residual, err);
+    if (!status)
+        status = model_of_file(&p, g, *residual, out, err);
+    if (p.file)
+        ease__tilefile_free(p.file);
+    ease__free(p.file);
+    vectors_free(&p.v);
+    ease_gram_free(g);
+    return status;
+}
+
+/* ---- training ------------------------------------------------------------------------
+ */
 
 static ease_status train_once(const source *s, ease__element element,
                               const ease_train_options *o, double *residual,
@@ -142,8 +267,10 @@ static ease_status train_once(const source *s, ease__element element,
     ease_status status = ease__memory_check("training", s->info.items, f.peak,
                                             f.allowed, err);
 
+    if (!status && f.cross)
+        return fit_in_file(s, element, &f, o, residual, out, err);
     if (!status)
-        status = s->load(s, element, o, &g, err);
+        status = s->load(s, element, NULL, o, &g, err);
     if (!status)
         status = fit(g, o, residual, out, err);
     return status;

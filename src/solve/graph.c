@@ -16,36 +16,20 @@
  * Every step costs the same T^2 products of tiles, and they sum to n^3 flops. Tasks
  * that write one tile run in the order of the sweep, so that the result has the same
  * bits at any number of threads. */
+#include "solve/graph.h"
+
 #include <omp.h>
-#include <stdatomic.h>
-
-#include "solve/solve.h"
-
-/* The atomics are relaxed: they order nothing, dependences do, and a sanitizer should
- * not take them for more. */
-typedef struct graph {
-    const ease__tiled *a;
-    const ease__tile_kernels *kernels;
-    const ease_hooks *hooks;
-    double reported;    /* when; thread 0 only */
-    atomic_llong done;  /* thirds of edge^3 flops */
-    atomic_int failed;  /* item; -1: none */
-    atomic_bool cancel; /* as failed: what has not begun returns at once */
-} graph;
 
 typedef void unary(void *a, int32_t e);
 typedef void binary(void *a, const void *b, int32_t e);
 typedef void ternary(void *c, const void *a, const void *b, int32_t e);
 
-/* Costs in thirds of edge^3 flops, 3 tiles^3 in all. */
-enum { FACTOR = 2, CLOSE = 1, TRIANGULAR = 3, PRODUCT = 6 };
-
 static const double REPORT_SECONDS = 0.05;
 
 /* Only by the caller's thread, and not again once it has cancelled. */
-static void report(graph *g)
+static void report(ease__graph *g)
 {
-    double t = g->a->tiles, now = ease__seconds();
+    double now = ease__seconds();
 
     if (now - g->reported < REPORT_SECONDS ||
         atomic_load_explicit(&g->cancel, memory_order_relaxed))
@@ -53,12 +37,11 @@ static void report(graph *g)
     g->reported = now;
     if (ease__progress(g->hooks, "solving",
                        (double)atomic_load_explicit(&g->done, memory_order_relaxed) /
-                           (3 * t * t * t)))
+                           g->whole))
         atomic_store_explicit(&g->cancel, true, memory_order_relaxed);
 }
 
-/* Asked at the start of each task. The caller's thread is 0. */
-static bool stopped(graph *g)
+bool ease__graph_stopped(ease__graph *g)
 {
     if (omp_get_thread_num() == 0)
         report(g);
@@ -72,117 +55,126 @@ static bool stopped(graph *g)
  * firstprivate.) */
 #define SUBMITS __attribute__((no_sanitize_thread)) static void
 
-SUBMITS submit_factor(graph *g, int32_t k)
+SUBMITS submit_factor(ease__graph *g, int32_t k)
 {
     int32_t e = g->a->edge;
     char *a = ease__tile(g->a, k, k);
 
 #pragma omp task depend(inout : a[0])
-    if (!stopped(g)) {
+    if (!ease__graph_stopped(g)) {
         int32_t pivot = g->kernels->factor(a, e);
 
         /* Factors run one after the other: the first to fail is the lowest. */
         if (pivot > 0)
-            atomic_store_explicit(&g->failed, k * e + pivot - 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&g->done, FACTOR, memory_order_relaxed);
+            atomic_store_explicit(&g->failed, (g->first + k) * e + pivot - 1,
+                                  memory_order_relaxed);
+        ease__graph_did(g, EASE__COST_FACTOR);
     }
 }
 
-SUBMITS submit1(graph *g, unary *kernel, char *a, int cost)
+SUBMITS submit1(ease__graph *g, unary *kernel, char *a, int cost)
 {
     int32_t e = g->a->edge;
 
 #pragma omp task depend(inout : a[0]) firstprivate(kernel)
-    if (!stopped(g)) {
+    if (!ease__graph_stopped(g)) {
         kernel(a, e);
-        atomic_fetch_add_explicit(&g->done, cost, memory_order_relaxed);
+        ease__graph_did(g, cost);
     }
 }
 
-SUBMITS submit2(graph *g, binary *kernel, char *a, const char *b, int cost)
+SUBMITS submit2(ease__graph *g, binary *kernel, char *a, const char *b, int cost)
 {
     int32_t e = g->a->edge;
 
 #pragma omp task depend(inout : a[0]) depend(in : b[0]) firstprivate(kernel)
-    if (!stopped(g)) {
+    if (!ease__graph_stopped(g)) {
         kernel(a, b, e);
-        atomic_fetch_add_explicit(&g->done, cost, memory_order_relaxed);
+        ease__graph_did(g, cost);
     }
 }
 
-SUBMITS submit3(graph *g, ternary *kernel, char *c, const char *a, const char *b,
+SUBMITS submit3(ease__graph *g, ternary *kernel, char *c, const char *a, const char *b,
                 int cost)
 {
     int32_t e = g->a->edge;
 
 #pragma omp task depend(inout : c[0]) depend(in : a[0], b[0]) firstprivate(kernel)
-    if (!stopped(g)) {
+    if (!ease__graph_stopped(g)) {
         kernel(c, a, b, e);
-        atomic_fetch_add_explicit(&g->done, cost, memory_order_relaxed);
+        ease__graph_did(g, cost);
     }
 }
 
-static void factor_column(graph *g, int32_t k)
+static void factor_column(ease__graph *g, int32_t k)
 {
     const ease__tiled *a = g->a;
 
     submit_factor(g, k);
     for (int32_t i = k + 1; i < a->tiles; i++)
         submit2(g, g->kernels->panel, ease__tile(a, i, k), ease__tile(a, k, k),
-                TRIANGULAR);
+                EASE__COST_TRIANGULAR);
 }
 
 /* What column k of L takes from column j of the rest. */
-static void trail_column(graph *g, int32_t k, int32_t j)
+static void trail_column(ease__graph *g, int32_t k, int32_t j)
 {
     const ease__tiled *a = g->a;
 
     submit2(g, g->kernels->trail_diagonal, ease__tile(a, j, j), ease__tile(a, j, k),
-            TRIANGULAR);
+            EASE__COST_TRIANGULAR);
     for (int32_t i = j + 1; i < a->tiles; i++)
         submit3(g, g->kernels->trail, ease__tile(a, i, j), ease__tile(a, i, k),
-                ease__tile(a, j, k), PRODUCT);
+                ease__tile(a, j, k), EASE__COST_PRODUCT);
 }
 
-static void update_row(graph *g, int32_t k, int32_t i)
+static void update_row(ease__graph *g, int32_t k, int32_t i)
 {
     const ease__tiled *a = g->a;
 
     submit2(g, g->kernels->negate, ease__tile(a, i, k), ease__tile(a, k, k),
-            TRIANGULAR);
+            EASE__COST_TRIANGULAR);
     for (int32_t j = 0; j < k; j++)
         submit3(g, g->kernels->update, ease__tile(a, i, j), ease__tile(a, i, k),
-                ease__tile(a, k, j), PRODUCT);
+                ease__tile(a, k, j), EASE__COST_PRODUCT);
+}
+
+static void finish_row(ease__graph *g, int32_t k)
+{
+    const ease__tiled *a = g->a;
+
+    for (int32_t j = 0; j < k; j++)
+        submit2(g, g->kernels->finish_row, ease__tile(a, k, j), ease__tile(a, k, k),
+                EASE__COST_TRIANGULAR);
 }
 
 /* Row k of W is complete: its share of P. */
-static void gather_row(graph *g, int32_t k)
+static void gather_row(ease__graph *g, int32_t k)
 {
     const ease__tiled *a = g->a;
     char *w = ease__tile(a, k, k);
 
-    for (int32_t j = 0; j < k; j++)
-        submit2(g, g->kernels->finish_row, ease__tile(a, k, j), w, TRIANGULAR);
     for (int32_t i = 0; i < k; i++) {
         for (int32_t j = 0; j < i; j++)
             submit3(g, g->kernels->gather, ease__tile(a, i, j), ease__tile(a, k, i),
-                    ease__tile(a, k, j), PRODUCT);
+                    ease__tile(a, k, j), EASE__COST_PRODUCT);
         submit2(g, g->kernels->gather_diagonal, ease__tile(a, i, i),
-                ease__tile(a, k, i), TRIANGULAR);
+                ease__tile(a, k, i), EASE__COST_TRIANGULAR);
     }
     for (int32_t j = 0; j < k; j++)
-        submit2(g, g->kernels->close_row, ease__tile(a, k, j), w, TRIANGULAR);
-    submit1(g, g->kernels->close_diagonal, w, CLOSE);
+        submit2(g, g->kernels->close_row, ease__tile(a, k, j), w,
+                EASE__COST_TRIANGULAR);
+    submit1(g, g->kernels->close_diagonal, w, EASE__COST_CLOSE);
 }
 
 /* The next column is factored before the rest of a step is submitted: what all else
  * waits for is then never last in the queue. */
-static void sweep(graph *g)
+static void sweep(ease__graph *g)
 {
     int32_t tiles = g->a->tiles;
 
     factor_column(g, 0);
-    for (int32_t k = 0; k < tiles && !stopped(g); k++) {
+    for (int32_t k = 0; k < tiles && !ease__graph_stopped(g); k++) {
         if (k + 1 < tiles) {
             trail_column(g, k, k + 1);
             factor_column(g, k + 1);
@@ -191,33 +183,101 @@ static void sweep(graph *g)
             trail_column(g, k, j);
         for (int32_t i = k + 1; i < tiles; i++)
             update_row(g, k, i);
+        finish_row(g, k);
         gather_row(g, k);
     }
 }
 
-ease_status ease__invert_tiles(ease__tiled *a, const ease__tile_kernels *kernels,
-                               int threads, const ease_hooks *hooks, ease_error *err)
-{
-    graph g = {.a = a, .kernels = kernels, .hooks = hooks, .failed = -1};
-    int failed;
+/* ---- the sweep in parts ----------------------------------------------------------- */
 
+static void factor_all(ease__graph *g)
+{
+    for (int32_t k = 0; k < g->a->tiles; k++) {
+        factor_column(g, k);
+        for (int32_t j = k + 1; j < g->a->tiles; j++)
+            trail_column(g, k, j);
+    }
+}
+
+static void negate_all(ease__graph *g)
+{
+    const ease__tiled *a = g->a;
+
+    for (int32_t k = 0; k < a->tiles; k++)
+        for (int32_t i = k + 1; i < a->tiles; i++)
+            submit2(g, g->kernels->negate, ease__tile(a, i, k), ease__tile(a, k, k),
+                    EASE__COST_TRIANGULAR);
+}
+
+static void update_all(ease__graph *g)
+{
+    const ease__tiled *a = g->a;
+
+    for (int32_t k = 0; k < a->tiles; k++)
+        for (int32_t i = k + 1; i < a->tiles; i++)
+            for (int32_t j = 0; j < k; j++)
+                submit3(g, g->kernels->update, ease__tile(a, i, j), ease__tile(a, i, k),
+                        ease__tile(a, k, j), EASE__COST_PRODUCT);
+}
+
+static void finish_all(ease__graph *g)
+{
+    for (int32_t k = 0; k < g->a->tiles; k++)
+        finish_row(g, k);
+}
+
+static void gather_all(ease__graph *g)
+{
+    for (int32_t k = 0; k < g->a->tiles; k++)
+        gather_row(g, k);
+}
+
+/* ---- running ----------------------------------------------------------------------- */
+
+static void run(ease__graph *g, void (*submit)(ease__graph *g), int threads)
+{
 #pragma omp parallel num_threads(ease__threads(threads))
 #pragma omp master
     {
         /* Inherited by the tasks. A region of one thread is not "in parallel", and
          * OpenBLAS would thread itself there. */
         omp_set_num_threads(1);
-        sweep(&g);
+        submit(g);
     }
+}
 
-    failed = atomic_load_explicit(&g.failed, memory_order_relaxed);
+void ease__graph_run(ease__graph *g, ease__graph_part part, int threads)
+{
+    static void (*const parts[])(ease__graph *) = {
+        [EASE__PART_FACTOR] = factor_all, [EASE__PART_NEGATE] = negate_all,
+        [EASE__PART_UPDATE] = update_all, [EASE__PART_FINISH] = finish_all,
+        [EASE__PART_GATHER] = gather_all,
+    };
+
+    run(g, parts[part], threads);
+}
+
+ease_status ease__graph_end(ease__graph *g, ease__element element, ease_error *err)
+{
+    int failed = atomic_load_explicit(&g->failed, memory_order_relaxed);
+
     if (failed >= 0)
         return ease__fail_at(
             err, EASE_E_NOT_POSDEF, failed,
             "the matrix is not positive definite at item %d: raise lambda%s", failed,
-            a->element == EASE__F32 ? " or use float64" : "");
-    if (atomic_load_explicit(&g.cancel, memory_order_relaxed) ||
-        ease__progress(hooks, "solving", 1))
+            element == EASE__F32 ? " or use float64" : "");
+    if (atomic_load_explicit(&g->cancel, memory_order_relaxed) ||
+        ease__progress(g->hooks, "solving", 1))
         return ease__cancelled(err);
     return EASE_OK;
+}
+
+ease_status ease__invert_tiles(ease__tiled *a, const ease__tile_kernels *kernels,
+                               int threads, const ease_hooks *hooks, ease_error *err)
+{
+    ease__graph g = ease__graph_of(a->tiles, kernels, hooks);
+
+    g.a = a;
+    run(&g, sweep, threads);
+    return ease__graph_end(&g, a->element, err);
 }

@@ -80,12 +80,14 @@ static void add_transposed(const ease__tiled *a, int32_t b, int32_t i, const dou
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
-    for (int32_t b = 0; b < a->tiles; b++) {
-        for (int32_t r = 0; r < rows_of(a, b); r++)
-            y[(size_t)b * (size_t)a->edge + (size_t)r] = 0;
-        for (int32_t j = 0; j <= b; j++)
-            add_tile(a, b, j, x, y);
-        for (int32_t i = b; i < a->tiles; i++)
+    for (int32_t b = 0; b < a->last; b++) {
+        if (b >= a->first) {
+            for (int32_t r = 0; r < rows_of(a, b); r++)
+                y[(size_t)b * (size_t)a->edge + (size_t)r] = 0;
+            for (int32_t j = 0; j <= b; j++)
+                add_tile(a, b, j, x, y);
+        }
+        for (int32_t i = b > a->first ? b : a->first; i < a->last; i++)
             add_transposed(a, b, i, x, y);
     }
 }
@@ -152,8 +154,23 @@ static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hoo
         err);
 }
 
+static ease_status invert_file_cpu(const ease__tilefile *f, size_t memory, int threads,
+                                   const ease_hooks *hooks, ease_error *err)
+{
+    ease_status status = ease__blas_room(ease__threads(threads), err);
+
+    if (status)
+        return status;
+    return ease__invert_file(
+        f, f->shape.element == EASE__F64 ? &ease__blas_f64 : &ease__blas_f32, memory,
+        threads, hooks, err);
+}
+
 static const ease__solver solvers[] = {
-    {.name = "cpu", .probe = probe_cpu, .invert = invert_cpu},
+    {.name = "cpu",
+     .probe = probe_cpu,
+     .invert = invert_cpu,
+     .invert_file = invert_file_cpu},
 };
 
 ease_status ease__solver_find(const char *name, const ease__solver **out,
@@ -180,7 +197,7 @@ static void add_to_diagonal(ease__tiled *a, double lambda)
 {
     size_t edge = (size_t)a->edge;
 
-    for (int32_t i = 0; i < a->tiles * a->edge; i++) {
+    for (int32_t i = a->first * a->edge; i < a->last * a->edge; i++) {
         void *tile = ease__tile(a, i / a->edge, i / a->edge);
         size_t at = (size_t)(i % a->edge) * (edge + 1);
         double add = i < a->n ? lambda : 1;
@@ -201,30 +218,35 @@ static double distance(const double *a, const double *b, int32_t n)
     return sqrt(sum);
 }
 
-/* room is 3 n: v, A v, P A v. */
-static ease_status invert_checked(ease__tiled *a, const ease__solver *solver,
-                                  int threads, const ease_hooks *hooks, double *room,
+/* Three vectors of n: v, A v, P A v. */
+typedef struct probe {
+    double *v, *w, *back;
+    double size; /* ||v|| */
+} probe;
+
+static ease_status make_probe(int32_t n, probe *p, ease_error *err)
+{
+    ease__random random;
+    double size = 0;
+
+    p->v = ease__alloc_array(3 * (size_t)n, sizeof(*p->v));
+    if (!p->v)
+        return ease__fail(err, EASE_E_NOMEM, "vectors of %d items", (int)n);
+    p->w = p->v + n;
+    p->back = p->w + n;
+    ease__random_seed(&random, 1, 0);
+    for (int32_t i = 0; i < n; i++) {
+        p->v[i] = 2 * ease__random_unit(&random) - 1;
+        size += p->v[i] * p->v[i];
+    }
+    p->size = sqrt(size);
+    return EASE_OK;
+}
+
+static ease_status check_residual(const probe *p, const ease__tiled *a,
                                   double *residual, ease_error *err)
 {
-    double *v = room, *w = v + a->n, *back = w + a->n, size = 0;
-    ease__random random;
-    ease_status status;
-
-    ease__random_seed(&random, 1, 0);
-    for (int32_t i = 0; i < a->n; i++) {
-        v[i] = 2 * ease__random_unit(&random) - 1;
-        size += v[i] * v[i];
-    }
-    ease__tiled_times(a, v, w, threads);
-    if (ease__progress(hooks, "checking", 0))
-        return ease__cancelled(err);
-    status = solver->invert(a, threads, hooks, err);
-    if (status)
-        return status;
-    ease__tiled_times(a, w, back, threads);
-    if (ease__progress(hooks, "checking", 1))
-        return ease__cancelled(err);
-    *residual = distance(back, v, a->n) / sqrt(size);
+    *residual = distance(p->back, p->v, a->n) / p->size;
     if (!(*residual <= ALLOWED_RESIDUAL)) /* NaN is not */
         return ease__fail(
             err, EASE_E_ACCURACY,
@@ -239,15 +261,85 @@ ease_status ease__solve(ease__tiled *a, double lambda, const ease__solver *solve
                         int threads, const ease_hooks *hooks, double *residual,
                         ease_error *err)
 {
-    double *room = ease__alloc_array(3 * (size_t)a->n, sizeof(*room));
-    ease_status status;
+    probe p = {0};
+    ease_status status = make_probe(a->n, &p, err);
 
-    if (!room)
-        return ease__fail(err, EASE_E_NOMEM, "vectors of %d items", (int)a->n);
+    if (status)
+        return status;
     add_to_diagonal(a, lambda);
-    status = invert_checked(a, solver, threads, hooks, room, residual, err);
-    ease__free(room);
+    ease__tiled_times(a, p.v, p.w, threads);
+    status = ease__progress(hooks, "checking", 0)
+                 ? ease__cancelled(err)
+                 : solver->invert(a, threads, hooks, err);
+    if (!status) {
+        ease__tiled_times(a, p.w, p.back, threads);
+        status = ease__progress(hooks, "checking", 1)
+                     ? ease__cancelled(err)
+                     : check_residual(&p, a, residual, err);
+    }
+    ease__free(p.v);
     if (!status)
         ease__tiled_mirror_diagonal(a);
+    return status;
+}
+
+/* ---- in a file ------------------------------------------------------------------------
+ */
+
+/* Something for every band of rows, whose diagonal tiles it may change. */
+typedef void see_band(ease__tiled *band, probe *p, double lambda, int threads);
+
+static void see_matrix(ease__tiled *band, probe *p, double lambda, int threads)
+{
+    add_to_diagonal(band, lambda);
+    ease__tiled_times(band, p->v, p->w, threads);
+}
+
+static void see_inverse(ease__tiled *band, probe *p, double lambda, int threads)
+{
+    (void)lambda;
+    ease__tiled_times(band, p->w, p->back, threads);
+    ease__tiled_mirror_diagonal(band);
+}
+
+static ease_status for_bands(const ease__tilefile *f, see_band *see, probe *p,
+                             double lambda, size_t memory, int threads,
+                             const ease_hooks *hooks, ease_error *err)
+{
+    ease__tiled band;
+    ease_status status = ease__tiled_new_band(&f->shape, memory, &band, err);
+
+    if (status)
+        return status;
+    while (!status && ease__tiled_next_band(&band)) {
+        if (ease__progress(hooks, "checking", (double)band.first / band.tiles))
+            status = ease__cancelled(err);
+        if (!status)
+            status = ease__tilefile_read_band(f, &band, threads, err);
+        if (!status) {
+            see(&band, p, lambda, threads);
+            status = ease__tilefile_write_diagonal(f, &band, err);
+        }
+    }
+    ease__tiled_free(&band);
+    return status;
+}
+
+ease_status ease__solve_file(const ease__tilefile *f, double lambda,
+                             const ease__solver *solver, size_t memory, int threads,
+                             const ease_hooks *hooks, double *residual, ease_error *err)
+{
+    probe p = {0};
+    ease_status status = make_probe(f->shape.n, &p, err);
+
+    if (!status)
+        status = for_bands(f, see_matrix, &p, lambda, memory, threads, hooks, err);
+    if (!status)
+        status = solver->invert_file(f, memory, threads, hooks, err);
+    if (!status)
+        status = for_bands(f, see_inverse, &p, lambda, memory, threads, hooks, err);
+    if (!status)
+        status = check_residual(&p, &f->shape, residual, err);
+    ease__free(p.v);
     return status;
 }

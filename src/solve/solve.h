@@ -2,7 +2,7 @@
 #ifndef EASE_SOLVE_H
 #define EASE_SOLVE_H
 
-#include "matrix/tiled.h"
+#include "matrix/tilefile.h"
 
 /* The arithmetic on tiles (edge e, row-major) that the task graph is made of. One
  * table for float32, one for float64, and plain C twins of both in the tests. W is
@@ -41,6 +41,9 @@ typedef struct ease__solver {
      * half of diagonal tiles valid. On EASE_E_NOT_POSDEF err->where is the item. */
     ease_status (*invert)(ease__tiled *a, int threads, const ease_hooks *hooks,
                           ease_error *err);
+    /* The same in a file, with so many bytes of memory for its tiles. */
+    ease_status (*invert_file)(const ease__tilefile *f, size_t memory, int threads,
+                               const ease_hooks *hooks, ease_error *err);
 } ease__solver;
 
 /* NULL or "cpu". EASE_E_BACKEND for an unknown name or a failed probe. */
@@ -51,8 +54,19 @@ ease_status ease__solver_find(const char *name, const ease__solver **out,
 ease_status ease__invert_tiles(ease__tiled *a, const ease__tile_kernels *kernels,
                                int threads, const ease_hooks *hooks, ease_error *err);
 
+/* The same for a matrix in a file, with so many bytes for the tiles in memory: the same
+ * bits as there, whatever they are. EASE_E_MEMORY_LIMIT where they are fewer than
+ * ease__invert_file_least says. */
+ease_status ease__invert_file(const ease__tilefile *f,
+                              const ease__tile_kernels *kernels, size_t memory,
+                              int threads, const ease_hooks *hooks, ease_error *err);
+size_t ease__invert_file_least(const ease__tiled *shape, int threads);
+/* Columns of tiles that are taken at a time: the file is read and written once for each
+ * such group. 0: memory is too small. */
+int32_t ease__invert_file_columns(const ease__tiled *shape, int threads, size_t memory);
+
 /* y = A x in float64, from the lower triangle of tiles; the same bits at any number
- * of threads. */
+ * of threads. Bands, one after the other from the first on, sum up to the same. */
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads);
 
 /* Adds lambda to the diagonal and 1 to the padding's, inverts, and checks: with
@@ -61,5 +75,11 @@ void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int thr
 ease_status ease__solve(ease__tiled *a, double lambda, const ease__solver *solver,
                         int threads, const ease_hooks *hooks, double *residual,
                         ease_error *err);
+
+/* The same in a file. Diagonal tiles are whole afterwards, as in memory. */
+ease_status ease__solve_file(const ease__tilefile *f, double lambda,
+                             const ease__solver *solver, size_t memory, int threads,
+                             const ease_hooks *hooks, double *residual,
+                             ease_error *err);
 
 #endif
