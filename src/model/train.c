@@ -90,6 +90,7 @@ static ease_status fit(ease_gram *g, const ease_train_options *o, double *residu
             .lambda = o->lambda,
             .residual = *residual,
             .nonnegative = o->nonnegative,
+            .threads = o->threads,
             .users = g->users,
             .interactions = g->interactions,
             .sums = g->sums,
