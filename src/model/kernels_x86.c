@@ -25,18 +25,19 @@ AVX2 static void add_times(float *s, const float *w, float x, size_t n)
     add_times_body(s, w, x, n);
 }
 
-/* A row of a panel, of floats (halves: NULL) or of halves. */
-AVX2 EASE__INLINE __m256 row_part(const float *floats, const uint16_t *halves,
-                                  __m256 unit, size_t at)
+/* Eight numbers of a panel, which is of floats or of halves. */
+AVX2 EASE__INLINE __m256 row_part(const void *panel, bool halves, __m256 unit,
+                                  size_t at)
 {
     if (!halves)
-        return _mm256_load_ps(floats + at);
-    return _mm256_mul_ps(unit, _mm256_cvtph_ps(_mm_load_si128(
-                                   (const __m128i *)(const void *)(halves + at))));
+        return _mm256_load_ps((const float *)panel + at);
+    return _mm256_mul_ps(
+        unit, _mm256_cvtph_ps(_mm_load_si128(
+                  (const __m128i *)(const void *)((const uint16_t *)panel + at))));
 }
 
-AVX2 EASE__INLINE uint32_t sum_body(const float *floats, const uint16_t *halves,
-                                    float unit, ease__rows r, float above, float *out)
+AVX2 EASE__INLINE uint32_t sum_body(const void *panel, bool halves, float unit,
+                                    ease__rows r, float above, float *out)
 {
     __m256 u = _mm256_set1_ps(unit), least = _mm256_set1_ps(above);
     __m256 a = _mm256_load_ps(r.start), b = _mm256_load_ps(r.start + 8);
@@ -45,10 +46,10 @@ AVX2 EASE__INLINE uint32_t sum_body(const float *floats, const uint16_t *halves,
 
     for (int32_t h = 0; h < r.count; h++) {
         size_t at = (size_t)r.items[h] * EASE__PANEL;
-        __m256 p = row_part(floats, halves, u, at);
-        __m256 q = row_part(floats, halves, u, at + 8);
-        __m256 s = row_part(floats, halves, u, at + 16);
-        __m256 t = row_part(floats, halves, u, at + 24);
+        __m256 p = row_part(panel, halves, u, at);
+        __m256 q = row_part(panel, halves, u, at + 8);
+        __m256 s = row_part(panel, halves, u, at + 16);
+        __m256 t = row_part(panel, halves, u, at + 24);
 
         if (r.x) {
             __m256 x = _mm256_set1_ps(r.x[h]);
@@ -79,13 +80,13 @@ AVX2 EASE__INLINE uint32_t sum_body(const float *floats, const uint16_t *halves,
 AVX2 static uint32_t sum_floats(const float *panel, ease__rows r, float above,
                                 float *out)
 {
-    return sum_body(panel, NULL, 1.0f, r, above, out);
+    return sum_body(panel, false, 1.0f, r, above, out);
 }
 
 AVX2 static uint32_t sum_halves(const uint16_t *panel, float unit, ease__rows r,
                                 float above, float *out)
 {
-    return sum_body(NULL, panel, unit, r, above, out);
+    return sum_body(panel, true, unit, r, above, out);
 }
 
 AVX2 static void from_half(const uint16_t *half, float unit, float *out, size_t n)
@@ -169,17 +170,18 @@ const ease__kernels *ease__kernels_avx2(void)
 
 /* ---- AVX-512 ---------------------------------------------------------------------- */
 
-AVX512 EASE__INLINE __m512 wide_part(const float *floats, const uint16_t *halves,
-                                     __m512 unit, size_t at)
+AVX512 EASE__INLINE __m512 wide_part(const void *panel, bool halves, __m512 unit,
+                                     size_t at)
 {
     if (!halves)
-        return _mm512_load_ps(floats + at);
-    return _mm512_mul_ps(unit, _mm512_cvtph_ps(_mm256_load_si256(
-                                   (const __m256i *)(const void *)(halves + at))));
+        return _mm512_load_ps((const float *)panel + at);
+    return _mm512_mul_ps(
+        unit, _mm512_cvtph_ps(_mm256_load_si256(
+                  (const __m256i *)(const void *)((const uint16_t *)panel + at))));
 }
 
-AVX512 EASE__INLINE uint32_t wide_sum(const float *floats, const uint16_t *halves,
-                                      float unit, ease__rows r, float above, float *out)
+AVX512 EASE__INLINE uint32_t wide_sum(const void *panel, bool halves, float unit,
+                                      ease__rows r, float above, float *out)
 {
     __m512 u = _mm512_set1_ps(unit), least = _mm512_set1_ps(above);
     __m512 a = _mm512_load_ps(r.start), b = _mm512_load_ps(r.start + 16);
@@ -187,8 +189,8 @@ AVX512 EASE__INLINE uint32_t wide_sum(const float *floats, const uint16_t *halve
 
     for (int32_t h = 0; h < r.count; h++) {
         size_t at = (size_t)r.items[h] * EASE__PANEL;
-        __m512 p = wide_part(floats, halves, u, at);
-        __m512 q = wide_part(floats, halves, u, at + 16);
+        __m512 p = wide_part(panel, halves, u, at);
+        __m512 q = wide_part(panel, halves, u, at + 16);
 
         if (r.x) {
             __m512 x = _mm512_set1_ps(r.x[h]);
@@ -211,13 +213,13 @@ AVX512 EASE__INLINE uint32_t wide_sum(const float *floats, const uint16_t *halve
 AVX512 static uint32_t wide_sum_floats(const float *panel, ease__rows r, float above,
                                        float *out)
 {
-    return wide_sum(panel, NULL, 1.0f, r, above, out);
+    return wide_sum(panel, false, 1.0f, r, above, out);
 }
 
 AVX512 static uint32_t wide_sum_halves(const uint16_t *panel, float unit, ease__rows r,
                                        float above, float *out)
 {
-    return wide_sum(NULL, panel, unit, r, above, out);
+    return wide_sum(panel, true, unit, r, above, out);
 }
 
 static const ease__kernels avx512 = {

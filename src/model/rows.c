@@ -144,7 +144,7 @@ ease_status ease__rows_largest(const ease__rows_job *j, float *largest, ease_err
               .units = ((int64_t)j->model->info.items + ROWS - 1) / ROWS,
               .make = find_largest,
               .put = put_nothing,
-              .room_bytes = ROWS * COLUMNS * sizeof(float)};
+              .room_bytes = sizeof(float[ROWS][COLUMNS])};
     ease_status status = run(&p, err);
 
     memcpy(largest, &p.largest, sizeof(*largest));
@@ -184,7 +184,7 @@ static void make_halves(pass *p, ease__window w, char *out)
 
     m->store->read(m, w, window, COLUMNS);
     for (int32_t i = 0; i < w.bottom - w.top; i++)
-        m->kernels->to_half(window + i * COLUMNS, 1.0f / p->job->unit,
+        m->kernels->to_half(window + (size_t)i * COLUMNS, 1.0f / p->job->unit,
                             (uint16_t *)(void *)(out + (size_t)i * p->job->stride) +
                                 w.left,
                             (size_t)(w.right - w.left));
