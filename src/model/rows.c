@@ -23,6 +23,7 @@ struct pass {
     char *room; /* room_bytes for each thread, zero at first */
     size_t room_bytes;
     int64_t done;       /* units */
+    omp_lock_t lock;    /* of what follows */
     int32_t largest;    /* the bits of |weight| */
     ease_status status; /* the first failure of a thread, ... */
     ease_error error;   /* ... and its words */
@@ -35,19 +36,21 @@ static int32_t items_of(const pass *p)
 
 static void note_failure(pass *p, ease_status status, const ease_error *err)
 {
-#pragma omp critical(ease_rows)
+    omp_set_lock(&p->lock);
     if (!p->status) {
         p->status = status;
         p->error = *err;
     }
+    omp_unset_lock(&p->lock);
 }
 
 static bool has_failed(pass *p)
 {
     bool failed;
 
-#pragma omp critical(ease_rows)
+    omp_set_lock(&p->lock);
     failed = p->status != EASE_OK;
+    omp_unset_lock(&p->lock);
     return failed;
 }
 
@@ -90,9 +93,11 @@ static ease_status run(pass *p, ease_error *err)
     p->room = ease__alloc_zero((size_t)p->threads, p->room_bytes);
     if (!p->room)
         return ease__fail(err, EASE_E_NOMEM, "rows to write");
+    omp_init_lock(&p->lock);
 #pragma omp parallel for schedule(dynamic) num_threads(p->threads)
     for (int64_t unit = 0; unit < p->units; unit++)
         do_unit(p, unit);
+    omp_destroy_lock(&p->lock);
     ease__free(p->room);
     if (p->status && err)
         *err = p->error;
@@ -127,9 +132,10 @@ static void find_largest(pass *p, int64_t unit, char *room)
             }
         }
     }
-#pragma omp critical(ease_rows)
+    omp_set_lock(&p->lock);
     if (largest > p->largest)
         p->largest = largest;
+    omp_unset_lock(&p->lock);
 }
 
 static ease_status put_nothing(pass *p, int64_t unit, const char *room, ease_error *err)
