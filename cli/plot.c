@@ -85,6 +85,8 @@ static int plot_weights(console *c, const plot_args *a)
     if (a->common.operand_count != 2)
         return usage_error(c, a->common.verb, "plot weights takes one MODEL");
     code = open_model(c, a->common.operands[1], NULL, &m);
+    if (!code && ease_model_set_threads(m, (int)a->common.threads, &err))
+        code = fail_with(c, &err);
     if (!code && ease_plot_weights(m, a->output, &summary, &hooks, &err))
         code = fail_with(c, &err);
     console_clear(c);

@@ -500,6 +500,12 @@ EASE_API EASE_MUST_USE ease_status ease_model_save(const ease_model *m,
                                                    const ease_hooks *hooks,
                                                    ease_error *err);
 
+/* How many threads saving this model, summing up its weights and plotting them may take;
+ * 0: all. At first as many as it was trained with, and all for one from a file. Results
+ * do not depend on it. */
+EASE_API EASE_MUST_USE ease_status ease_model_set_threads(ease_model *m, int threads,
+                                                          ease_error *err);
+
 /* Maps the model file at `path`; weights are read on first use. The file may be
  * replaced meanwhile, never edited in place. Header and ids are checked here, the
  * weights by ease_file_verify. Fails with EASE_E_IO, EASE_E_FORMAT or

@@ -299,59 +299,106 @@ static void floats_are_rounded_to_the_nearest_half(test *t)
     }
 }
 
+enum { KERNEL_N = 1003, PANEL_ROWS = 50, PANEL_ITEMS = 20 };
+
+static void compare_loops(test *t, const ease__kernels *newer, ease__random *r)
+{
+    const ease__kernels *plain = &ease__kernels_plain;
+    static float a[KERNEL_N], b[KERNEL_N], c[KERNEL_N];
+    static uint16_t h[KERNEL_N], g[KERNEL_N];
+    size_t n = (size_t)ease__random_below(r, KERNEL_N + 1);
+
+    for (size_t i = 0; i < KERNEL_N; i++) {
+        uint32_t bits = (uint32_t)ease__random_next(r);
+
+        a[i] = (float)ease__random_unit(r) - 0.5f;
+        memcpy(&c[i], &bits, sizeof(bits)); /* any float there is */
+        h[i] = (uint16_t)bits;
+    }
+    memcpy(b, a, sizeof(a));
+    plain->add(a, a + 1, n ? n - 1 : 0);
+    newer->add(b, b + 1, n ? n - 1 : 0);
+    check(t, memcmp(a, b, sizeof(a)) == 0);
+    plain->add_times(a, a + 1, 0.3f, n ? n - 1 : 0);
+    newer->add_times(b, b + 1, 0.3f, n ? n - 1 : 0);
+    check(t, memcmp(a, b, sizeof(a)) == 0);
+    plain->to_half(c, 0.25f, h, n);
+    newer->to_half(c, 0.25f, g, n);
+    check(t, memcmp(h, g, n * sizeof(*h)) == 0);
+    for (size_t i = 0; i < KERNEL_N; i++)
+        h[i] = (uint16_t)ease__random_next(r);
+    plain->from_half(h, 0.125f, a, n);
+    newer->from_half(h, 0.125f, b, n);
+    check(t, memcmp(a, b, n * sizeof(*a)) == 0);
+}
+
+static void compare_turns(test *t, const ease__kernels *newer, ease__random *r)
+{
+    enum { IN = EASE__TURN + 3, OUT = EASE__TURN + 5 };
+    float in[EASE__TURN * IN], out[2][EASE__TURN * OUT] = {{0}};
+
+    for (size_t i = 0; i < EASE__TURN * IN; i++)
+        in[i] = (float)ease__random_unit(r);
+    ease__kernels_plain.turn(in, IN, out[0], OUT);
+    newer->turn(in, IN, out[1], OUT);
+    check(t, memcmp(out[0], out[1], sizeof(out[0])) == 0);
+    check(t, out[0][3 * OUT + 1] == in[1 * IN + 3]);
+}
+
+/* Bits and, where there are any, sums; some sums are equal to `above`, some NaN. */
+static void compare_sums(test *t, const ease__kernels *newer, ease__random *r)
+{
+    static _Alignas(64) float floats[PANEL_ROWS * EASE__PANEL], start[EASE__PANEL];
+    static _Alignas(64) uint16_t halves[PANEL_ROWS * EASE__PANEL];
+    static _Alignas(64) float out[2][EASE__PANEL];
+    const float above[] = {-INFINITY, -2, 0, 1, 4, INFINITY};
+    int32_t items[PANEL_ITEMS];
+    float x[PANEL_ITEMS];
+
+    for (size_t i = 0; i < PANEL_ROWS * EASE__PANEL; i++) {
+        floats[i] = (float)ease__random_unit(r) - 0.5f;
+        ease__kernels_plain.to_half(&floats[i], 1024, &halves[i], 1);
+    }
+    for (int i = 0; i < EASE__PANEL; i++)
+        start[i] = i % 7 == 6 ? NAN : (float)(i % 3);
+    for (int i = 0; i < PANEL_ITEMS; i++) {
+        items[i] = (int32_t)ease__random_below(r, PANEL_ROWS);
+        x[i] = (float)ease__random_unit(r);
+    }
+    for (int i = 0; i < 24; i++) {
+        ease__rows rows = {items, i & 1 ? x : NULL, i & 2 ? PANEL_ITEMS : 0, start};
+        const ease__kernels *pair[] = {&ease__kernels_plain, newer};
+        uint32_t bits[2];
+
+        for (int form = 0; form < 2; form++) {
+            for (int k = 0; k < 2; k++)
+                bits[k] = form
+                              ? pair[k]->sum_halves(halves, 0x1p-10f, rows,
+                                                    above[i / 4], out[k])
+                              : pair[k]->sum_floats(floats, rows, above[i / 4], out[k]);
+            check_int(t, bits[1], bits[0]);
+            check(t, !bits[0] || memcmp(out[0], out[1], sizeof(out[0])) == 0);
+            check(t, (bits[0] >> 6 & 1) == 0);
+        }
+    }
+}
+
 static void newer_processors_give_the_same_bits(test *t)
 {
-    enum { N = 1003, ROWS = 50 };
-    const ease__kernels *plain = &ease__kernels_plain, *newer = ease__kernels_x86();
-    static float a[N], b[N], c[N];
-    static uint16_t h[N], g[N];
-    static _Alignas(64) float panel[ROWS * EASE__PANEL], start[EASE__PANEL];
-    static _Alignas(64) float out[2][EASE__PANEL];
-    int32_t items[20];
-    float x[20];
+    const ease__kernels *newer[] = {ease__kernels_avx2(), ease__kernels_avx512()};
     ease__random r;
 
-    if (!newer) {
+    if (!newer[0]) {
         test_skip(t, "this processor has no AVX2 or F16C");
         return;
     }
     ease__random_seed(&r, 8, 0);
-    for (int round = 0; round < 200; round++) {
-        size_t n = (size_t)ease__random_below(&r, N + 1);
-
-        for (size_t i = 0; i < N; i++) {
-            uint32_t bits = (uint32_t)ease__random_next(&r);
-
-            a[i] = (float)ease__random_unit(&r) - 0.5f;
-            memcpy(&c[i], &bits, sizeof(bits)); /* any float there is */
-            h[i] = (uint16_t)bits;
+    for (int k = 0; k < 2 && newer[k]; k++)
+        for (int round = 0; round < 200; round++) {
+            compare_loops(t, newer[k], &r);
+            compare_turns(t, newer[k], &r);
+            compare_sums(t, newer[k], &r);
         }
-        memcpy(b, a, sizeof(a));
-        plain->add_times(a, a + 1, 0.3f, n ? n - 1 : 0);
-        newer->add_times(b, b + 1, 0.3f, n ? n - 1 : 0);
-        check(t, memcmp(a, b, sizeof(a)) == 0);
-        plain->to_half(c, 0.25f, h, n);
-        newer->to_half(c, 0.25f, g, n);
-        check(t, memcmp(h, g, n * sizeof(*h)) == 0);
-        for (size_t i = 0; i < N; i++)
-            h[i] = (uint16_t)ease__random_next(&r);
-        plain->from_half(h, 0.125f, a, n);
-        newer->from_half(h, 0.125f, b, n);
-        check(t, memcmp(a, b, n * sizeof(*a)) == 0);
-    }
-    for (size_t i = 0; i < ROWS * EASE__PANEL; i++)
-        panel[i] = (float)ease__random_unit(&r) - 0.5f;
-    for (int i = 0; i < EASE__PANEL; i++)
-        start[i] = (float)i;
-    for (int i = 0; i < 20; i++) {
-        items[i] = (int32_t)ease__random_below(&r, ROWS);
-        x[i] = (float)ease__random_unit(&r);
-    }
-    for (int weighted = 0; weighted < 2; weighted++) {
-        plain->sum_panel(panel, items, weighted ? x : NULL, 20, start, out[0]);
-        newer->sum_panel(panel, items, weighted ? x : NULL, 20, start, out[1]);
-        check(t, memcmp(out[0], out[1], sizeof(out[0])) == 0);
-    }
 }
 
 /* ---- files ------------------------------------------------------------------------
@@ -530,6 +577,36 @@ static void a_model_can_replace_the_file_it_is_mapped_from(test *t)
     ease_model_free(m);
 }
 
+/* Of more rows than one thread makes at a time, and with rows across the blocks. */
+static void a_file_has_the_same_bytes_at_any_number_of_threads(test *t)
+{
+    ease_model *m = random_model(1501, 7, false, EASE_GRAM_CORRELATION, false);
+    const char *path = test_path("threads.ease");
+
+    for (size_t s = 0; s < 3; s++) {
+        unsigned char *bytes[3];
+        size_t count[3];
+
+        for (int i = 0; i < 3; i++) {
+            ease_model *back = NULL;
+
+            check_status(t, ease_model_set_threads(m, 1 + 2 * i, NULL), EASE_OK);
+            check_status(t, ease_model_save(m, path, storages[s], NULL, NULL), EASE_OK);
+            check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
+            check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+            check(t, storages[s] == EASE_STORE_F16 || same_weights(m, back));
+            ease_model_free(back);
+            bytes[i] = slurp(path, &count[i]);
+            check(t, count[i] == count[0] && !memcmp(bytes[i], bytes[0], count[0]));
+        }
+        for (int i = 0; i < 3; i++)
+            free(bytes[i]);
+    }
+    check_status(t, ease_model_set_threads(m, -1, NULL), EASE_E_ARG);
+    check_status(t, ease_model_set_threads(NULL, 1, NULL), EASE_E_ARG);
+    ease_model_free(m);
+}
+
 static int stop_at_half(void *user, const char *stage, double fraction)
 {
     int *calls = user;
@@ -551,7 +628,7 @@ static void saving_reports_progress_and_can_be_cancelled(test *t)
                      EASE_E_CANCELLED);
         check(t, access(path, F_OK) != 0);
     }
-    check_int(t, calls, 3);
+    check(t, calls >= 3);
     check_status(t, ease_model_export(m, test_path("x.npy"), 0, &hooks, NULL),
                  EASE_E_CANCELLED);
     check_status(t, ease_model_export(m, test_path("x.csv"), 0, &hooks, NULL),
@@ -1101,6 +1178,7 @@ static const test_case cases[] = {
     TEST(halves_keep_weights_of_any_magnitude),
     TEST(a_model_from_a_file_is_saved_in_every_storage_it_can_have),
     TEST(a_model_can_replace_the_file_it_is_mapped_from),
+    TEST(a_file_has_the_same_bytes_at_any_number_of_threads),
     TEST(saving_reports_progress_and_can_be_cancelled),
     TEST(a_failed_write_leaves_the_old_file),
     TEST(damaged_files_give_an_error_or_the_same_model),

@@ -281,9 +281,9 @@ static void many_lists_are_those_of_one_at_any_number_of_threads(test *t)
 }
 
 /* More users than are scored together. */
-static void lists_of_forty_thousand_users_are_right(test *t)
+static void lists_of_more_users_than_a_batch_are_right(test *t)
 {
-    enum { USERS = 40000, ITEMS = 70 };
+    enum { USERS = 140000, ITEMS = 70 };
     ease_model *m = random_model(ITEMS, 3, false, EASE_GRAM_COUNTS, false);
     ease_row *rows = calloc(USERS, sizeof(*rows));
     int32_t *items = calloc(USERS, sizeof(*items)),
@@ -538,7 +538,7 @@ static const test_case cases[] = {
     TEST(an_empty_history_gets_the_popular_items),
     TEST(wrong_histories_and_options_are_refused),
     TEST(many_lists_are_those_of_one_at_any_number_of_threads),
-    TEST(lists_of_forty_thousand_users_are_right),
+    TEST(lists_of_more_users_than_a_batch_are_right),
     TEST(many_report_progress_and_can_be_cancelled),
     TEST(reasons_add_up_to_the_score_bit_for_bit),
     TEST(likeness_is_the_partial_correlation),

@@ -9,6 +9,7 @@
 #include "data.h"
 #include "gram/gram.h"
 #include "kernels.h"
+#include "models.h"
 #include "oracle.h"
 #include "test.h"
 
@@ -128,6 +129,39 @@ static void the_sweep_over_a_file_has_no_race(test *t)
     }
 }
 
+/* Several stripes of columns, more users than one thread takes, and more than one unit
+ * of what is written. */
+static void recommending_and_saving_have_no_race(test *t)
+{
+    enum { ITEMS = 1101, USERS = 1000, K = 7 };
+    static ease_row histories[USERS];
+    static ease_rec recs[USERS * K];
+    static int32_t items[USERS][3], counts[USERS];
+    const ease_storage storages[] = {EASE_STORE_F32, EASE_STORE_F16, EASE_STORE_PACKED};
+    ease_model *m = random_model(ITEMS, 4, false, EASE_GRAM_COVARIANCE, false);
+    ease_recommend_options o;
+
+    for (int u = 0; u < USERS; u++) {
+        for (int h = 0; h < 3; h++)
+            items[u][h] = u + 40 * h;
+        histories[u] = (ease_row){.items = items[u], .count = u % 4};
+    }
+    ease_recommend_options_init(&o);
+    o.k = K;
+    o.threads = THREADS;
+    check_status(t, ease_model_set_threads(m, THREADS, NULL), EASE_OK);
+    for (int s = 0; s < 3; s++) {
+        ease_model *back = reopened(t, m, storages[s]);
+
+        check_status(
+            t, ease_recommend_many(back, histories, USERS, &o, recs, counts, NULL),
+            EASE_OK);
+        check_int(t, counts[1], K);
+        ease_model_free(back);
+    }
+    ease_model_free(m);
+}
+
 /* ---- the seeded race
  * ----------------------------------------------------------------- */
 
@@ -161,6 +195,7 @@ static const test_case cases[] = {
     TEST(products_have_no_race),
     TEST(counting_pairs_has_no_race),
     TEST(the_sweep_over_a_file_has_no_race),
+    TEST(recommending_and_saving_have_no_race),
 };
 
 int main(int argc, char **argv)

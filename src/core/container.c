@@ -33,7 +33,7 @@ struct ease__container_writer {
     ease__output out;
     ease__disk_header header;
     size_t position;
-    bool in_large;
+    bool in_large, in_blocks;
     XXH3_state_t *state; /* of the block begun */
     uint64_t *hashes;    /* of the blocks done */
     size_t hash_count, hash_room;
@@ -92,16 +92,24 @@ static ease_status append(ease__container_writer *w, const void *data, size_t by
     return status;
 }
 
+static ease_status make_room(ease__container_writer *w, size_t room, ease_error *err)
+{
+    uint64_t *grown = ease__realloc_array(w->hashes, room, sizeof(*grown));
+
+    if (!grown)
+        return ease__fail(err, EASE_E_NOMEM, "checksums");
+    w->hashes = grown;
+    w->hash_room = room;
+    return EASE_OK;
+}
+
 static ease_status keep_block_hash(ease__container_writer *w, ease_error *err)
 {
     if (w->hash_count == w->hash_room) {
-        size_t room = w->hash_room ? 2 * w->hash_room : 64;
-        uint64_t *grown = ease__realloc_array(w->hashes, room, sizeof(*grown));
+        ease_status status = make_room(w, w->hash_room ? 2 * w->hash_room : 64, err);
 
-        if (!grown)
-            return ease__fail(err, EASE_E_NOMEM, "checksums");
-        w->hashes = grown;
-        w->hash_room = room;
+        if (status)
+            return status;
     }
     w->hashes[w->hash_count++] = XXH3_64bits_digest(w->state);
     XXH3_64bits_reset(w->state);
@@ -118,9 +126,9 @@ static ease_status end_large(ease__container_writer *w, ease_error *err)
     if (!w->in_large)
         return EASE_OK;
     large = &w->header.section[w->header.sections - 1];
-    w->in_large = false;
-    if (large->bytes % EASE__BLOCK)
+    if (!w->in_blocks && large->bytes % EASE__BLOCK)
         status = keep_block_hash(w, err);
+    w->in_large = w->in_blocks = false;
     if (status)
         return status;
     snprintf(name, sizeof(name), "%.14s#", large->name);
@@ -180,6 +188,40 @@ ease_status ease__writer_put(ease__container_writer *w, const void *data, size_t
         at += part;
         bytes -= part;
     }
+    return EASE_OK;
+}
+
+ease_status ease__writer_begin_blocks(ease__container_writer *w, const char *name,
+                                      size_t bytes, ease_error *err)
+{
+    ease_status status = ease__writer_begin(w, name, err);
+
+    if (!status && blocks_of(bytes) > w->hash_room)
+        status = make_room(w, blocks_of(bytes), err);
+    if (status)
+        return status;
+    w->in_blocks = true;
+    w->hash_count = blocks_of(bytes);
+    w->header.section[w->header.sections - 1].bytes = bytes;
+    w->position += bytes;
+    return EASE_OK;
+}
+
+ease_status ease__writer_put_blocks(ease__container_writer *w, const void *data,
+                                    size_t bytes, size_t offset, ease_error *err)
+{
+    const ease__disk_section *s = &w->header.section[w->header.sections - 1];
+    size_t at = (size_t)s->offset + offset;
+    ease_status status = ease__output_write_at(&w->out, data, bytes, at, err);
+
+    assert(w->in_blocks && offset % EASE__BLOCK == 0 && offset + bytes <= s->bytes);
+    if (status)
+        return status;
+    ease__output_flush(&w->out, bytes, at);
+    for (size_t from = 0; from < bytes; from += EASE__BLOCK)
+        w->hashes[(offset + from) / EASE__BLOCK] = XXH3_64bits(
+            (const char *)data + from,
+            bytes - from < EASE__BLOCK ? bytes - from : EASE__BLOCK);
     return EASE_OK;
 }
 
@@ -357,6 +399,17 @@ const void *ease__container_section(const ease__container *c, const char *name,
         return NULL;
     *bytes = (size_t)s->bytes;
     return c->map + s->offset;
+}
+
+void ease__container_expect(const ease__container *c, const void *from, size_t bytes)
+{
+    size_t begin;
+
+    if (!c->map)
+        return;
+    begin = (size_t)((const unsigned char *)from - c->map);
+    /* Without success it is read all the same, if later. */
+    (void)posix_fadvise(c->fd, (off_t)begin, (off_t)bytes, POSIX_FADV_WILLNEED);
 }
 
 ease_status ease__stream_open(const ease__container *c, const char *name,

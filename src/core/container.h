@@ -43,6 +43,13 @@ ease_status ease__writer_begin(ease__container_writer *w, const char *name,
                                ease_error *err);
 ease_status ease__writer_put(ease__container_writer *w, const void *data, size_t bytes,
                              ease_error *err);
+/* The same for several threads: begun with its size, then each of them puts whole blocks
+ * of it, from an offset that is a multiple of EASE__BLOCK on; the last block may be less.
+ * All of it has to be put, in any order, before anything else is done. */
+ease_status ease__writer_begin_blocks(ease__container_writer *w, const char *name,
+                                      size_t bytes, ease_error *err);
+ease_status ease__writer_put_blocks(ease__container_writer *w, const void *data,
+                                    size_t bytes, size_t offset, ease_error *err);
 /* Makes the file appear. Frees the writer either way. */
 ease_status ease__writer_commit(ease__container_writer *w, ease_error *err);
 void ease__writer_discard(ease__container_writer *w);
@@ -67,6 +74,10 @@ void ease__container_close(ease__container *c);
 /* Mapped; NULL if there is none of this name. */
 const void *ease__container_section(const ease__container *c, const char *name,
                                     size_t *bytes);
+
+/* A stretch of the mapped file will be read: the kernel begins to fetch it, in the order
+ * of the file. Nothing happens if the file is not open. */
+void ease__container_expect(const ease__container *c, const void *from, size_t bytes);
 
 /* Reads a large section in order, without mapping it, checking as it goes. */
 typedef struct ease__section_stream {

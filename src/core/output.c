@@ -169,6 +169,13 @@ ease_status ease__output_write_at(ease__output *out, const void *data, size_t by
     return EASE_OK;
 }
 
+void ease__output_flush(ease__output *out, size_t bytes, size_t offset)
+{
+    if (out->path) /* a hint: what comes of it is seen by the sync */
+        (void)sync_file_range(out->fd, (off_t)offset, (off_t)bytes,
+                              SYNC_FILE_RANGE_WRITE);
+}
+
 /* Gives a nameless file a temporary name: a link cannot replace an existing one. */
 static ease_status give_name(ease__output *out, ease_error *err)
 {

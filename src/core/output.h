@@ -23,6 +23,8 @@ ease_status ease__output_write(ease__output *out, const void *data, size_t bytes
                                ease_error *err);
 ease_status ease__output_write_at(ease__output *out, const void *data, size_t bytes,
                                   size_t offset, ease_error *err);
+/* Has the disk begin with what was written there, so that less is left for the sync. */
+void ease__output_flush(ease__output *out, size_t bytes, size_t offset);
 /* Syncs and takes the name, replacing what had it. The output is closed either way. */
 ease_status ease__output_commit(ease__output *out, ease_error *err);
 /* Closes and leaves nothing behind. Fine after commit, and on EASE__OUTPUT_NONE. */

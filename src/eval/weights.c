@@ -5,6 +5,8 @@
 #include <omp.h>
 #include <string.h>
 
+#include "model/model.h"
+
 /* A fine class is the sign, the exponent and ten bits of the mantissa of a float. */
 enum { FINE_SHIFT = 13, FINE = 1 << (32 - FINE_SHIFT) };
 /* A thread takes ROWS neighbouring rows at a time, which share cache lines in packed
@@ -181,7 +183,7 @@ static ease_status scan_run(scan *s, ease_error *err)
 static scan scan_of(const ease_model *m, const char *stage, const ease_hooks *hooks)
 {
     int32_t items = ease_model_describe(m).items;
-    int threads = ease__threads(0), enough = 1 + items / ROWS;
+    int threads = ease__threads(m->threads), enough = 1 + items / ROWS;
 
     return (scan){.model = m,
                   .hooks = hooks,

@@ -23,11 +23,10 @@
  *               it, and nothing below 0 if `nonnegative`. edge follows from n.
  *
  * In rows the diagonal is zero and `nonnegative` has been applied. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "model/rows.h"
 
 enum { VERSION = 1, ROW_GRAIN = 64 };
 
@@ -70,92 +69,19 @@ typedef struct job {
     disk_params params;
     ease__container_writer *writer;
     const ease_hooks *hooks;
-    double done, whole; /* bytes of weights, once for each pass over them */
-    float largest;      /* |weight| that is finite */
+    double done; /* the share of progress before the weights are written */
 } job;
 
-static ease_status report(job *j, size_t bytes, ease_error *err)
+static ease__rows_job rows_job(const job *j, double from, double to)
 {
-    j->done += (double)bytes;
-    return ease__progress(j->hooks, "writing", j->done / j->whole)
-               ? ease__cancelled(err)
-               : EASE_OK;
-}
-
-/* Rows that are made at once: a few MiB, and whole cache lines of a packed source. */
-static int32_t rows_at_once(int32_t n)
-{
-    size_t rows = ((size_t)8 << 20) / ((size_t)n * sizeof(float));
-
-    rows = rows / 16 * 16;
-    if (rows < 16)
-        rows = 16;
-    return rows < (size_t)n ? (int32_t)rows : n;
-}
-
-/* Rows top .. bottom-1 as floats, by several threads. */
-static void make_rows(const ease_model *m, int32_t top, int32_t bottom, float *out,
-                      size_t ld)
-{
-    enum { COLUMNS = 512 };
-    int32_t n = m->info.items;
-
-#pragma omp parallel for schedule(dynamic)
-    for (int64_t at = 0; at < n; at += COLUMNS) {
-        int32_t left = (int32_t)at;
-        int32_t right = n - left > COLUMNS ? left + COLUMNS : n;
-
-        m->store->read(m, (ease__window){top, bottom, left, right}, out + left, ld);
-    }
-}
-
-static float largest_finite(const float *rows, size_t count)
-{
-    float largest = 0;
-
-#pragma omp parallel for reduction(max : largest)
-    for (size_t i = 0; i < count; i++) {
-        float a = fabsf(rows[i]);
-
-        if (a > largest && a <= FLT_MAX)
-            largest = a;
-    }
-    return largest;
-}
-
-/* One of two passes over the rows: `see` is given each block as floats. */
-typedef ease_status block_fn(job *j, float *rows, int32_t count, ease_error *err);
-
-static ease_status for_blocks(job *j, size_t ld, block_fn *see, ease_error *err)
-{
-    int32_t n = j->params.items, step = rows_at_once(n);
-    float *rows = ease__alloc_zero(ease__size_mul((size_t)step, ld), sizeof(float));
-    ease_status status = EASE_OK;
-
-    if (!rows)
-        return ease__fail(err, EASE_E_NOMEM, "rows to write");
-    for (int32_t top = 0, bottom; !status && top < n; top = bottom) {
-        bottom = n - top > step ? top + step : n;
-        make_rows(j->model, top, bottom, rows, ld);
-        if (j->model->work &&
-            top / j->model->inverse.edge < bottom / j->model->inverse.edge)
-            ease__model_forget(j->model);
-        status = see(j, rows, bottom - top, err);
-        if (!status)
-            status = report(j, (size_t)(bottom - top) * j->params.stride, err);
-    }
-    ease__free(rows);
-    return status;
-}
-
-static ease_status see_largest(job *j, float *rows, int32_t count, ease_error *err)
-{
-    float largest = largest_finite(rows, (size_t)count * (size_t)j->params.items);
-
-    (void)err;
-    if (largest > j->largest)
-        j->largest = largest;
-    return EASE_OK;
+    return (ease__rows_job){.model = j->model,
+                            .storage = (ease_storage)j->params.storage,
+                            .stride = (size_t)j->params.stride,
+                            .unit = j->params.unit,
+                            .writer = j->writer,
+                            .hooks = j->hooks,
+                            .from = from,
+                            .to = to};
 }
 
 /* The power of two that takes the largest weight to 2^14 .. 2^15: nothing overflows,
@@ -163,6 +89,8 @@ static ease_status see_largest(job *j, float *rows, int32_t count, ease_error *e
 static ease_status choose_unit(job *j, ease_error *err)
 {
     const ease_model *m = j->model;
+    ease__rows_job rows = rows_job(j, 0, 0.5);
+    float largest = 0;
     ease_status status;
     int exponent;
 
@@ -170,34 +98,12 @@ static ease_status choose_unit(job *j, ease_error *err)
         j->params.unit = m->unit;
         return EASE_OK;
     }
-    j->whole *= 2;
-    status = for_blocks(j, (size_t)j->params.items, see_largest, err);
-    exponent = j->largest > 0 ? ilogbf(j->largest) - 14 : 0;
+    status = ease__rows_largest(&rows, &largest, err);
+    exponent = largest > 0 ? ilogbf(largest) - 14 : 0;
     if (exponent < -126) /* of a normal float */
         exponent = -126;
     j->params.unit = ldexpf(1.0f, exponent);
-    return status;
-}
-
-static ease_status put_f32(job *j, float *rows, int32_t count, ease_error *err)
-{
-    return ease__writer_put(j->writer, rows, (size_t)count * j->params.stride, err);
-}
-
-static ease_status put_f16(job *j, float *rows, int32_t count, ease_error *err)
-{
-    enum { PIECE = 8192 };
-    size_t total = (size_t)count * j->params.stride / sizeof(uint16_t);
-    float factor = 1.0f / j->params.unit;
-    uint16_t halves[PIECE];
-    ease_status status = EASE_OK;
-
-    for (size_t at = 0; !status && at < total; at += PIECE) {
-        size_t part = total - at < PIECE ? total - at : PIECE;
-
-        j->model->kernels->to_half(rows + at, factor, halves, part);
-        status = ease__writer_put(j->writer, halves, part * sizeof(uint16_t), err);
-    }
+    j->done = rows.to;
     return status;
 }
 
@@ -206,13 +112,14 @@ static ease_status put_packed(job *j, ease_error *err)
     const ease_model *m = j->model;
     const ease__tiled *p = &m->inverse;
     size_t tile = (size_t)p->edge * (size_t)p->edge * sizeof(float);
-    ease_status status = EASE_OK;
+    double done = 0, whole = (double)ease__tile_count(p->tiles);
+    ease_status status = ease__writer_begin(j->writer, "weights", err);
 
     for (int32_t row = 0; !status && row < p->tiles; row++) {
         for (int32_t k = 0; !status && k <= row; k++) {
             status = ease__writer_put(j->writer, ease__tile(p, row, k), tile, err);
-            if (!status)
-                status = report(j, tile, err);
+            if (!status && ease__progress(j->hooks, "writing", ++done / whole))
+                status = ease__cancelled(err);
         }
         ease__model_forget(m);
     }
@@ -221,23 +128,18 @@ static ease_status put_packed(job *j, ease_error *err)
 
 static ease_status put_weights(job *j, ease_error *err)
 {
-    ease_status status;
+    ease__rows_job rows = rows_job(j, j->done, 1);
 
-    if (j->params.storage == EASE_STORE_NONE)
-        return EASE_OK;
-    status = ease__writer_begin(j->writer, "weights", err);
-    if (status)
-        return status;
     switch ((ease_storage)j->params.storage) {
     case EASE_STORE_F32:
-        return for_blocks(j, j->params.stride / sizeof(float), put_f32, err);
     case EASE_STORE_F16:
-        return for_blocks(j, j->params.stride / sizeof(uint16_t), put_f16, err);
+        return ease__rows_write(&rows, err);
     case EASE_STORE_PACKED:
+        return put_packed(j, err);
     case EASE_STORE_NONE:
         break;
     }
-    return put_packed(j, err);
+    return EASE_OK;
 }
 
 /* An array of n numbers; none if NULL. */
@@ -318,7 +220,6 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
                           path);
     expect = ease__model_weight_bytes(m->info.items, storage);
     j.params = params_of(m, storage);
-    j.whole = (double)expect;
     status = ease__writer_open(path, "model", VERSION, expect, &j.writer, err);
     if (status)
         return status;

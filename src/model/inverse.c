@@ -50,7 +50,7 @@ static void make_base(const ease_model *m, const ease__recipe *r, int32_t from,
     enum { ROWS = 64, COLUMNS = 64 };
     int32_t n = m->info.items;
 
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) num_threads(ease__threads(m->threads))
     for (int64_t left = from; left < to; left += COLUMNS) {
         ease__window w = {.left = (int32_t)left};
         double sum[COLUMNS] = {0};
@@ -149,6 +149,7 @@ static ease_status build(ease__tiled *inverse, ease__recipe *r, ease_model **out
     m->file = EASE__CONTAINER_NONE;
     m->store = &ease__store_packed;
     m->kernels = ease__kernels_best();
+    m->threads = r->threads;
     m->info = (ease_model_info){
         .method = ease__ease_method(r->nonnegative != 0),
         .items = inverse->n,

@@ -14,12 +14,6 @@ static void add_times(float *s, const float *w, float x, size_t n)
     add_times_body(s, w, x, n);
 }
 
-static void sum_panel(const float *panel, const int32_t *items, const float *x,
-                      int32_t count, const float *start, float *out)
-{
-    sum_panel_body(panel, items, x, count, start, out);
-}
-
 static float float_of(uint32_t bits)
 {
     float f;
@@ -54,6 +48,52 @@ static void from_half(const uint16_t *half, float unit, float *out, size_t n)
         out[i] = half_value(half[i]) * unit;
 }
 
+/* Bits of the columns that are above. */
+static uint32_t compare(const float *sums, float above)
+{
+    uint32_t bits = 0;
+
+    for (int j = 0; j < EASE__PANEL; j++)
+        bits |= (uint32_t)(sums[j] > above) << j;
+    return bits;
+}
+
+static void add_row(const float *row, const ease__rows *r, int32_t h, float *sums)
+{
+    if (r->x)
+        add_times(sums, row, r->x[h], EASE__PANEL);
+    else
+        add(sums, row, EASE__PANEL);
+}
+
+static uint32_t sum_floats(const float *panel, ease__rows r, float above, float *out)
+{
+    memcpy(out, r.start, EASE__PANEL * sizeof(*out));
+    for (int32_t h = 0; h < r.count; h++)
+        add_row(panel + (size_t)r.items[h] * EASE__PANEL, &r, h, out);
+    return compare(out, above);
+}
+
+static uint32_t sum_halves(const uint16_t *panel, float unit, ease__rows r, float above,
+                           float *out)
+{
+    float row[EASE__PANEL];
+
+    memcpy(out, r.start, EASE__PANEL * sizeof(*out));
+    for (int32_t h = 0; h < r.count; h++) {
+        from_half(panel + (size_t)r.items[h] * EASE__PANEL, unit, row, EASE__PANEL);
+        add_row(row, &r, h, out);
+    }
+    return compare(out, above);
+}
+
+static void turn(const float *in, size_t in_ld, float *out, size_t out_ld)
+{
+    for (size_t i = 0; i < EASE__TURN; i++)
+        for (size_t j = 0; j < EASE__TURN; j++)
+            out[j * out_ld + i] = in[i * in_ld + j];
+}
+
 static uint16_t half_of(float f)
 {
     uint32_t bits = bits_of(f), sign = (bits >> 16) & 0x8000;
@@ -81,16 +121,21 @@ static void to_half(const float *in, float factor, uint16_t *half, size_t n)
 }
 
 const ease__kernels ease__kernels_plain = {
+    .name = "plain",
     .add = add,
     .add_times = add_times,
-    .sum_panel = sum_panel,
+    .sum_floats = sum_floats,
+    .sum_halves = sum_halves,
     .from_half = from_half,
     .to_half = to_half,
+    .turn = turn,
 };
 
 const ease__kernels *ease__kernels_best(void)
 {
-    const ease__kernels *x86 = ease__kernels_x86();
+    const ease__kernels *best = ease__kernels_avx512();
 
-    return x86 ? x86 : &ease__kernels_plain;
+    if (!best)
+        best = ease__kernels_avx2();
+    return best ? best : &ease__kernels_plain;
 }

@@ -1,33 +1,55 @@
-/* Loops over floats that are worth a second form for newer processors. Both forms
- * give the same bits: a product is rounded before it is added, on every one. */
+/* Loops over floats that are worth another form for newer processors. All forms give
+ * the same bits: a product is rounded before it is added, on every one. */
 #ifndef EASE_KERNELS_H
 #define EASE_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EASE__PANEL = 64 }; /* columns that are summed in registers */
+/* Columns that are summed in registers, and a bit each: one or two cache lines of a row,
+ * so that the rows of a panel fit into the second cache. */
+enum { EASE__PANEL = 32 };
+
+/* What is summed of a panel: its rows items[0], items[1], ..., each times x[0], x[1],
+ * ... (NULL: ones), in this order, upon `start`, of EASE__PANEL floats. */
+typedef struct ease__rows {
+    const int32_t *items;
+    const float *x;
+    int32_t count;
+    const float *start;
+} ease__rows;
 
 typedef struct ease__kernels {
+    const char *name;
+
     /* s_i += w_i and s_i += x * w_i. */
     void (*add)(float *s, const float *w, size_t n);
     void (*add_times)(float *s, const float *w, float x, size_t n);
 
-    /* out = start + the rows items[0], items[1], ... of the panel, in this order, each
-     * times x[0], x[1], ... (NULL: ones). The panel is row-major with EASE__PANEL
-     * columns; it, start and out lie at multiples of 32 bytes. */
-    void (*sum_panel)(const float *panel, const int32_t *items, const float *x,
-                      int32_t count, const float *start, float *out);
+    /* The sums of rows of a panel: row-major, EASE__PANEL columns, in floats, or in
+     * halves that are numbers times `unit`. Returns a bit for each column whose sum is
+     * more than `above`; where there is none, `out` may be left as it is. Panel, start
+     * and out lie at multiples of 64 bytes. */
+    uint32_t (*sum_floats)(const float *panel, ease__rows r, float above, float *out);
+    uint32_t (*sum_halves)(const uint16_t *panel, float unit, ease__rows r, float above,
+                           float *out);
 
     /* IEEE half precision: out_i = half_i * unit, and back: the nearest half of
      * in_i * factor, ties to even. unit and factor are powers of two. */
     void (*from_half)(const uint16_t *half, float unit, float *out, size_t n);
     void (*to_half)(const float *in, float factor, uint16_t *half, size_t n);
+
+    /* A block of 16 x 16 floats turned: row i of `in` becomes column i of `out`. */
+    void (*turn)(const float *in, size_t in_ld, float *out, size_t out_ld);
 } ease__kernels;
 
+enum { EASE__TURN = 16 };
+
+/* For any processor, with AVX2 and F16C, and with AVX-512 (F) as well; NULL where this
+ * one lacks them. */
 extern const ease__kernels ease__kernels_plain;
-/* For AVX2 and F16C; NULL where this processor lacks them. */
-const ease__kernels *ease__kernels_x86(void);
+const ease__kernels *ease__kernels_avx2(void);
+const ease__kernels *ease__kernels_avx512(void);
 const ease__kernels *ease__kernels_best(void);
 
 #endif

@@ -24,34 +24,4 @@ EASE__INLINE void add_times_body(float *restrict s, const float *restrict w, flo
     }
 }
 
-typedef float ease__float8 __attribute__((vector_size(32), may_alias));
-enum { EASE__VECTORS = EASE__PANEL / 8 };
-
-EASE__INLINE void sum_panel_body(const float *panel, const int32_t *items,
-                                 const float *x, int32_t count, const float *start,
-                                 float *out)
-{
-    ease__float8 sum[EASE__VECTORS];
-
-    for (int v = 0; v < EASE__VECTORS; v++)
-        sum[v] = ((const ease__float8 *)start)[v];
-    for (int32_t h = 0; h < count; h++) {
-        const ease__float8 *row = (const ease__float8 *)(panel + (size_t)items[h] *
-                                                                     EASE__PANEL);
-
-        if (!x) {
-            for (int v = 0; v < EASE__VECTORS; v++)
-                sum[v] += row[v];
-        } else {
-            for (int v = 0; v < EASE__VECTORS; v++) {
-                ease__float8 product = row[v] * x[h];
-
-                sum[v] += product;
-            }
-        }
-    }
-    for (int v = 0; v < EASE__VECTORS; v++)
-        ((ease__float8 *)out)[v] = sum[v];
-}
-
 #endif

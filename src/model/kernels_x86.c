@@ -1,33 +1,95 @@
-/* The kernels for x86-64 with AVX2 and F16C. FMA is left out on purpose: a fused
- * product rounds differently. */
+/* The kernels for x86-64 with AVX2 and F16C, and with AVX-512. FMA is left out on
+ * purpose: a fused product rounds differently. */
 #include "model/kernels.h"
 
 #if defined(__x86_64__)
 
 #include <cpuid.h>
 #include <immintrin.h>
+#include <stdbool.h>
 
 #include "model/kernels_body.h"
 
-#define NEWER __attribute__((target("avx2,f16c")))
+#define AVX2   __attribute__((target("avx2,f16c")))
+#define AVX512 __attribute__((target("avx512f,avx2,f16c")))
 
-NEWER static void add(float *s, const float *w, size_t n)
+/* ---- AVX2 and F16C ---------------------------------------------------------------- */
+
+AVX2 static void add(float *s, const float *w, size_t n)
 {
     add_body(s, w, n);
 }
 
-NEWER static void add_times(float *s, const float *w, float x, size_t n)
+AVX2 static void add_times(float *s, const float *w, float x, size_t n)
 {
     add_times_body(s, w, x, n);
 }
 
-NEWER static void sum_panel(const float *panel, const int32_t *items, const float *x,
-                            int32_t count, const float *start, float *out)
+/* Eight numbers of a panel, which is of floats or of halves. */
+AVX2 EASE__INLINE __m256 row_part(const void *panel, bool halves, __m256 unit,
+                                  size_t at)
 {
-    sum_panel_body(panel, items, x, count, start, out);
+    if (!halves)
+        return _mm256_load_ps((const float *)panel + at);
+    return _mm256_mul_ps(
+        unit, _mm256_cvtph_ps(_mm_load_si128(
+                  (const __m128i *)(const void *)((const uint16_t *)panel + at))));
 }
 
-NEWER static void from_half(const uint16_t *half, float unit, float *out, size_t n)
+AVX2 EASE__INLINE uint32_t sum_body(const void *panel, bool halves, float unit,
+                                    ease__rows r, float above, float *out)
+{
+    __m256 u = _mm256_set1_ps(unit), least = _mm256_set1_ps(above);
+    __m256 a = _mm256_load_ps(r.start), b = _mm256_load_ps(r.start + 8);
+    __m256 c = _mm256_load_ps(r.start + 16), d = _mm256_load_ps(r.start + 24);
+    uint32_t bits;
+
+    for (int32_t h = 0; h < r.count; h++) {
+        size_t at = (size_t)r.items[h] * EASE__PANEL;
+        __m256 p = row_part(panel, halves, u, at);
+        __m256 q = row_part(panel, halves, u, at + 8);
+        __m256 s = row_part(panel, halves, u, at + 16);
+        __m256 t = row_part(panel, halves, u, at + 24);
+
+        if (r.x) {
+            __m256 x = _mm256_set1_ps(r.x[h]);
+
+            p = _mm256_mul_ps(p, x);
+            q = _mm256_mul_ps(q, x);
+            s = _mm256_mul_ps(s, x);
+            t = _mm256_mul_ps(t, x);
+        }
+        a = _mm256_add_ps(a, p);
+        b = _mm256_add_ps(b, q);
+        c = _mm256_add_ps(c, s);
+        d = _mm256_add_ps(d, t);
+    }
+    bits = (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a, least, _CMP_GT_OQ));
+    bits |= (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(b, least, _CMP_GT_OQ)) << 8;
+    bits |= (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(c, least, _CMP_GT_OQ)) << 16;
+    bits |= (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(d, least, _CMP_GT_OQ)) << 24;
+    if (bits) {
+        _mm256_store_ps(out, a);
+        _mm256_store_ps(out + 8, b);
+        _mm256_store_ps(out + 16, c);
+        _mm256_store_ps(out + 24, d);
+    }
+    return bits;
+}
+
+AVX2 static uint32_t sum_floats(const float *panel, ease__rows r, float above,
+                                float *out)
+{
+    return sum_body(panel, false, 1.0f, r, above, out);
+}
+
+AVX2 static uint32_t sum_halves(const uint16_t *panel, float unit, ease__rows r,
+                                float above, float *out)
+{
+    return sum_body(panel, true, unit, r, above, out);
+}
+
+AVX2 static void from_half(const uint16_t *half, float unit, float *out, size_t n)
 {
     size_t whole = n - n % 8;
 
@@ -40,7 +102,7 @@ NEWER static void from_half(const uint16_t *half, float unit, float *out, size_t
     ease__kernels_plain.from_half(half + whole, unit, out + whole, n - whole);
 }
 
-NEWER static void to_half(const float *in, float factor, uint16_t *half, size_t n)
+AVX2 static void to_half(const float *in, float factor, uint16_t *half, size_t n)
 {
     size_t whole = n - n % 8;
 
@@ -53,29 +115,137 @@ NEWER static void to_half(const float *in, float factor, uint16_t *half, size_t 
     ease__kernels_plain.to_half(in + whole, factor, half + whole, n - whole);
 }
 
-static const ease__kernels newer = {
+/* 8 x 8: pairs, then fours, then halves of the registers change places. */
+AVX2 EASE__INLINE void turn_8(const float *in, size_t in_ld, float *out, size_t out_ld)
+{
+    __m256 r[8], s[8];
+
+    for (size_t i = 0; i < 8; i++)
+        r[i] = _mm256_loadu_ps(in + i * in_ld);
+    for (size_t i = 0; i < 8; i += 2) {
+        s[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        s[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (size_t i = 0; i < 8; i += 4) {
+        r[i] = _mm256_shuffle_ps(s[i], s[i + 2], _MM_SHUFFLE(1, 0, 1, 0));
+        r[i + 1] = _mm256_shuffle_ps(s[i], s[i + 2], _MM_SHUFFLE(3, 2, 3, 2));
+        r[i + 2] = _mm256_shuffle_ps(s[i + 1], s[i + 3], _MM_SHUFFLE(1, 0, 1, 0));
+        r[i + 3] = _mm256_shuffle_ps(s[i + 1], s[i + 3], _MM_SHUFFLE(3, 2, 3, 2));
+    }
+    for (size_t i = 0; i < 4; i++) {
+        _mm256_storeu_ps(out + i * out_ld,
+                         _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+        _mm256_storeu_ps(out + (i + 4) * out_ld,
+                         _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+    }
+}
+
+AVX2 static void turn(const float *in, size_t in_ld, float *out, size_t out_ld)
+{
+    for (size_t i = 0; i < EASE__TURN; i += 8)
+        for (size_t j = 0; j < EASE__TURN; j += 8)
+            turn_8(in + i * in_ld + j, in_ld, out + j * out_ld + i, out_ld);
+}
+
+static const ease__kernels avx2 = {
+    .name = "avx2",
     .add = add,
     .add_times = add_times,
-    .sum_panel = sum_panel,
+    .sum_floats = sum_floats,
+    .sum_halves = sum_halves,
     .from_half = from_half,
     .to_half = to_half,
+    .turn = turn,
 };
 
 /* The first question covers the operating system as well: it must keep the wide
  * registers. */
-const ease__kernels *ease__kernels_x86(void)
+const ease__kernels *ease__kernels_avx2(void)
 {
     unsigned a, b, c, d;
+    bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 
-    if (!__builtin_cpu_supports("avx2") || !__get_cpuid(1, &a, &b, &c, &d) ||
-        !(c & bit_F16C))
-        return NULL;
-    return &newer;
+    return f16c && __builtin_cpu_supports("avx2") ? &avx2 : NULL;
+}
+
+/* ---- AVX-512 ---------------------------------------------------------------------- */
+
+AVX512 EASE__INLINE __m512 wide_part(const void *panel, bool halves, __m512 unit,
+                                     size_t at)
+{
+    if (!halves)
+        return _mm512_load_ps((const float *)panel + at);
+    return _mm512_mul_ps(
+        unit, _mm512_cvtph_ps(_mm256_load_si256(
+                  (const __m256i *)(const void *)((const uint16_t *)panel + at))));
+}
+
+AVX512 EASE__INLINE uint32_t wide_sum(const void *panel, bool halves, float unit,
+                                      ease__rows r, float above, float *out)
+{
+    __m512 u = _mm512_set1_ps(unit), least = _mm512_set1_ps(above);
+    __m512 a = _mm512_load_ps(r.start), b = _mm512_load_ps(r.start + 16);
+    uint32_t bits;
+
+    for (int32_t h = 0; h < r.count; h++) {
+        size_t at = (size_t)r.items[h] * EASE__PANEL;
+        __m512 p = wide_part(panel, halves, u, at);
+        __m512 q = wide_part(panel, halves, u, at + 16);
+
+        if (r.x) {
+            __m512 x = _mm512_set1_ps(r.x[h]);
+
+            p = _mm512_mul_ps(p, x);
+            q = _mm512_mul_ps(q, x);
+        }
+        a = _mm512_add_ps(a, p);
+        b = _mm512_add_ps(b, q);
+    }
+    bits = (uint32_t)_mm512_cmp_ps_mask(a, least, _CMP_GT_OQ);
+    bits |= (uint32_t)_mm512_cmp_ps_mask(b, least, _CMP_GT_OQ) << 16;
+    if (bits) {
+        _mm512_store_ps(out, a);
+        _mm512_store_ps(out + 16, b);
+    }
+    return bits;
+}
+
+AVX512 static uint32_t wide_sum_floats(const float *panel, ease__rows r, float above,
+                                       float *out)
+{
+    return wide_sum(panel, false, 1.0f, r, above, out);
+}
+
+AVX512 static uint32_t wide_sum_halves(const uint16_t *panel, float unit, ease__rows r,
+                                       float above, float *out)
+{
+    return wide_sum(panel, true, unit, r, above, out);
+}
+
+static const ease__kernels avx512 = {
+    .name = "avx512",
+    .add = add,
+    .add_times = add_times,
+    .sum_floats = wide_sum_floats,
+    .sum_halves = wide_sum_halves,
+    .from_half = from_half,
+    .to_half = to_half,
+    .turn = turn,
+};
+
+const ease__kernels *ease__kernels_avx512(void)
+{
+    return ease__kernels_avx2() && __builtin_cpu_supports("avx512f") ? &avx512 : NULL;
 }
 
 #else
 
-const ease__kernels *ease__kernels_x86(void)
+const ease__kernels *ease__kernels_avx2(void)
+{
+    return NULL;
+}
+
+const ease__kernels *ease__kernels_avx512(void)
 {
     return NULL;
 }

@@ -46,6 +46,18 @@ float ease_model_base(const ease_model *m, int32_t item)
     return m->base && known(m, item) ? m->base[item] : 0.0f;
 }
 
+ease_status ease_model_set_threads(ease_model *m, int threads, ease_error *err)
+{
+    ease_status status;
+
+    if (!m)
+        return ease__fail(err, EASE_E_ARG, "a model is required");
+    status = ease__threads_check(threads, err);
+    if (!status)
+        m->threads = threads;
+    return status;
+}
+
 ease_status ease__model_needs_weights(const ease_model *m, const char *what,
                                       ease_error *err)
 {

@@ -17,6 +17,11 @@ typedef struct ease__window {
 typedef struct ease__store {
     /* The weights of the window, as floats, row r of it at out + r * ld. */
     void (*read)(const ease_model *m, ease__window w, float *out, size_t ld);
+    /* The same as a panel is summed from it: in floats, or in halves as they are. */
+    void (*take)(const ease_model *m, ease__window w, void *out, size_t ld);
+    /* Rows top .. bottom-1 will be read: has what is on disk fetched. */
+    void (*expect)(const ease_model *m, int32_t top, int32_t bottom);
+    bool halves;   /* of `take` */
     int32_t grain; /* rows that cost no more to read together than one of them */
     bool empty;    /* all weights are 0: nothing needs to be read */
 } ease__store;
@@ -44,6 +49,7 @@ struct ease_model {
     ease__ids ids, titles; /* titles: empty table, or one an item, "" for none */
     void *title_bytes;     /* what `titles` borrows, if not from the file */
     ease__container file;  /* open if the arrays above lie in it, else they are ours */
+    int threads;           /* that saving and counting take; 0: all */
 };
 
 /* What beside the inverse makes a model. Everything is copied except what the
@@ -53,6 +59,7 @@ typedef struct ease__recipe {
     ease_precision precision;
     double lambda, residual;
     int nonnegative;
+    int threads; /* 0: all */
     int64_t users, interactions;
     const double *sums;     /* column sums; NULL: use `diagonal` for popularity */
     const double *scale;    /* s; NULL for counts. 0: a constant column */

@@ -27,9 +27,29 @@ static void read_f16(const ease_model *m, ease__window w, float *out, size_t ld)
                               count);
 }
 
+static void take_f32(const ease_model *m, ease__window w, void *out, size_t ld)
+{
+    read_f32(m, w, out, ld);
+}
+
+static void take_f16(const ease_model *m, ease__window w, void *out, size_t ld)
+{
+    size_t bytes = (size_t)(w.right - w.left) * sizeof(uint16_t);
+    uint16_t *to = out;
+
+    for (int32_t i = w.top; i < w.bottom; i++, to += ld)
+        memcpy(to, (const uint16_t *)row_at(m, i) + w.left, bytes);
+}
+
+static void expect_rows(const ease_model *m, int32_t top, int32_t bottom)
+{
+    ease__container_expect(&m->file, row_at(m, top),
+                           (size_t)(bottom - top) * m->stride);
+}
+
 /* ---- packed: P, of which one triangle of tiles is there -------------------------- */
 
-enum { BLOCK = 16 }; /* a cache line of floats */
+enum { BLOCK = EASE__TURN }; /* a cache line of floats */
 
 static int32_t smaller(int32_t a, int32_t b)
 {
@@ -46,25 +66,37 @@ static void copy_straight(const float *tile, size_t edge, ease__window w, float 
         memcpy(out, tile + (size_t)i * edge + (size_t)w.left, bytes);
 }
 
-/* The window is one of the mirror image of the tile: entry (i, j) is at (j, i). */
-static void copy_turned(const float *tile, size_t edge, ease__window w, float *out,
-                        size_t ld)
+/* A corner of less than a block. */
+static void turn_part(const float *in, size_t in_ld, int32_t rows, int32_t columns,
+                      float *out, size_t out_ld)
 {
-    for (int32_t left = w.left; left < w.right; left += BLOCK) {
-        int32_t right = smaller(left + BLOCK, w.right);
+    for (int32_t j = 0; j < columns; j++)
+        for (int32_t i = 0; i < rows; i++)
+            out[(size_t)j * out_ld + (size_t)i] = in[(size_t)i * in_ld + (size_t)j];
+}
 
-        for (int32_t i = w.top; i < w.bottom; i++) {
-            float *to = out + (size_t)(i - w.top) * ld + (size_t)(left - w.left);
+/* The window is one of the mirror image of the tile: entry (i, j) is at (j, i). */
+static void copy_turned(const ease__kernels *kernels, const float *tile, size_t edge,
+                        ease__window w, float *out, size_t ld)
+{
+    for (int32_t top = w.top; top < w.bottom; top += BLOCK)
+        for (int32_t left = w.left; left < w.right; left += BLOCK) {
+            const float *in = tile + (size_t)left * edge + (size_t)top;
+            float *to = out + (size_t)(top - w.top) * ld + (size_t)(left - w.left);
+            int32_t rows = smaller(BLOCK, w.right - left);
+            int32_t columns = smaller(BLOCK, w.bottom - top);
 
-            for (int32_t j = left; j < right; j++)
-                *to++ = tile[(size_t)j * edge + (size_t)i];
+            if (rows == BLOCK && columns == BLOCK)
+                kernels->turn(in, edge, to, ld);
+            else
+                turn_part(in, edge, rows, columns, to, ld);
         }
-    }
 }
 
 /* P itself in the window. */
-static void copy_inverse(const ease__tiled *p, ease__window w, float *out, size_t ld)
+static void copy_inverse(const ease_model *m, ease__window w, float *out, size_t ld)
 {
+    const ease__tiled *p = &m->inverse;
     int32_t e = p->edge;
     size_t edge = (size_t)e;
 
@@ -83,7 +115,7 @@ static void copy_inverse(const ease__tiled *p, ease__window w, float *out, size_
             if (i >= j)
                 copy_straight(ease__tile(p, i, j), edge, part, to, ld);
             else
-                copy_turned(ease__tile(p, j, i), edge, part, to, ld);
+                copy_turned(m->kernels, ease__tile(p, j, i), edge, part, to, ld);
         }
 }
 
@@ -92,7 +124,7 @@ static void read_packed(const ease_model *m, ease__window w, float *out, size_t 
     int32_t count = w.right - w.left;
     const float *scale = m->col_scale + w.left;
 
-    copy_inverse(&m->inverse, w, out, ld);
+    copy_inverse(m, w, out, ld);
     for (int32_t i = w.top; i < w.bottom; i++, out += ld) {
         if (m->row_scale)
             for (int32_t j = 0; j < count; j++)
@@ -107,6 +139,29 @@ static void read_packed(const ease_model *m, ease__window w, float *out, size_t 
     }
 }
 
+static void take_packed(const ease_model *m, ease__window w, void *out, size_t ld)
+{
+    read_packed(m, w, out, ld);
+}
+
+/* A row lies in a tile row and in a column of tiles: that of the lower half is fetched,
+ * which for all rows is everything. */
+static void expect_packed(const ease_model *m, int32_t top, int32_t bottom)
+{
+    const ease__tiled *p = &m->inverse;
+    size_t edge = (size_t)p->edge;
+
+    for (int32_t i = top / p->edge; i * (int64_t)p->edge < bottom; i++) {
+        int32_t first = top - i * p->edge > 0 ? top - i * p->edge : 0;
+        int32_t last = smaller(bottom - i * p->edge, p->edge);
+
+        for (int32_t j = 0; j <= i; j++)
+            ease__container_expect(
+                &m->file, (const float *)ease__tile(p, i, j) + (size_t)first * edge,
+                (size_t)(last - first) * edge * sizeof(float));
+    }
+}
+
 static void read_none(const ease_model *m, ease__window w, float *out, size_t ld)
 {
     (void)m;
@@ -114,10 +169,30 @@ static void read_none(const ease_model *m, ease__window w, float *out, size_t ld
         memset(out, 0, (size_t)(w.right - w.left) * sizeof(float));
 }
 
-const ease__store ease__store_f32 = {.read = read_f32, .grain = 1};
-const ease__store ease__store_f16 = {.read = read_f16, .grain = 1};
-const ease__store ease__store_packed = {.read = read_packed, .grain = BLOCK};
-const ease__store ease__store_none = {.read = read_none, .grain = 1, .empty = true};
+static void take_none(const ease_model *m, ease__window w, void *out, size_t ld)
+{
+    read_none(m, w, out, ld);
+}
+
+static void expect_none(const ease_model *m, int32_t top, int32_t bottom)
+{
+    (void)m, (void)top, (void)bottom;
+}
+
+const ease__store ease__store_f32 = {
+    .read = read_f32, .take = take_f32, .expect = expect_rows, .grain = 1};
+const ease__store ease__store_f16 = {.read = read_f16,
+                                     .take = take_f16,
+                                     .expect = expect_rows,
+                                     .halves = true,
+                                     .grain = 1};
+const ease__store ease__store_packed = {
+    .read = read_packed, .take = take_packed, .expect = expect_packed, .grain = BLOCK};
+const ease__store ease__store_none = {.read = read_none,
+                                      .take = take_none,
+                                      .expect = expect_none,
+                                      .grain = 1,
+                                      .empty = true};
 
 /* ---- what is made of them ---------------------------------------------------------
  */

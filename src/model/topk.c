@@ -1,10 +1,9 @@
 #include "model/topk.h"
 
-#include <math.h>
-
+/* Without a branch: which of two is worse is hard to foretell. */
 static bool worse(ease_rec a, ease_rec b)
 {
-    return a.score < b.score || (a.score == b.score && a.item > b.item);
+    return (a.score < b.score) | ((a.score == b.score) & (a.item > b.item));
 }
 
 /* Puts r where the root was, and lets it sink to its place. */
@@ -17,8 +16,8 @@ static void replace_root(ease_rec *heap, int32_t count, ease_rec r)
 
         if (child >= end)
             break;
-        if (child + 1 < end && worse(heap[child + 1], heap[child]))
-            child++;
+        if (child + 1 < end)
+            child += worse(heap[child + 1], heap[child]);
         if (!worse(heap[child], r))
             break;
         heap[at] = heap[child];
@@ -36,6 +35,14 @@ static void push(ease__topk *t, ease_rec r)
         at = (at - 1) / 2;
     }
     t->recs[at] = r;
+}
+
+void ease__topk_add(ease__topk *t, ease_rec r)
+{
+    if (t->count < t->room)
+        push(t, r);
+    else
+        replace_root(t->recs, t->room, r);
 }
 
 /* Where the next score above the threshold may be: skips whole groups that have none.
@@ -61,7 +68,7 @@ static int32_t skip_low(const float *scores, int32_t at, int32_t count, float th
 void ease__topk_offer(ease__topk *t, const float *scores, int32_t first, int32_t count,
                       const uint8_t *allowed)
 {
-    float threshold = t->count < t->room ? -INFINITY : t->recs[0].score;
+    float threshold = ease__topk_least(t);
 
     for (int32_t i = 0;; i++) {
         ease_rec r;
@@ -72,12 +79,8 @@ void ease__topk_offer(ease__topk *t, const float *scores, int32_t first, int32_t
         r = (ease_rec){first + i, scores[i]};
         if (allowed && !allowed[r.item])
             continue;
-        if (t->count < t->room)
-            push(t, r);
-        else
-            replace_root(t->recs, t->room, r);
-        if (t->count == t->room)
-            threshold = t->recs[0].score;
+        ease__topk_add(t, r);
+        threshold = ease__topk_least(t);
     }
 }
 

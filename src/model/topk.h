@@ -2,6 +2,8 @@
 #ifndef EASE_TOPK_H
 #define EASE_TOPK_H
 
+#include <math.h>
+
 #include "core/core.h"
 
 /* A heap with the worst of the chosen at its root. */
@@ -15,6 +17,15 @@ typedef struct ease__topk {
  * scores the earlier stays. NaN and minus infinity are never chosen. */
 void ease__topk_offer(ease__topk *t, const float *scores, int32_t first, int32_t count,
                       const uint8_t *allowed);
+
+/* What a score has to be above to be chosen. */
+static inline float ease__topk_least(const ease__topk *t)
+{
+    return t->count < t->room ? -INFINITY : t->recs[0].score;
+}
+
+/* One item, whose score is above that. */
+void ease__topk_add(ease__topk *t, ease_rec r);
 
 /* Best first. It is no heap afterwards. */
 void ease__topk_sort(ease__topk *t);

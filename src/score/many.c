@@ -1,35 +1,69 @@
-/* Many histories. The weights are taken 64 columns at a time: such a panel, with the
- * rows that the histories need, is copied once for thousands of users and stays in
- * cache, and the 64 scores of a user are summed in registers. Only the best k of each
- * user are kept from panel to panel. */
+/* Many histories. The weights are taken in stripes of columns, and a stripe in panels:
+ * what the histories need of it is copied once for thousands of users, in the form that
+ * is summed. A panel stays in cache while all of them go over it, and a user's scores
+ * in it are summed in registers. Only the best k of each user are kept from panel to
+ * panel. While a stripe is worked on, the next one is copied. */
 #include <math.h>
 #include <string.h>
 
 #include "score/score.h"
 
-enum { USERS = 1 << 15, RUN = 64 };
+enum {
+    USERS = 1 << 17,               /* in a batch: every one reads all weights */
+    PANELS = 4,                    /* in a stripe */
+    STRIPE = PANELS * EASE__PANEL, /* columns */
+    RUN = 64,                      /* rows that are copied together */
+    PIECE = 8,                     /* runs that a thread takes at a time ... */
+    FEWEST_USERS = 64,             /* ... and users: so many that a panel is */
+    MOST_USERS = 8192              /* read into a core's cache for good reason */
+};
 
 typedef struct run {
     int32_t top, bottom;
 } run;
 
+/* How far a user has come. */
+typedef struct state {
+    float least;   /* what a score has to be above */
+    int32_t next;  /* the next item of the history that is not to be chosen, ... */
+    int32_t place; /* ... and its place there */
+    int32_t count; /* chosen so far */
+} state;
+
 typedef struct batch {
     const ease_model *model;
     const ease_row *histories; /* of this batch */
-    int64_t count;
+    int64_t count, chunk;      /* users, and how many a thread takes */
     ease_recommend_options o;
     ease_rec *recs;
     int32_t *counts;
     const ease_rec *popular; /* for empty histories */
     int32_t popular_count;
-    float *panel;  /* n x EASE__PANEL; only rows of the batch's items are filled */
+    /* Two stripes, by turns: PANELS panels of n rows each, in floats or halves. Only
+     * rows of the batch's items are filled. */
+    void *stripe[2];
     uint8_t *used; /* by item / grain: one of them is in a history of the batch */
     run *runs;     /* such rows, at most RUN together */
     int64_t run_count;
-    int32_t *seen;     /* USERS: how many of the history lie before this panel */
+    state *states;     /* of the batch's users */
     double done, step; /* progress, and what a batch adds to it */
     bool cancelled;
 } batch;
+
+static size_t weight_bytes(const ease_model *m)
+{
+    return m->store->halves ? sizeof(uint16_t) : sizeof(float);
+}
+
+static void *panel_at(const batch *b, int32_t left)
+{
+    size_t panel = (size_t)(left % STRIPE / EASE__PANEL);
+
+    return (char *)b->stripe[left / STRIPE % 2] +
+           panel * (size_t)b->model->info.items * EASE__PANEL * weight_bytes(b->model);
+}
+
+/* ---- before the panels ------------------------------------------------------------ */
 
 /* Rows that some history needs, joined where the storage reads them together anyway. */
 static void find_runs(batch *b)
@@ -56,37 +90,140 @@ static void find_runs(batch *b)
     }
 }
 
-/* The scores of one user in one panel, offered to the user's best. */
-static void score_panel(batch *b, int64_t u, int32_t left, int32_t right,
-                        const float *start)
+/* Every row is read a little at a time, all of them by turns; from disk they come faster
+ * in one go, as far as memory can hold them. */
+static void expect_runs(const batch *b)
+{
+    size_t room = ease_memory_available() / 2, bytes = b->model->info.bytes;
+
+    if (bytes == 0 || bytes > room)
+        return;
+    for (int64_t r = 0; r < b->run_count; r++)
+        b->model->store->expect(b->model, b->runs[r].top, b->runs[r].bottom);
+}
+
+/* Users without a history are above everything: they get other lists in the end. */
+static void begin_users(batch *b)
+{
+    for (int64_t u = 0; u < b->count; u++) {
+        ease_row row = b->histories[u];
+
+        b->states[u] = (state){.least = -INFINITY, .next = INT32_MAX};
+        if (row.count == 0)
+            b->states[u].least = INFINITY;
+        else if (!b->o.keep_seen)
+            b->states[u].next = row.items[0];
+    }
+}
+
+/* ---- panels ----------------------------------------------------------------------- */
+
+/* Some runs of the stripe that begins at column `first`. */
+static void copy_piece(batch *b, int32_t first, int64_t piece)
+{
+    const ease_model *m = b->model;
+    int32_t n = m->info.items, end = n - first > STRIPE ? first + STRIPE : n;
+
+    for (int64_t r = piece * PIECE; r < b->run_count && r < (piece + 1) * PIECE; r++) {
+        run rows = b->runs[r];
+
+        for (int32_t left = first, right; left < end; left = right) {
+            size_t at = (size_t)rows.top * EASE__PANEL * weight_bytes(m);
+
+            right = end - left > EASE__PANEL ? left + EASE__PANEL : end;
+            m->store->take(m, (ease__window){rows.top, rows.bottom, left, right},
+                           (char *)panel_at(b, left) + at, EASE__PANEL);
+        }
+    }
+}
+
+/* What is as good for all users: the columns that exist and are allowed, and what their
+ * scores begin with. */
+typedef struct panel {
+    _Alignas(64) float start[EASE__PANEL];
+    const void *weights;
+    int32_t left, right;
+    uint32_t allowed; /* a bit a column */
+} panel;
+
+static void begin_panel(const batch *b, int32_t left, panel *p)
+{
+    const ease_model *m = b->model;
+    int32_t n = m->info.items;
+
+    *p = (panel){.left = left, .weights = panel_at(b, left)};
+    p->right = n - left > EASE__PANEL ? left + EASE__PANEL : n;
+    if (m->base)
+        memcpy(p->start, m->base + left, (size_t)(p->right - left) * sizeof(float));
+    for (int32_t j = left; j < p->right; j++)
+        if (!b->o.allowed || b->o.allowed[j])
+            p->allowed |= (uint32_t)1 << (j - left);
+}
+
+/* The columns of `bits` are offered to the user's best. */
+static void choose(batch *b, int64_t u, const panel *p, const float *scores,
+                   uint32_t bits)
+{
+    state *s = &b->states[u];
+    ease__topk best = {.recs = b->recs + (size_t)u * (size_t)b->o.k, .count = s->count};
+
+    best.room = b->o.k < b->model->info.items ? b->o.k : b->model->info.items;
+    for (; bits; bits &= bits - 1) {
+        int j = __builtin_ctz(bits);
+
+        if (scores[j] > s->least) {
+            ease__topk_add(&best, (ease_rec){p->left + j, scores[j]});
+            s->least = ease__topk_least(&best);
+        }
+    }
+    s->count = best.count;
+}
+
+static void score_user(batch *b, int64_t u, const panel *p)
 {
     _Alignas(64) float scores[EASE__PANEL];
+    const ease_model *m = b->model;
     ease_row row = b->histories[u];
-    ease__topk best = {.recs = b->recs + (size_t)u * (size_t)b->o.k,
-                       .count = b->counts[u]};
+    state *s = &b->states[u];
+    ease__rows rows = {row.items, row.weights, m->store->empty ? 0 : row.count,
+                       p->start};
+    uint32_t bits = m->store->halves
+                        ? m->kernels->sum_halves(p->weights, m->unit, rows, s->least,
+                                                 scores)
+                        : m->kernels->sum_floats(p->weights, rows, s->least, scores);
 
-    if (row.count == 0)
-        return;
-    if (b->model->store->empty)
-        memcpy(scores, start, sizeof(scores));
-    else
-        b->model->kernels->sum_panel(b->panel, row.items, row.weights, row.count, start,
-                                     scores);
-    while (b->seen[u] < row.count && row.items[b->seen[u]] < right) {
-        if (!b->o.keep_seen)
-            scores[row.items[b->seen[u]] - left] = -INFINITY;
-        b->seen[u]++;
+    bits &= p->allowed;
+    while (s->next < p->right) {
+        bits &= ~((uint32_t)1 << (s->next - p->left));
+        s->place++;
+        s->next = s->place < row.count ? row.items[s->place] : INT32_MAX;
     }
-    best.room = b->o.k < b->model->info.items ? b->o.k : b->model->info.items;
-    ease__topk_offer(&best, scores, left, right - left, b->o.allowed);
-    b->counts[u] = best.count;
+    if (bits)
+        choose(b, u, p, scores, bits);
+}
+
+/* Some users, in the stripe that begins at column `first`. */
+static void score_chunk(batch *b, int32_t first, int64_t chunk)
+{
+    int32_t n = b->model->info.items, end = n - first > STRIPE ? first + STRIPE : n;
+    int64_t from = chunk * b->chunk, to = from + b->chunk;
+    panel p;
+
+    if (to > b->count)
+        to = b->count;
+    for (int32_t left = first; left < end; left = p.right) {
+        begin_panel(b, left, &p);
+        for (int64_t u = from; u < to; u++)
+            score_user(b, u, &p);
+    }
 }
 
 static void finish_user(batch *b, int64_t u)
 {
     ease__topk best = {.recs = b->recs + (size_t)u * (size_t)b->o.k,
-                       .count = b->counts[u]};
+                       .count = b->states[u].count};
 
+    b->counts[u] = best.count;
     if (b->histories[u].count > 0) {
         ease__topk_sort(&best);
         return;
@@ -95,51 +232,69 @@ static void finish_user(batch *b, int64_t u)
     b->counts[u] = b->popular_count;
 }
 
-/* All panels for all users of the batch. Every thread of the team runs this. */
+/* All stripes for all users of the batch. Every thread of the team runs this. */
 static void work(batch *b)
 {
-    const ease_model *m = b->model;
-    int32_t n = m->info.items;
+    int32_t n = b->model->info.items;
+    int64_t pieces = (b->run_count + PIECE - 1) / PIECE;
+    int64_t chunks = (b->count + b->chunk - 1) / b->chunk;
 
-    for (int32_t left = 0, right; left < n; left = right) {
-        _Alignas(64) float start[EASE__PANEL] = {0};
+#pragma omp for schedule(dynamic)
+    for (int64_t piece = 0; piece < pieces; piece++)
+        copy_piece(b, 0, piece);
+    for (int32_t first = 0, next; first < n; first = next) {
+        bool last = n - first <= STRIPE;
+        int64_t copies = last ? 0 : pieces;
 
-        right = n - left > EASE__PANEL ? left + EASE__PANEL : n;
-        if (m->base)
-            memcpy(start, m->base + left, (size_t)(right - left) * sizeof(*start));
-#pragma omp for schedule(dynamic, 8)
-        for (int64_t r = 0; r < b->run_count; r++)
-            m->store->read(
-                m, (ease__window){b->runs[r].top, b->runs[r].bottom, left, right},
-                b->panel + (size_t)b->runs[r].top * EASE__PANEL, EASE__PANEL);
+        next = last ? n : first + STRIPE;
 #pragma omp master
         b->cancelled = ease__progress(&b->o.hooks, "recommending",
-                                      b->done + b->step * (double)left / (double)n);
-#pragma omp for schedule(dynamic, 64)
-        for (int64_t u = 0; u < b->count; u++)
-            score_panel(b, u, left, right, start);
-        if (b->cancelled) /* set before the barrier that ends the loop above */
+                                      b->done + b->step * (double)first / (double)n);
+#pragma omp barrier
+        if (b->cancelled)
             return;
+#pragma omp for schedule(dynamic)
+        for (int64_t t = 0; t < copies + chunks; t++) {
+            if (t < copies)
+                copy_piece(b, next, t);
+            else
+                score_chunk(b, first, t - copies);
+        }
     }
 #pragma omp for schedule(dynamic, 64)
     for (int64_t u = 0; u < b->count; u++)
         finish_user(b, u);
 }
 
+/* ---- batches ---------------------------------------------------------------------- */
+
+static int64_t choose_chunk(int64_t users, int threads)
+{
+    int64_t chunk = users / (2 * (int64_t)threads);
+
+    if (chunk < FEWEST_USERS)
+        return FEWEST_USERS;
+    return chunk < MOST_USERS ? chunk : MOST_USERS;
+}
+
 static ease_status run_batches(batch *b, const ease_row *histories, int64_t count,
                                ease_rec *recs, int32_t *counts, ease_error *err)
 {
+    int threads = ease__threads(b->o.threads);
+
     for (int64_t first = 0; first < count; first += USERS) {
         b->histories = histories + first;
         b->count = count - first < USERS ? count - first : USERS;
+        b->chunk = choose_chunk(b->count, threads);
         b->recs = recs + (size_t)first * (size_t)b->o.k;
         b->counts = counts + first;
         b->done = (double)first / (double)count;
         b->step = (double)b->count / (double)count;
-        memset(b->counts, 0, (size_t)b->count * sizeof(*b->counts));
-        memset(b->seen, 0, (size_t)b->count * sizeof(*b->seen));
+        begin_users(b);
         find_runs(b);
-#pragma omp parallel num_threads(ease__threads(b->o.threads))
+        if (first == 0)
+            expect_runs(b);
+#pragma omp parallel num_threads(threads)
         work(b);
         if (b->cancelled)
             return ease__cancelled(err);
@@ -163,7 +318,8 @@ ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
                                 ease_rec *recs, int32_t *counts, ease_error *err)
 {
     batch b = {.model = m};
-    size_t n, panel_bytes;
+    size_t n, users, stripe_bytes;
+    float *scores = NULL;
     ease_rec *popular = NULL;
     ease_status status;
 
@@ -177,25 +333,30 @@ ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
     if (status)
         return status;
     n = (size_t)m->info.items;
-    panel_bytes = ease__size_mul(n, EASE__PANEL * sizeof(float));
-    b.panel = ease__alloc_pages(panel_bytes);
+    users = (size_t)(count < USERS ? count : USERS);
+    stripe_bytes = ease__size_mul(n, STRIPE * weight_bytes(m));
+    b.stripe[0] = ease__alloc_pages(stripe_bytes);
+    b.stripe[1] = ease__alloc_pages(stripe_bytes);
     b.used = ease__alloc_array(n, sizeof(*b.used));
     b.runs = ease__alloc_array(n, sizeof(*b.runs));
-    b.seen = ease__alloc_array(USERS, sizeof(*b.seen));
+    b.states = ease__alloc_array(users, sizeof(*b.states));
+    scores = ease__alloc_array(n, sizeof(*scores));
     popular = ease__alloc_array(n, sizeof(*popular));
-    if (b.panel && b.used && b.runs && b.seen && popular) {
-        /* The panel is scratch of more than n floats before it is a panel. */
-        b.popular_count = ease__popular(m, &b.o, b.panel, popular);
+    if (b.stripe[0] && b.stripe[1] && b.used && b.runs && b.states && scores &&
+        popular) {
+        b.popular_count = ease__popular(m, &b.o, scores, popular);
         b.popular = popular;
         status = run_batches(&b, histories, count, recs, counts, err);
     } else {
         status = ease__fail(err, EASE_E_NOMEM, "scoring %lld histories of %d items",
                             (long long)count, (int)m->info.items);
     }
-    ease__free_pages(b.panel, panel_bytes);
+    ease__free_pages(b.stripe[0], stripe_bytes);
+    ease__free_pages(b.stripe[1], stripe_bytes);
     ease__free(b.used);
     ease__free(b.runs);
-    ease__free(b.seen);
+    ease__free(b.states);
+    ease__free(scores);
     ease__free(popular);
     return status;
 }
