@@ -443,6 +443,43 @@ static void progress_rises_and_can_cancel(test *t)
     }
 }
 
+/* A chain: item i has to do with i - 1 and i + 1 alone, and the inverse falls by a
+ * factor of 10,000 from item to item. */
+static void what_is_nearly_zero_becomes_zero(test *t)
+{
+    float small = 1e-20f;
+    volatile float product;
+    ease__tiled a = {0};
+    int exact = 0;
+
+    check_status(t, ease__tiled_new(600, EASE__F32, &a, NULL), EASE_OK);
+    for (int32_t i = 0; i < a.n; i++) {
+        float *tile = ease__tile(&a, i / a.edge, i / a.edge);
+        int32_t r = i % a.edge;
+
+        tile[r * a.edge + r] = 1e4f;
+        if (r > 0)
+            tile[r * a.edge + r - 1] = 1;
+    }
+    for (int32_t i = a.n; i < a.tiles * a.edge; i++) {
+        float *tile = ease__tile(&a, i / a.edge, i / a.edge);
+
+        tile[(i % a.edge) * (a.edge + 1)] = 1;
+    }
+    check_status(t, ease__invert_tiles(&a, &ease__blas_f32, 2, NULL, NULL), EASE_OK);
+    for (int32_t i = 0; i < a.n; i++)
+        for (int32_t j = 0; j <= i; j++) {
+            float value = (float)ease__tiled_at(&a, i, j);
+
+            check(t, value == 0 || isnormal(value));
+            exact += value == 0;
+        }
+    check(t, exact > 0);
+    product = small * small; /* the caller's own arithmetic is as it was */
+    check_int(t, fpclassify(product), FP_SUBNORMAL);
+    ease__tiled_free(&a);
+}
+
 static void unknown_backends_are_refused(test *t)
 {
     const ease__solver *solver = NULL;
@@ -526,6 +563,7 @@ static const test_case cases[] = {
     TEST(solve_survives_every_failed_allocation),
     TEST(a_limit_on_addresses_is_an_error),
     TEST(progress_rises_and_can_cancel),
+    TEST(what_is_nearly_zero_becomes_zero),
     TEST(unknown_backends_are_refused),
     TEST(kernels_older_than_the_processor_are_known),
     TEST(limits_are_measured_on_any_number_of_threads),

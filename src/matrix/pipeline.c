@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include "core/flush.h"
+
 enum { MOVERS = 4 }; /* threads that read and write */
 
 /* All is guarded by the lock. A strip is known by its number; queues have room for
@@ -204,8 +206,11 @@ static void run_all(run *r)
 
 #pragma omp parallel num_threads(r->pipeline->threads)
     {
+        unsigned mode = ease__flush_begin();
+
         omp_set_num_threads(1); /* for OpenBLAS: see the task graph */
         work(r);
+        ease__flush_end(mode);
     }
     while (started > 0)
         pthread_join(movers[--started], NULL);

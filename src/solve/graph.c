@@ -20,6 +20,8 @@
 
 #include <omp.h>
 
+#include "core/flush.h"
+
 typedef void unary(void *a, int32_t e);
 typedef void binary(void *a, const void *b, int32_t e);
 typedef void ternary(void *c, const void *a, const void *b, int32_t e);
@@ -237,12 +239,16 @@ static void gather_all(ease__graph *g)
 static void run(ease__graph *g, void (*submit)(ease__graph *g), int threads)
 {
 #pragma omp parallel num_threads(ease__threads(threads))
-#pragma omp master
     {
+        unsigned mode = ease__flush_begin();
+
         /* Inherited by the tasks. A region of one thread is not "in parallel", and
          * OpenBLAS would thread itself there. */
         omp_set_num_threads(1);
+#pragma omp master
         submit(g);
+#pragma omp barrier /* where the tasks are done */
+        ease__flush_end(mode);
     }
 }
 
