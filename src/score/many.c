@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "score/latent.h"
 #include "score/score.h"
 
 enum { USERS = 1 << 15, RUN = 64 };
@@ -187,7 +188,10 @@ ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
         /* The panel is scratch of more than n floats before it is a panel. */
         b.popular_count = ease__popular(m, &b.o, b.panel, popular);
         b.popular = popular;
-        status = run_batches(&b, histories, count, recs, counts, err);
+        status = ease__is_latent(m)
+                     ? ease__recommend_blocks(m, histories, count, &b.o, popular,
+                                              b.popular_count, recs, counts, err)
+                     : run_batches(&b, histories, count, recs, counts, err);
     } else {
         status = ease__fail(err, EASE_E_NOMEM, "scoring %lld histories of %d items",
                             (long long)count, (int)m->info.items);
