@@ -145,3 +145,66 @@ void ease__tiled_mirror_diagonal(ease__tiled *t)
             }
     }
 }
+
+/* ---- windows ---------------------------------------------------------------------
+ */
+
+enum { BLOCK = EASE__TILED_GRAIN }; /* a cache line of entries */
+
+/* An entry of 4 bytes, whatever it means. */
+typedef uint32_t __attribute__((may_alias)) bits;
+
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The window lies in one tile, whose rows are those of the matrix. */
+static void copy_straight(const bits *tile, size_t edge, ease__window w, bits *out,
+                          size_t ld)
+{
+    size_t bytes = (size_t)(w.right - w.left) * sizeof(bits);
+
+    for (int32_t i = w.top; i < w.bottom; i++, out += ld)
+        memcpy(out, tile + (size_t)i * edge + (size_t)w.left, bytes);
+}
+
+/* The window is one of the mirror image of the tile: entry (i, j) is at (j, i). */
+static void copy_turned(const bits *tile, size_t edge, ease__window w, bits *out,
+                        size_t ld)
+{
+    for (int32_t left = w.left; left < w.right; left += BLOCK) {
+        int32_t right = smaller(left + BLOCK, w.right);
+
+        for (int32_t i = w.top; i < w.bottom; i++) {
+            bits *to = out + (size_t)(i - w.top) * ld + (size_t)(left - w.left);
+
+            for (int32_t j = left; j < right; j++)
+                *to++ = tile[(size_t)j * edge + (size_t)i];
+        }
+    }
+}
+
+void ease__tiled_copy(const ease__tiled *t, ease__window w, void *out, size_t ld)
+{
+    int32_t e = t->edge;
+    size_t edge = (size_t)e;
+
+    for (int32_t i = w.top / e; i * (int64_t)e < w.bottom; i++)
+        for (int32_t j = w.left / e; j * (int64_t)e < w.right; j++) {
+            int32_t top = i * e, left = j * e; /* both below n */
+            ease__window part = {
+                .top = w.top > top ? w.top - top : 0,
+                .bottom = smaller(w.bottom - top, e),
+                .left = w.left > left ? w.left - left : 0,
+                .right = smaller(w.right - left, e),
+            };
+            bits *to = (bits *)out + (size_t)(top + part.top - w.top) * ld +
+                       (size_t)(left + part.left - w.left);
+
+            if (i >= j)
+                copy_straight(ease__tile(t, i, j), edge, part, to, ld);
+            else
+                copy_turned(ease__tile(t, j, i), edge, part, to, ld);
+        }
+}

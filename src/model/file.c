@@ -394,6 +394,7 @@ static ease_status take_params(ease_model *m, disk_params *p, ease_error *err)
         return damaged(m, "its parameters", err);
     m->info = (ease_model_info){
         .method = method_of(p),
+        .settings = "",
         .items = p->items,
         .users = p->users,
         .interactions = p->interactions,

@@ -45,8 +45,7 @@ static ease_status put_matrix(ease__container_writer *w, const char *name,
 {
     ease_status status = ease__writer_begin(w, name, err);
 
-    return status ? status
-                  : ease__writer_put(w, rows, count * sizeof(*rows), err);
+    return status ? status : ease__writer_put(w, rows, count * sizeof(*rows), err);
 }
 
 ease_status ease__latent_write(const ease__latent *l, int32_t n,
@@ -92,7 +91,8 @@ bool ease__latent_take(const ease__container *file, int32_t n, ease__latent *out
         .decoder = take_matrix(file, "decoder",
                                (size_t)n * (size_t)ease__latent_rank(s)),
     };
-    if (!l.dense || !l.decoder || (s->encoder == EASE__NETWORK) != (l.embedding != NULL))
+    if (!l.dense || !l.decoder ||
+        (s->encoder == EASE__NETWORK) != (l.embedding != NULL))
         return false;
     *out = l;
     return true;

@@ -16,7 +16,8 @@ typedef enum ease__form {
 #define EASE__METHODS(X)               \
     X("ease", EASE__DENSE_FORM)        \
     X("ease-nonneg", EASE__DENSE_FORM) \
-    X("popularity", EASE__BASE_FORM)
+    X("popularity", EASE__BASE_FORM)   \
+    X("item-item", EASE__SPARSE_FORM)
 
 int ease__method_number(const char *name); /* -1: none of this name */
 ease__form ease__method_form(int number);

@@ -9,11 +9,6 @@
 #include "model/latent.h"
 #include "model/methods.h"
 
-/* A rectangle of the weights: rows top .. bottom-1, columns left .. right-1. */
-typedef struct ease__window {
-    int32_t top, bottom, left, right;
-} ease__window;
-
 /* A storage form. All that anyone does with weights goes through `read`, so that the
  * same model gives the same floats wherever they are used. */
 typedef struct ease__store {

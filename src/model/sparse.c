@@ -28,8 +28,8 @@ static void read_sparse(const ease_model *m, ease__window w, float *out, size_t 
         uint64_t end = s->starts[i + 1];
 
         memset(out, 0, (size_t)(w.right - w.left) * sizeof(float));
-        for (uint64_t at = place_of(s, i, w.left);
-             at < end && s->columns[at] < w.right; at++)
+        for (uint64_t at = place_of(s, i, w.left); at < end && s->columns[at] < w.right;
+             at++)
             out[s->columns[at] - w.left] = s->weights[at];
     }
 }
@@ -50,8 +50,8 @@ ease_status ease__sparse_write(const ease__sparse *s, int32_t n,
                                ease__container_writer *w, ease_error *err)
 {
     size_t count = (size_t)s->starts[n];
-    ease_status status = ease__writer_add(
-        w, "starts", s->starts, ((size_t)n + 1) * sizeof(*s->starts), err);
+    ease_status status = ease__writer_add(w, "starts", s->starts,
+                                          ((size_t)n + 1) * sizeof(*s->starts), err);
 
     if (!status)
         status = put_large(w, "columns", s->columns, count * sizeof(*s->columns), err);

@@ -29,70 +29,12 @@ static void read_f16(const ease_model *m, ease__window w, float *out, size_t ld)
 
 /* ---- packed: P, of which one triangle of tiles is there -------------------------- */
 
-enum { BLOCK = 16 }; /* a cache line of floats */
-
-static int32_t smaller(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The window lies in one tile, whose rows are those of P. */
-static void copy_straight(const float *tile, size_t edge, ease__window w, float *out,
-                          size_t ld)
-{
-    size_t bytes = (size_t)(w.right - w.left) * sizeof(float);
-
-    for (int32_t i = w.top; i < w.bottom; i++, out += ld)
-        memcpy(out, tile + (size_t)i * edge + (size_t)w.left, bytes);
-}
-
-/* The window is one of the mirror image of the tile: entry (i, j) is at (j, i). */
-static void copy_turned(const float *tile, size_t edge, ease__window w, float *out,
-                        size_t ld)
-{
-    for (int32_t left = w.left; left < w.right; left += BLOCK) {
-        int32_t right = smaller(left + BLOCK, w.right);
-
-        for (int32_t i = w.top; i < w.bottom; i++) {
-            float *to = out + (size_t)(i - w.top) * ld + (size_t)(left - w.left);
-
-            for (int32_t j = left; j < right; j++)
-                *to++ = tile[(size_t)j * edge + (size_t)i];
-        }
-    }
-}
-
-/* P itself in the window. */
-static void copy_inverse(const ease__tiled *p, ease__window w, float *out, size_t ld)
-{
-    int32_t e = p->edge;
-    size_t edge = (size_t)e;
-
-    for (int32_t i = w.top / e; i * (int64_t)e < w.bottom; i++)
-        for (int32_t j = w.left / e; j * (int64_t)e < w.right; j++) {
-            int32_t top = i * e, left = j * e; /* both below n */
-            ease__window part = {
-                .top = w.top > top ? w.top - top : 0,
-                .bottom = smaller(w.bottom - top, e),
-                .left = w.left > left ? w.left - left : 0,
-                .right = smaller(w.right - left, e),
-            };
-            float *to = out + (size_t)(top + part.top - w.top) * ld +
-                        (size_t)(left + part.left - w.left);
-
-            if (i >= j)
-                copy_straight(ease__tile(p, i, j), edge, part, to, ld);
-            else
-                copy_turned(ease__tile(p, j, i), edge, part, to, ld);
-        }
-}
-
 static void read_packed(const ease_model *m, ease__window w, float *out, size_t ld)
 {
     int32_t count = w.right - w.left;
     const float *scale = m->col_scale + w.left;
 
-    copy_inverse(&m->inverse, w, out, ld);
+    ease__tiled_copy(&m->inverse, w, out, ld);
     for (int32_t i = w.top; i < w.bottom; i++, out += ld) {
         if (m->row_scale)
             for (int32_t j = 0; j < count; j++)
@@ -116,7 +58,8 @@ static void read_none(const ease_model *m, ease__window w, float *out, size_t ld
 
 const ease__store ease__store_f32 = {.read = read_f32, .grain = 1};
 const ease__store ease__store_f16 = {.read = read_f16, .grain = 1};
-const ease__store ease__store_packed = {.read = read_packed, .grain = BLOCK};
+const ease__store ease__store_packed = {.read = read_packed,
+                                        .grain = EASE__TILED_GRAIN};
 const ease__store ease__store_none = {.read = read_none, .grain = 1, .empty = true};
 
 /* ---- what is made of them ---------------------------------------------------------

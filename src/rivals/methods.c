@@ -5,8 +5,13 @@
 #include "gram/gram.h"
 #include "rivals/rivals.h"
 
+#define COUNT_ONE(name, form) +1
 /* By the numbers of EASE__METHODS; NULL: EASE itself. */
-static const ease__rival *const rivals[] = {NULL, NULL, &ease__popularity};
+static const ease__rival *const rivals[] = {NULL, NULL, &ease__popularity,
+                                            &ease__item_item};
+
+_Static_assert(0 EASE__METHODS(COUNT_ONE) == sizeof(rivals) / sizeof(rivals[0]),
+               "one for each");
 
 static const ease__rival *rival_of(const char *method)
 {

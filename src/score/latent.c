@@ -174,8 +174,8 @@ int32_t ease__decode(const ease_model *m, ease__encode_room *room, int32_t left)
         for (int32_t r = 0; r < EASE__HISTORIES; r++)
             memcpy(room->scores + (size_t)r * ITEMS, m->base + left,
                    (size_t)count * sizeof(*room->scores));
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, EASE__HISTORIES, count, rank, 1,
-                room->h, rank, l->decoder + (size_t)left * (size_t)rank, rank,
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, EASE__HISTORIES, count, rank,
+                1, room->h, rank, l->decoder + (size_t)left * (size_t)rank, rank,
                 m->base ? 1 : 0, room->scores, ITEMS);
     return count;
 }
