@@ -1,4 +1,38 @@
+#include <string.h>
+
 #include "verbs.h"
+
+static void print_setting(const ease_setting *s)
+{
+    printf("    %-14s %s (", s->name, s->about);
+    if (s->words) {
+        const char *word = s->words;
+
+        for (int skip = (int)s->value; skip > 0; skip--)
+            word += strcspn(word, "|") + 1;
+        printf("%s; default %.*s)\n", s->words, (int)strcspn(word, "|"), word);
+    } else {
+        printf("default %g)\n", s->value);
+    }
+}
+
+/* What can be trained and what it can be told, from the library's own tables. */
+static void print_models(void)
+{
+    const char *name;
+    const ease_setting *s;
+
+    for (int i = 0; (name = ease_method_name(i)); i++) {
+        printf("%s%s\n", name,
+               ease_method_has_lambda(name)   ? ": --lambda L"
+               : ease_method_setting(name, 0) ? ": --set NAME=VALUE,..."
+                                              : "");
+        for (int k = 0; (s = ease_method_setting(name, k)); k++)
+            print_setting(s);
+        if (ease_method_grid(name) && ease_method_grid(name)[0])
+            printf("    tuned over %s\n", ease_method_grid(name));
+    }
+}
 
 static int run(console *c, void *args)
 {
@@ -9,6 +43,10 @@ static int run(console *c, void *args)
         print_overview(stdout);
         return EXIT_DONE;
     }
+    if (strcmp(a->operands[0], "models") == 0) {
+        print_models();
+        return EXIT_DONE;
+    }
     v = find_verb(c, a->operands[0]);
     if (!v)
         return EXIT_USAGE;
@@ -17,13 +55,15 @@ static int run(console *c, void *args)
 }
 
 static const option_group groups[] = {{"Options", general_options, 0}, GROUPS_END};
-static const operand operands[] = {{"VERB", "what to tell about"}, {NULL, NULL}};
-static const char *const usage[] = {"[VERB]", NULL};
-static const char *const examples[] = {"train", NULL};
+static const operand operands[] = {
+    {"VERB", "what to tell about, or models: all that can be trained, with settings"},
+    {NULL, NULL}};
+static const char *const usage[] = {"[VERB | models]", NULL};
+static const char *const examples[] = {"train", "models", NULL};
 
 const verb verb_help = {
     .name = "help",
-    .summary = "tell about a verb",
+    .summary = "tell about a verb, or the models",
     .usage = usage,
     .operands = operands,
     .groups = groups,

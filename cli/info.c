@@ -58,7 +58,9 @@ static void put_model(const info_args *a, const ease_model *m)
     report_count(&r, "items", "items", info.items);
     report_count(&r, "users", "users", info.users);
     report_count(&r, "interactions", "interactions", info.interactions);
-    if (info.storage != EASE_STORE_NONE) {
+    if (info.settings[0])
+        report_text(&r, "settings", "settings", info.settings);
+    if (ease_method_has_lambda(info.method)) {
         report_real(&r, "lambda", "lambda", info.lambda);
         report_text(&r, "kind", "kind", name_of_kind(info.kind));
         report_bool(&r, "nonnegative", "nonnegative", info.nonnegative != 0);

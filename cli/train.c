@@ -9,7 +9,7 @@
 typedef struct train_args {
     common_args common;
     reading_args reading;
-    const char *output, *gram, *titles, *model;
+    const char *output, *gram, *titles, *model, *settings;
     double lambda;
     int kind, precision, storage, nonnegative;
     size_t memory_limit;
@@ -36,7 +36,12 @@ static const option model_options[] = {
      .type = OPTION_TEXT,
      AT(model),
      .value = "NAME",
-     .help = "which model: ease (the default), ease-nonneg or popularity"},
+     .help = "which model (default ease); ease help models lists them"},
+    {.name = "set",
+     .type = OPTION_TEXT,
+     AT(settings),
+     .value = "NAME=VALUE,...",
+     .help = "settings of a model other than ease, as ease help models tells them"},
     {.name = "gram",
      .type = OPTION_PATH,
      AT(gram),
@@ -97,6 +102,7 @@ static ease_train_options options_of(console *c, const train_args *a)
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
+    o.settings = a->settings;
     o.hooks = console_hooks(c);
     return o;
 }
@@ -110,6 +116,8 @@ static int check_model(console *c, const train_args *a)
         return code;
     if (has_lambda && !(a->lambda > 0))
         return usage_error(c, a->common.verb, "--lambda L is required");
+    if (has_lambda && a->settings)
+        return usage_error(c, a->common.verb, "%s takes no --set", a->model);
     if (!has_lambda && (a->lambda > 0 || a->gram || a->nonnegative))
         return usage_error(c, a->common.verb,
                            "%s takes no --lambda, --gram or --nonnegative", a->model);
@@ -220,7 +228,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
 
     format_seconds(took, sizeof(took), did->seconds);
     format_bytes(size, sizeof(size), did->bytes);
-    if (info.storage == EASE_STORE_NONE)
+    if (!ease_method_has_lambda(info.method))
         note(c, "trained in %s, wrote %s, %s", took, a->output, size);
     else
         note(c, "trained in %s, residual %.1g, wrote %s, %s", took, info.residual,
@@ -232,7 +240,8 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
     report_count(&r, "users", "", info.users);
     report_count(&r, "items", "", info.items);
     report_count(&r, "interactions", "", info.interactions);
-    if (info.storage == EASE_STORE_NONE) {
+    if (!ease_method_has_lambda(info.method)) {
+        report_text(&r, "settings", "", info.settings);
         report_text(&r, "storage", "", name_of_storage(info.storage));
     } else {
         report_real(&r, "lambda", "", info.lambda);
@@ -294,6 +303,7 @@ static const char *const examples[] = {
     "--gram all.gram -o model.ease --lambda 500 --kind correlation",
     "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
     "ratings.csv -o popular.ease --model popularity",
+    "ratings.csv -o near.ease --model item-item --set neighbours=50,shrinkage=10",
     NULL};
 
 const verb verb_train = {

@@ -335,12 +335,17 @@ typedef enum ease_gram_kind {
 /* How a model file holds the weights: rows of float32, rows of float16 with one
  * common power of two, or the packed triangle of the symmetric inverse in
  * float32, from which rows are made on the fly. 4, 2 and about 2 bytes a weight.
- * NONE: there are no weights; a score is the base alone, as in popularity. */
+ * The others are not for choosing, a model of them is saved as what it is. NONE: there
+ * are no weights; a score is the base alone, as in popularity. SPARSE: rows of few
+ * weights. LATENT: a history is encoded as a few numbers, which are multiplied with
+ * those of each item. */
 typedef enum ease_storage {
     EASE_STORE_F32,
     EASE_STORE_F16,
     EASE_STORE_PACKED,
-    EASE_STORE_NONE
+    EASE_STORE_NONE,
+    EASE_STORE_SPARSE,
+    EASE_STORE_LATENT
 } ease_storage;
 
 typedef struct ease_train_options {
@@ -356,6 +361,12 @@ typedef struct ease_train_options {
      * relatives that read data or a file keep it in a nameless file there, with the
      * same result. The model returned then reads its weights from that file. */
     const char *workdir;
+    const char *settings; /* of methods other than EASE, "rank=64,alpha=10"; NULL:
+                               * the defaults */
+    /* Users to choose the best epoch by, for methods that are trained by epochs, and
+     * the measure; NULL: the last epoch is taken. */
+    const ease_interactions *validation_input, *validation_target;
+    const char *metric; /* "ndcg@100" */
     ease_hooks hooks;
 } ease_train_options;
 
@@ -407,17 +418,33 @@ EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
                                                         ease_error *err);
 
 /* The same for any method by its name: "ease", "ease-nonneg" (EASE >= 0, whatever
- * o->nonnegative is) and "popularity" (a score is the item's share of users; of `o`,
- * which may be NULL, nothing is used). */
+ * o->nonnegative is) and the others of ease_method_name, which take o->settings instead
+ * of a lambda. "popularity": a score is the item's share of users. `o` may be NULL for
+ * a method without lambda. */
 EASE_API EASE_MUST_USE ease_status ease_train_method(const ease_interactions *x,
                                                      const char *method,
                                                      const ease_train_options *o,
                                                      ease_model **out, ease_error *err);
 /* Names of methods from 0 on; NULL past the end. */
 EASE_API const char *ease_method_name(int index);
-/* 1: it has a lambda, which ease_tune can choose; 0: it has none, or there is no method
+/* 1: it has a lambda, which ease_tune can search; 0: it has none, or there is no method
  * of this name. */
 EASE_API int ease_method_has_lambda(const char *method);
+
+/* A number that a method can be told. */
+typedef struct ease_setting {
+    const char *name, *about;
+    double value;       /* the default */
+    double least, most; /* what is allowed */
+    int whole;          /* 1: only whole numbers */
+    const char *words;  /* NULL, or names for 0, 1, ...: "cosine|jaccard" */
+} ease_setting;
+
+/* Settings of a method from 0 on; NULL past the end. */
+EASE_API const ease_setting *ease_method_setting(const char *method, int index);
+/* What tuning tries unless it is told: "rank=64|128,alpha=1|10" is every rank with every
+ * alpha. "": there is nothing to tune. NULL: no such method, or it has a lambda. */
+EASE_API const char *ease_method_grid(const char *method);
 
 /* ---- Gram matrices: all that training needs -------------------------------- */
 
@@ -476,7 +503,8 @@ EASE_API void ease_gram_free(ease_gram *g);
 /* ---- models ---------------------------------------------------------------- */
 
 typedef struct ease_model_info {
-    const char *method; /* "ease", "ease-nonneg", "popularity"; needs no free */
+    const char *method;   /* as ease_method_name gives it; needs no free */
+    const char *settings; /* all of the method's, "" if it has none; the model's own */
     int32_t items;
     int64_t users, interactions; /* of the training data; -1: unknown */
     double lambda;               /* 0 where there is none, and so is the residual */
@@ -593,7 +621,8 @@ EASE_API EASE_MUST_USE ease_status ease_recommend_many(
     const ease_recommend_options *o, ease_rec *recs, int32_t *counts, ease_error *err);
 
 /* The items most like `item`: by the partial correlation -P_ij / sqrt(P_ii P_jj),
- * which is symmetric and within -1 .. 1. */
+ * which is symmetric and within -1 .. 1; in sparse models by the weight itself, in
+ * latent ones by the cosine of the items' numbers. */
 EASE_API EASE_MUST_USE ease_status ease_similar(ease_scorer *s, int32_t item,
                                                 const ease_recommend_options *o,
                                                 ease_rec *recs, int32_t *count,
@@ -602,7 +631,8 @@ EASE_API EASE_MUST_USE ease_status ease_similar(ease_scorer *s, int32_t item,
 /* Why `item` has its score: reasons[i] is history item i with its contribution, in
  * the order of the history, as many as it has. *base is what the score has without
  * any history (0 for counts). base + contributions, added in this order in float,
- * are the score that ease_recommend shows. */
+ * are the score that ease_recommend shows. Fails with EASE_E_ARG for a latent model,
+ * whose scores are no such sum. */
 EASE_API EASE_MUST_USE ease_status ease_explain(ease_scorer *s, ease_row history,
                                                 int32_t item, ease_rec *reasons,
                                                 float *base, float *score,

@@ -205,3 +205,75 @@ void ease__tiled_mirror_diagonal(ease__tiled *t)
             }
     }
 }
+
+/* ---- windows ---------------------------------------------------------------------
+ */
+
+enum { BLOCK = EASE__TILED_GRAIN };
+
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The window lies in one tile, whose rows are those of the matrix. */
+static void copy_straight(const float *tile, size_t edge, ease__window w, float *out,
+                          size_t ld)
+{
+    size_t bytes = (size_t)(w.right - w.left) * sizeof(float);
+
+    for (int32_t i = w.top; i < w.bottom; i++, out += ld)
+        memcpy(out, tile + (size_t)i * edge + (size_t)w.left, bytes);
+}
+
+/* A corner of less than a block. */
+static void turn_part(const float *in, size_t in_ld, int32_t rows, int32_t columns,
+                      float *out, size_t out_ld)
+{
+    for (int32_t j = 0; j < columns; j++)
+        for (int32_t i = 0; i < rows; i++)
+            out[(size_t)j * out_ld + (size_t)i] = in[(size_t)i * in_ld + (size_t)j];
+}
+
+/* The window is one of the mirror image of the tile: entry (i, j) is at (j, i). */
+static void copy_turned(ease__turn *turn, const float *tile, size_t edge,
+                        ease__window w, float *out, size_t ld)
+{
+    for (int32_t top = w.top; top < w.bottom; top += BLOCK)
+        for (int32_t left = w.left; left < w.right; left += BLOCK) {
+            const float *in = tile + (size_t)left * edge + (size_t)top;
+            float *to = out + (size_t)(top - w.top) * ld + (size_t)(left - w.left);
+            int32_t rows = smaller(BLOCK, w.right - left);
+            int32_t columns = smaller(BLOCK, w.bottom - top);
+
+            if (rows == BLOCK && columns == BLOCK)
+                turn(in, edge, to, ld);
+            else
+                turn_part(in, edge, rows, columns, to, ld);
+        }
+}
+
+void ease__tiled_copy(const ease__tiled *t, ease__window w, void *out, size_t ld,
+                      ease__turn *turn)
+{
+    int32_t e = t->edge;
+    size_t edge = (size_t)e;
+
+    for (int32_t i = w.top / e; i * (int64_t)e < w.bottom; i++)
+        for (int32_t j = w.left / e; j * (int64_t)e < w.right; j++) {
+            int32_t top = i * e, left = j * e; /* both below n */
+            ease__window part = {
+                .top = w.top > top ? w.top - top : 0,
+                .bottom = smaller(w.bottom - top, e),
+                .left = w.left > left ? w.left - left : 0,
+                .right = smaller(w.right - left, e),
+            };
+            float *to = (float *)out + (size_t)(top + part.top - w.top) * ld +
+                        (size_t)(left + part.left - w.left);
+
+            if (i >= j)
+                copy_straight(ease__tile(t, i, j), edge, part, to, ld);
+            else
+                copy_turned(turn, ease__tile(t, j, i), edge, part, to, ld);
+        }
+}

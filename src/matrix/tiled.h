@@ -67,6 +67,21 @@ static inline void *ease__tile(const ease__tiled *t, int32_t i, int32_t j)
 /* Entry (i, j) in either order. */
 double ease__tiled_at(const ease__tiled *t, int32_t i, int32_t j);
 
+/* A rectangle: rows top .. bottom-1, columns left .. right-1. */
+typedef struct ease__window {
+    int32_t top, bottom, left, right;
+} ease__window;
+
+/* A square of so many rows turned: out_ji = in_ij. As many rows of a window together
+ * cost no more than one: they are in the same cache lines. */
+enum { EASE__TILED_GRAIN = 16 };
+typedef void ease__turn(const float *in, size_t in_ld, float *out, size_t out_ld);
+
+/* Entries of 4 bytes, as they are, from a matrix whose diagonal tiles are whole; row r
+ * of the window at out + r * ld. */
+void ease__tiled_copy(const ease__tiled *t, ease__window w, void *out, size_t ld,
+                      ease__turn *turn);
+
 /* F64 entries become F32, or U32 where all are such integers, where they lie; the
  * second half of the memory is given back. */
 void ease__tiled_narrow(ease__tiled *t, ease__element to);

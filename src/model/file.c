@@ -57,7 +57,7 @@ size_t ease__model_weight_bytes(int32_t n, ease_storage storage)
 {
     if (storage == EASE_STORE_PACKED)
         return ease__tiled_bytes(n, EASE__F32);
-    if (storage == EASE_STORE_NONE)
+    if (ease__storage_form(storage) != EASE__DENSE_FORM)
         return 0;
     return ease__size_mul((size_t)n, row_bytes(n, storage));
 }
@@ -128,18 +128,26 @@ static ease_status put_packed(job *j, ease_error *err)
 
 static ease_status put_weights(job *j, ease_error *err)
 {
+    const ease_model *m = j->model;
     ease__rows_job rows = rows_job(j, j->done, 1);
 
+    switch (ease__storage_form((ease_storage)j->params.storage)) {
+    case EASE__BASE_FORM:
+        return EASE_OK;
+    case EASE__SPARSE_FORM:
+        return ease__sparse_write(&m->sparse, m->info.items, j->writer, err);
+    case EASE__LATENT_FORM:
+        return ease__latent_write(&m->latent, m->info.items, j->writer, err);
+    case EASE__DENSE_FORM:
+        break;
+    }
     switch ((ease_storage)j->params.storage) {
     case EASE_STORE_F32:
     case EASE_STORE_F16:
         return ease__rows_write(&rows, err);
-    case EASE_STORE_PACKED:
+    default:
         return put_packed(j, err);
-    case EASE_STORE_NONE:
-        break;
     }
-    return EASE_OK;
 }
 
 /* An array of n numbers; none if NULL. */
@@ -163,6 +171,9 @@ static ease_status put_all(job *j, ease_error *err)
         status = ease__ids_write(&m->ids, j->writer, "ids", err);
     if (!status && m->info.has_titles)
         status = ease__ids_write(&m->titles, j->writer, "titles", err);
+    if (!status && m->settings)
+        status = ease__writer_add(j->writer, "settings", m->settings,
+                                  strlen(m->settings) + 1, err);
     if (!status)
         status = put_array(j, "popularity", m->popularity, sizeof(double), err);
     if (!status)
@@ -206,12 +217,12 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
     size_t expect;
     ease_status status;
 
-    if (!m || !path || storage < EASE_STORE_F32 || storage > EASE_STORE_NONE)
+    if (!m || !path || storage < EASE_STORE_F32 || storage > EASE_STORE_LATENT)
         return ease__fail(err, EASE_E_ARG,
                           "a model, a path and a storage are required");
-    if (m->store->empty)
-        storage = EASE_STORE_NONE;
-    else if (storage == EASE_STORE_NONE)
+    if (ease__storage_form(m->info.storage) != EASE__DENSE_FORM)
+        storage = m->info.storage;
+    else if (ease__storage_form(storage) != EASE__DENSE_FORM)
         return ease__fail(err, EASE_E_ARG, "%s: the weights have to be stored", path);
     if (storage == EASE_STORE_PACKED && m->info.storage != EASE_STORE_PACKED)
         return ease__fail(err, EASE_E_ARG,
@@ -245,32 +256,31 @@ static const char *method_of(const disk_params *p)
 {
     const char *weighted = ease__ease_method(p->nonnegative != 0);
     const char *name = p->method <= INT32_MAX ? ease_method_name((int)p->method) : NULL;
-    bool fits = p->storage == EASE_STORE_NONE ? name && !ease_method_has_lambda(name)
-                                              : p->method == 0 || name == weighted;
+    ease__form form = ease__storage_form((ease_storage)p->storage);
 
-    if (!fits)
-        return NULL;
-    return p->storage == EASE_STORE_NONE ? name : weighted;
+    if (form == EASE__DENSE_FORM)
+        return p->method == 0 || name == weighted ? weighted : NULL;
+    return name && ease__method_form((int)p->method) == form ? name : NULL;
 }
 
 static bool params_hold(const disk_params *p)
 {
-    bool none = p->storage == EASE_STORE_NONE;
+    bool dense = ease__storage_form((ease_storage)p->storage) == EASE__DENSE_FORM;
     int exponent;
 
     if (p->items < 1 || p->kind < EASE_GRAM_COUNTS || p->kind > EASE_GRAM_CORRELATION ||
         p->precision < EASE_F32 || p->precision > EASE_F64 ||
-        p->storage < EASE_STORE_F32 || p->storage > EASE_STORE_NONE ||
+        p->storage < EASE_STORE_F32 || p->storage > EASE_STORE_LATENT ||
         p->nonnegative < 0 || p->nonnegative > 1 || !method_of(p))
         return false;
     if (p->users < -1 || p->interactions < -1 || !isfinite(p->lambda) ||
-        !(none ? p->lambda == 0 : p->lambda > 0) || !isfinite(p->residual) ||
+        !(dense ? p->lambda > 0 : p->lambda == 0) || !isfinite(p->residual) ||
         !(p->residual >= 0))
         return false;
     if (!isnormal(p->unit) || frexpf(p->unit, &exponent) != 0.5f ||
         (p->storage != EASE_STORE_F16 && p->unit != 1.0f))
         return false;
-    if (none)
+    if (!dense)
         return p->edge == 0 && p->stride == 0;
     if (p->storage == EASE_STORE_PACKED)
         return p->edge == ease__tile_edge(p->items) && p->stride == 0;
@@ -289,6 +299,7 @@ static ease_status take_params(ease_model *m, disk_params *p, ease_error *err)
         return damaged(m, "its parameters", err);
     m->info = (ease_model_info){
         .method = method_of(p),
+        .settings = "",
         .items = p->items,
         .users = p->users,
         .interactions = p->interactions,
@@ -344,7 +355,7 @@ static ease_status take_norm(ease_model *m, ease_error *err)
 {
     ease_status status;
 
-    if (m->info.storage == EASE_STORE_NONE)
+    if (ease__storage_form(m->info.storage) != EASE__DENSE_FORM)
         return EASE_OK;
     status = take_floats(m, "norm", &m->norm, err);
     if (status)
@@ -371,34 +382,59 @@ static ease_status take_popularity(ease_model *m, ease_error *err)
     return EASE_OK;
 }
 
-static ease_status take_weights(ease_model *m, const disk_params *p, ease_error *err)
+static ease_status take_dense(ease_model *m, const disk_params *p, ease_error *err)
 {
     size_t bytes = 0;
     const void *at = ease__container_section(&m->file, "weights", &bytes);
 
-    if (m->info.storage == EASE_STORE_NONE) {
-        m->store = &ease__store_none;
-        return m->base ? EASE_OK : damaged(m, "base", err);
-    }
     if (!at || bytes != ease__model_weight_bytes(p->items, m->info.storage))
         return damaged(m, "its weights have another size than they should", err);
     m->rows = at;
-    switch (m->info.storage) {
-    case EASE_STORE_F32:
-        m->store = &ease__store_f32;
+    if (m->info.storage != EASE_STORE_PACKED) {
+        m->store = m->info.storage == EASE_STORE_F32 ? &ease__store_f32
+                                                     : &ease__store_f16;
         return EASE_OK;
-    case EASE_STORE_F16:
-        m->store = &ease__store_f16;
-        return EASE_OK;
-    case EASE_STORE_PACKED:
-    case EASE_STORE_NONE:
-        break;
     }
     if (!m->col_scale || p->edge < 1)
         return damaged(m, "col_scale", err);
     m->store = &ease__store_packed;
     m->inverse = ease__tiled_shape(p->items, p->edge, EASE__F32);
     m->inverse.data = (void *)(uintptr_t)at;
+    return EASE_OK;
+}
+
+static ease_status take_weights(ease_model *m, const disk_params *p, ease_error *err)
+{
+    switch (ease__storage_form(m->info.storage)) {
+    case EASE__DENSE_FORM:
+        return take_dense(m, p, err);
+    case EASE__SPARSE_FORM:
+        m->store = &ease__store_sparse;
+        return ease__sparse_take(&m->file, p->items, &m->sparse)
+                   ? EASE_OK
+                   : damaged(m, "its weights", err);
+    case EASE__LATENT_FORM:
+        m->store = &ease__store_none;
+        return ease__latent_take(&m->file, p->items, &m->latent)
+                   ? EASE_OK
+                   : damaged(m, "its factors", err);
+    case EASE__BASE_FORM:
+        break;
+    }
+    m->store = &ease__store_none;
+    return m->base ? EASE_OK : damaged(m, "base", err);
+}
+
+/* Text with its end. */
+static ease_status take_settings(ease_model *m, ease_error *err)
+{
+    size_t bytes = 0;
+    const char *at = ease__container_section(&m->file, "settings", &bytes);
+
+    if (at && (bytes == 0 || memchr(at, '\0', bytes) != at + bytes - 1))
+        return damaged(m, "its settings", err);
+    m->settings = at;
+    m->info.settings = at ? at : "";
     return EASE_OK;
 }
 
@@ -409,6 +445,8 @@ static ease_status take_all(ease_model *m, ease_error *err)
 
     if (!status)
         status = take_tables(m, err);
+    if (!status)
+        status = take_settings(m, err);
     if (!status)
         status = take_popularity(m, err);
     if (!status)

@@ -152,6 +152,7 @@ static ease_status build(ease__tiled *inverse, ease__recipe *r, ease_model **out
     m->threads = r->threads;
     m->info = (ease_model_info){
         .method = ease__ease_method(r->nonnegative != 0),
+        .settings = "",
         .items = inverse->n,
         .users = r->users,
         .interactions = r->interactions,

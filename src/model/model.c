@@ -1,6 +1,7 @@
 /* A model at hand: what it says of itself and of its items. */
 #include <string.h>
 
+#include "data/interactions.h"
 #include "model/model.h"
 
 ease_model_info ease_model_describe(const ease_model *m)
@@ -73,6 +74,58 @@ void ease__model_forget(const ease_model *m)
         ease__tilefile_forget(m->work, &m->inverse);
 }
 
+/* ---- a new one -------------------------------------------------------------------- */
+
+static ease_status fill_common(ease_model *m, const ease_interactions *x,
+                               const char *settings, ease_error *err)
+{
+    double *sums = ease__alloc_zero((size_t)x->items, sizeof(*sums));
+
+    m->popularity = sums;
+    if (settings && settings[0])
+        m->settings = ease__copy_string(settings);
+    if (!sums || (settings && settings[0] && !m->settings))
+        return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)x->items);
+    m->info.settings = m->settings ? m->settings : "";
+    for (int64_t at = 0; at < x->nnz; at++)
+        sums[x->cols[at]] += x->vals ? (double)x->vals[at] : 1;
+    return x->item_ids.count ? ease__ids_copy(&m->ids, &x->item_ids, err)
+                             : ease__ids_number(&m->ids, x->items, err);
+}
+
+ease_status ease__model_new(const char *method, const ease_interactions *x,
+                            const char *settings, ease_model **out, ease_error *err)
+{
+    static const ease_storage storages[] = {
+        [EASE__DENSE_FORM] = EASE_STORE_PACKED,
+        [EASE__BASE_FORM] = EASE_STORE_NONE,
+        [EASE__SPARSE_FORM] = EASE_STORE_SPARSE,
+        [EASE__LATENT_FORM] = EASE_STORE_LATENT,
+    };
+    int number = ease__method_number(method);
+    ease_model *m = ease__alloc_zero(1, sizeof(*m));
+    ease_status status;
+
+    if (!m)
+        return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)x->items);
+    m->file = EASE__CONTAINER_NONE;
+    m->kernels = ease__kernels_best();
+    m->info = (ease_model_info){.method = ease_method_name(number),
+                                .items = x->items,
+                                .users = x->users,
+                                .interactions = x->nnz,
+                                .storage = storages[ease__method_form(number)]};
+    m->store = m->info.storage == EASE_STORE_SPARSE ? &ease__store_sparse
+                                                    : &ease__store_none;
+    status = fill_common(m, x, settings, err);
+    if (status) {
+        ease_model_free(m);
+        return status;
+    }
+    *out = m;
+    return EASE_OK;
+}
+
 static void free_array(const void *p)
 {
     ease__free((void *)(uintptr_t)p);
@@ -94,6 +147,13 @@ void ease_model_free(ease_model *m)
         free_array(m->base);
         free_array(m->norm);
         free_array(m->popularity);
+        free_array(m->settings);
+        free_array(m->sparse.starts);
+        free_array(m->sparse.columns);
+        free_array(m->sparse.weights);
+        free_array(m->latent.embedding);
+        free_array(m->latent.dense);
+        free_array(m->latent.decoder);
     }
     ease__ids_free(&m->ids);
     ease__ids_free(&m->titles);

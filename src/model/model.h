@@ -6,11 +6,8 @@
 #include "data/ids.h"
 #include "matrix/tilefile.h"
 #include "model/kernels.h"
-
-/* A rectangle of the weights: rows top .. bottom-1, columns left .. right-1. */
-typedef struct ease__window {
-    int32_t top, bottom, left, right;
-} ease__window;
+#include "model/latent.h"
+#include "model/methods.h"
 
 /* A storage form. All that anyone does with weights goes through `read`, so that the
  * same model gives the same floats wherever they are used. */
@@ -27,11 +24,19 @@ typedef struct ease__store {
 } ease__store;
 
 extern const ease__store ease__store_f32, ease__store_f16, ease__store_packed,
-    ease__store_none;
+    ease__store_none, ease__store_sparse;
+
+/* Row i is columns[starts[i] .. starts[i + 1] - 1], rising and without i itself. */
+typedef struct ease__sparse {
+    const uint64_t *starts; /* items + 1 */
+    const int32_t *columns;
+    const float *weights;
+} ease__sparse;
 
 /* Weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0 on it,
  * cut off at 0 for EASE >= 0. A trained model holds P itself (2 n^2 bytes); a file
- * holds the same ("packed") or rows of W. */
+ * holds the same ("packed") or rows of W. Other forms of models have their own parts:
+ * rows of few weights, or an encoder and factors (then the store is that of none). */
 struct ease_model {
     ease_model_info info;
     const ease__store *store;
@@ -44,9 +49,12 @@ struct ease_model {
     const float *row_scale; /* packed; NULL: all ones */
     const float *col_scale; /* packed */
     const float *base;      /* c; NULL: zero */
-    const float *norm;      /* q: similarity is W_ij q_j / q_i; NULL: no weights */
+    const float *norm;      /* dense: q; similarity is W_ij q_j / q_i */
+    ease__sparse sparse;    /* sparse */
+    ease__latent latent;    /* latent; its decoder is NULL in the other forms */
     const double *popularity;
     ease__ids ids, titles; /* titles: empty table, or one an item, "" for none */
+    const char *settings;  /* of the method, as text; NULL: none */
     void *title_bytes;     /* what `titles` borrows, if not from the file */
     ease__container file;  /* open if the arrays above lie in it, else they are ours */
     int threads;           /* that saving and counting take; 0: all */
@@ -77,10 +85,18 @@ ease_status ease__model_from_inverse(ease__tiled *inverse, ease__recipe *r,
 ease_status ease__model_needs_weights(const ease_model *m, const char *what,
                                       ease_error *err);
 
-/* The number of a method in files, and of one that the file of a model with weights
- * does not say. */
-int ease__method_number(const char *name); /* -1: none of this name */
-const char *ease__ease_method(bool nonnegative);
+/* An empty model of a method for these items, to be filled by its training: ids and
+ * popularity are there, and what the given settings are as text. */
+ease_status ease__model_new(const char *method, const ease_interactions *x,
+                            const char *settings, ease_model **out, ease_error *err);
+
+/* Into a file; and out of it, mapped: false where it is damaged. */
+ease_status ease__sparse_write(const ease__sparse *s, int32_t n,
+                               ease__container_writer *w, ease_error *err);
+bool ease__sparse_take(const ease__container *file, int32_t n, ease__sparse *out);
+ease_status ease__latent_write(const ease__latent *l, int32_t n,
+                               ease__container_writer *w, ease_error *err);
+bool ease__latent_take(const ease__container *file, int32_t n, ease__latent *out);
 
 /* To be called once for each tile row, after it has been used: weights that lie in a
  * work file need no more memory than a tile row then. */

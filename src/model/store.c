@@ -49,74 +49,9 @@ static void expect_rows(const ease_model *m, int32_t top, int32_t bottom)
 
 /* ---- packed: P, of which one triangle of tiles is there -------------------------- */
 
-enum { BLOCK = EASE__TURN }; /* a cache line of floats */
-
 static int32_t smaller(int32_t a, int32_t b)
 {
     return a < b ? a : b;
-}
-
-/* The window lies in one tile, whose rows are those of P. */
-static void copy_straight(const float *tile, size_t edge, ease__window w, float *out,
-                          size_t ld)
-{
-    size_t bytes = (size_t)(w.right - w.left) * sizeof(float);
-
-    for (int32_t i = w.top; i < w.bottom; i++, out += ld)
-        memcpy(out, tile + (size_t)i * edge + (size_t)w.left, bytes);
-}
-
-/* A corner of less than a block. */
-static void turn_part(const float *in, size_t in_ld, int32_t rows, int32_t columns,
-                      float *out, size_t out_ld)
-{
-    for (int32_t j = 0; j < columns; j++)
-        for (int32_t i = 0; i < rows; i++)
-            out[(size_t)j * out_ld + (size_t)i] = in[(size_t)i * in_ld + (size_t)j];
-}
-
-/* The window is one of the mirror image of the tile: entry (i, j) is at (j, i). */
-static void copy_turned(const ease__kernels *kernels, const float *tile, size_t edge,
-                        ease__window w, float *out, size_t ld)
-{
-    for (int32_t top = w.top; top < w.bottom; top += BLOCK)
-        for (int32_t left = w.left; left < w.right; left += BLOCK) {
-            const float *in = tile + (size_t)left * edge + (size_t)top;
-            float *to = out + (size_t)(top - w.top) * ld + (size_t)(left - w.left);
-            int32_t rows = smaller(BLOCK, w.right - left);
-            int32_t columns = smaller(BLOCK, w.bottom - top);
-
-            if (rows == BLOCK && columns == BLOCK)
-                kernels->turn(in, edge, to, ld);
-            else
-                turn_part(in, edge, rows, columns, to, ld);
-        }
-}
-
-/* P itself in the window. */
-static void copy_inverse(const ease_model *m, ease__window w, float *out, size_t ld)
-{
-    const ease__tiled *p = &m->inverse;
-    int32_t e = p->edge;
-    size_t edge = (size_t)e;
-
-    for (int32_t i = w.top / e; i * (int64_t)e < w.bottom; i++)
-        for (int32_t j = w.left / e; j * (int64_t)e < w.right; j++) {
-            int32_t top = i * e, left = j * e; /* both below n */
-            ease__window part = {
-                .top = w.top > top ? w.top - top : 0,
-                .bottom = smaller(w.bottom - top, e),
-                .left = w.left > left ? w.left - left : 0,
-                .right = smaller(w.right - left, e),
-            };
-            float *to = out + (size_t)(top + part.top - w.top) * ld +
-                        (size_t)(left + part.left - w.left);
-
-            if (i >= j)
-                copy_straight(ease__tile(p, i, j), edge, part, to, ld);
-            else
-                copy_turned(m->kernels, ease__tile(p, j, i), edge, part, to, ld);
-        }
 }
 
 static void read_packed(const ease_model *m, ease__window w, float *out, size_t ld)
@@ -124,7 +59,7 @@ static void read_packed(const ease_model *m, ease__window w, float *out, size_t 
     int32_t count = w.right - w.left;
     const float *scale = m->col_scale + w.left;
 
-    copy_inverse(m, w, out, ld);
+    ease__tiled_copy(&m->inverse, w, out, ld, m->kernels->turn);
     for (int32_t i = w.top; i < w.bottom; i++, out += ld) {
         if (m->row_scale)
             for (int32_t j = 0; j < count; j++)
@@ -186,8 +121,10 @@ const ease__store ease__store_f16 = {.read = read_f16,
                                      .expect = expect_rows,
                                      .halves = true,
                                      .grain = 1};
-const ease__store ease__store_packed = {
-    .read = read_packed, .take = take_packed, .expect = expect_packed, .grain = BLOCK};
+const ease__store ease__store_packed = {.read = read_packed,
+                                        .take = take_packed,
+                                        .expect = expect_packed,
+                                        .grain = EASE__TILED_GRAIN};
 const ease__store ease__store_none = {.read = read_none,
                                       .take = take_none,
                                       .expect = expect_none,

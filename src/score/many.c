@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "score/latent.h"
 #include "score/score.h"
 
 enum {
@@ -346,7 +347,10 @@ ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
         popular) {
         b.popular_count = ease__popular(m, &b.o, scores, popular);
         b.popular = popular;
-        status = run_batches(&b, histories, count, recs, counts, err);
+        status = ease__is_latent(m)
+                     ? ease__recommend_blocks(m, histories, count, &b.o, popular,
+                                              b.popular_count, recs, counts, err)
+                     : run_batches(&b, histories, count, recs, counts, err);
     } else {
         status = ease__fail(err, EASE_E_NOMEM, "scoring %lld histories of %d items",
                             (long long)count, (int)m->info.items);

@@ -2,11 +2,16 @@
 #include "score/score.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
+
+#include "score/latent.h"
+#include "solve/solve.h"
 
 struct ease_scorer {
     const ease_model *model; /* borrowed */
     float *scores;           /* n */
+    ease__encode_room room;  /* of a model of hidden numbers */
 };
 
 void ease_recommend_options_init(ease_recommend_options *o)
@@ -96,6 +101,16 @@ ease_status ease_scorer_new(const ease_model *m, ease_scorer **out, ease_error *
     s->scores = ease__alloc_array((size_t)m->info.items, sizeof(*s->scores));
     if (!s->scores)
         goto no_memory;
+    if (ease__is_latent(m)) {
+        ease_status status = ease__blas_room(1, err);
+
+        if (!status)
+            status = ease__encode_room_new(m, &s->room, err);
+        if (status) {
+            ease_scorer_free(s);
+            return status;
+        }
+    }
     *out = s;
     return EASE_OK;
 
@@ -109,7 +124,25 @@ void ease_scorer_free(ease_scorer *s)
     if (!s)
         return;
     ease__free(s->scores);
+    ease__encode_room_free(&s->room);
     ease__free(s);
+}
+
+/* By a block of which it is all: the same bits as among many. */
+static void score_latent(ease_scorer *s, ease_row history)
+{
+    int32_t n = s->model->info.items;
+
+#pragma omp parallel num_threads(1)
+    {
+        omp_set_num_threads(1); /* for BLAS, as in graph.c */
+        ease__encode(s->model, &history, 1, &s->room);
+        for (int32_t left = 0, step; left < n; left += step) {
+            step = ease__decode(s->model, &s->room, left);
+            memcpy(s->scores + left, ease__decoded(&s->room, 0),
+                   (size_t)step * sizeof(*s->scores));
+        }
+    }
 }
 
 /* base + the history's rows in its order, in stretches that stay in the first cache. */
@@ -152,7 +185,10 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
         *count = ease__popular(s->model, &o, s->scores, recs);
         return EASE_OK;
     }
-    score_all(s->model, history, s->scores);
+    if (ease__is_latent(s->model))
+        score_latent(s, history);
+    else
+        score_all(s->model, history, s->scores);
     if (!o.keep_seen)
         for (int32_t h = 0; h < history.count; h++)
             s->scores[history.items[h]] = -INFINITY;
@@ -163,13 +199,43 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
     return EASE_OK;
 }
 
+/* The cosine of the items' numbers. */
+static void like_latent(const ease_model *m, int32_t item, float *out)
+{
+    size_t rank = (size_t)ease__latent_rank(&m->latent.shape);
+    const float *own = m->latent.decoder + (size_t)item * rank;
+
+    for (int32_t j = 0; j < m->info.items; j++) {
+        const float *v = m->latent.decoder + (size_t)j * rank;
+        double dot = 0, left = 0, right = 0, size;
+
+        for (size_t k = 0; k < rank; k++) {
+            dot += (double)own[k] * (double)v[k];
+            left += (double)own[k] * (double)own[k];
+            right += (double)v[k] * (double)v[k];
+        }
+        size = sqrt(left) * sqrt(right);
+        out[j] = size > 0 ? (float)(dot / size) : 0;
+    }
+}
+
+static void like(const ease_model *m, int32_t item, float *out)
+{
+    if (ease__is_latent(m)) {
+        like_latent(m, item, out);
+        return;
+    }
+    ease_model_row(m, item, out);
+    for (int32_t j = 0; j < m->info.items && m->norm; j++)
+        out[j] = (float)((double)out[j] * (double)m->norm[j] / (double)m->norm[item]);
+}
+
 ease_status ease_similar(ease_scorer *s, int32_t item,
                          const ease_recommend_options *given, ease_rec *recs,
                          int32_t *count, ease_error *err)
 {
     ease_recommend_options o;
     ease__topk best = {.recs = recs};
-    const float *norm;
     ease_status status;
 
     if (!s || !recs || !count || item < 0 || item >= s->model->info.items)
@@ -177,15 +243,11 @@ ease_status ease_similar(ease_scorer *s, int32_t item,
                           "a scorer, an item of its model and room for "
                           "a list are required");
     status = ease__recommend_options_take(given, &o, err);
-    if (!status)
+    if (!status && !ease__is_latent(s->model))
         status = ease__model_needs_weights(s->model, "similarity", err);
     if (status)
         return status;
-    norm = s->model->norm;
-    ease_model_row(s->model, item, s->scores);
-    for (int32_t j = 0; j < s->model->info.items; j++)
-        s->scores[j] = (float)((double)s->scores[j] * (double)norm[j] /
-                               (double)norm[item]);
+    like(s->model, item, s->scores);
     s->scores[item] = -INFINITY; /* like itself it is, but that is no news */
     best.room = smaller(o.k, s->model->info.items);
     ease__topk_offer(&best, s->scores, 0, s->model->info.items, o.allowed);
@@ -206,6 +268,8 @@ ease_status ease_explain(ease_scorer *s, ease_row history, int32_t item,
                           "a scorer, an item of its model and room for "
                           "the reasons are required");
     status = ease__history_check(s->model, history, -1, err);
+    if (!status && ease__is_latent(s->model))
+        status = ease__model_needs_weights(s->model, "explaining", err);
     if (status)
         return status;
     sum = *base = ease_model_base(s->model, item);

@@ -1,0 +1,114 @@
+/* From a method's name to its model. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gram/gram.h"
+#include "rivals/rivals.h"
+
+#define COUNT_ONE(name, form) +1
+/* By the numbers of EASE__METHODS; NULL: EASE itself. */
+static const ease__rival *const rivals[] = {NULL, NULL, &ease__popularity,
+                                            &ease__item_item};
+
+_Static_assert(0 EASE__METHODS(COUNT_ONE) == sizeof(rivals) / sizeof(rivals[0]),
+               "one for each");
+
+static const ease__rival *rival_of(const char *method)
+{
+    int number = method ? ease__method_number(method) : -1;
+
+    return number < 0 ? NULL : rivals[number];
+}
+
+const ease_setting *ease_method_setting(const char *method, int index)
+{
+    const ease__rival *r = rival_of(method);
+
+    for (int i = 0; r && index >= 0 && r->settings[i].name; i++)
+        if (i == index)
+            return &r->settings[i];
+    return NULL;
+}
+
+const char *ease_method_grid(const char *method)
+{
+    const ease__rival *r = rival_of(method);
+
+    return r ? r->grid : NULL;
+}
+
+static ease_status train_ease(const ease_interactions *x, bool nonnegative,
+                              const ease_train_options *o, ease_model **out,
+                              ease_error *err)
+{
+    ease_train_options changed;
+
+    if (!o)
+        return ease_train(x, o, out, err);
+    if (o->settings && o->settings[0])
+        return ease__fail(err, EASE_E_ARG, "EASE has no setting beside lambda: '%.40s'",
+                          o->settings);
+    changed = *o;
+    changed.nonnegative = o->nonnegative || nonnegative;
+    return ease_train(x, &changed, out, err);
+}
+
+static ease_status train_rival(const ease_interactions *x, const char *method,
+                               const ease_train_options *o, ease_model **out,
+                               ease_error *err)
+{
+    const ease__rival *r = rival_of(method);
+    char text[EASE__SETTINGS_ROOM];
+    double settings[EASE__MOST_SETTINGS];
+    ease_model *m = NULL;
+    ease_status status = ease__train_options_check(o, err);
+
+    if (!status)
+        status = ease__settings_parse(r->settings, method, o->settings, settings, err);
+    if (status)
+        return status;
+    ease__settings_print(r->settings, settings, text);
+    status = ease__model_new(method, x, text, &m, err);
+    if (!status)
+        status = r->train(x, o, settings, m, err);
+    if (status) {
+        ease_model_free(m);
+        return status;
+    }
+    m->threads = o->threads;
+    m->info.has_base = m->base != NULL;
+    *out = m;
+    return EASE_OK;
+}
+
+static ease_status no_method(const char *method, ease_error *err)
+{
+    char names[200] = "";
+    size_t used = 0;
+
+    for (int i = 0; ease_method_name(i) && used < sizeof(names); i++)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+                                 i ? ", " : "", ease_method_name(i));
+    return ease__fail(err, EASE_E_ARG, "no method '%.40s': there are %s", method,
+                      names);
+}
+
+ease_status ease_train_method(const ease_interactions *x, const char *method,
+                              const ease_train_options *o, ease_model **out,
+                              ease_error *err)
+{
+    ease_train_options defaults;
+    int number;
+
+    if (!method)
+        return ease__fail(err, EASE_E_ARG, "the name of a method is required");
+    number = ease__method_number(method);
+    if (number < 0)
+        return no_method(method, err);
+    if (!rivals[number])
+        return train_ease(x, number == 1, o, out, err);
+    if (!x || !out || x->items < 1)
+        return ease__fail(err, EASE_E_ARG, "interactions are required");
+    ease_train_options_init(&defaults);
+    return train_rival(x, method, o ? o : &defaults, out, err);
+}

@@ -1,0 +1,34 @@
+/* The other systems of the paper's comparison: each is one file, with one table. */
+#ifndef EASE_RIVALS_H
+#define EASE_RIVALS_H
+
+#include "data/interactions.h"
+#include "model/model.h"
+#include "model/settings.h"
+
+typedef struct ease__rival {
+    const ease_setting
+        *settings;    /* ended by a NULL name; EASE__MOST_SETTINGS at most */
+    const char *grid; /* as ease_method_grid gives it */
+    /* Fills what a model of this form has beside ids and popularity. `settings` has a
+     * number for each of the table; x has at least one item, and `o` was checked. */
+    ease_status (*train)(const ease_interactions *x, const ease_train_options *o,
+                         const double *settings, ease_model *m, ease_error *err);
+} ease__rival;
+
+extern const ease__rival ease__popularity, ease__item_item;
+
+/* Rows of few weights on their way into a model: lists of at most `room` a row. */
+typedef struct ease__lists {
+    int32_t rows, room;
+    ease_rec *recs; /* rows x room */
+    int32_t *counts;
+} ease__lists;
+
+ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
+                            ease_error *err);
+void ease__lists_free(ease__lists *l);
+/* Into a model of the sparse form, columns rising; zeros are left out. */
+ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *err);
+
+#endif

@@ -1,0 +1,218 @@
+/* The other systems: what they have in common, and each against its definition. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "model/model.h"
+#include "model/settings.h"
+#include "test.h"
+
+static ease_interactions *some_data(int64_t users, int32_t items, bool weighted)
+{
+    ease_interactions *x = random_interactions(users, items, 0.15, weighted, 5);
+    ease_interactions *copy = NULL;
+
+    if (ease_interactions_from_csr(x->users, x->items, x->row_ptr, x->cols, x->vals,
+                                   &copy, NULL))
+        abort();
+    free_interactions(x);
+    return copy;
+}
+
+static ease_model *train(test *t, const ease_interactions *x, const char *method,
+                         const char *settings, int threads)
+{
+    ease_train_options o;
+    ease_model *m = NULL;
+    ease_error err;
+
+    ease_train_options_init(&o);
+    o.settings = settings;
+    o.threads = threads;
+    if (!check_status(t, ease_train_method(x, method, &o, &m, &err), EASE_OK))
+        abort();
+    return m;
+}
+
+/* ---- settings ------------------------------------------------------------------- */
+
+static const ease_setting some[] = {
+    {.name = "rank", .value = 64, .least = 1, .most = 1000, .whole = 1},
+    {.name = "alpha", .value = 0.5, .most = 10},
+    {.name = "how", .value = 1, .most = 2, .whole = 1, .words = "one|two|three"},
+    {0}};
+
+static void settings_are_read_and_printed(test *t)
+{
+    char text[EASE__SETTINGS_ROOM];
+    double value[3];
+
+    check_status(t, ease__settings_parse(some, "m", NULL, value, NULL), EASE_OK);
+    ease__settings_print(some, value, text);
+    check_text(t, text, "rank=64,alpha=0.5,how=two");
+    check_status(t, ease__settings_parse(some, "m", "how=three,rank=7", value, NULL),
+                 EASE_OK);
+    ease__settings_print(some, value, text);
+    check_text(t, text, "rank=7,alpha=0.5,how=three");
+    check_status(t, ease__settings_parse(some, "m", text, value, NULL), EASE_OK);
+}
+
+static void wrong_settings_are_refused(test *t)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {{"rang=3", "no setting 'rang': there are rank, alpha, how"},
+                 {"rank=3,rank=4", "given twice"},
+                 {"rank", "NAME=VALUE"},
+                 {"rank=2.5", "whole number from 1 to 1000"},
+                 {"rank=0", "not '0'"},
+                 {"alpha=nan", "a number from 0 to 10"},
+                 {"alpha=", "not ''"},
+                 {"how=four", "one of one|two|three"},
+                 {"=1", "no setting ''"}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ease_error err = {0};
+        double value[3];
+
+        check_status(t, ease__settings_parse(some, "m", cases[i].text, value, &err),
+                     EASE_E_ARG);
+        check_contains(t, err.text, cases[i].says);
+    }
+}
+
+/* ---- item-item --------------------------------------------------------------------- */
+
+/* G_ij by the definition. */
+static double both(const ease_interactions *x, int32_t i, int32_t j)
+{
+    double sum = 0;
+
+    for (int64_t u = 0; u < x->users; u++) {
+        double left = 0, right = 0;
+
+        for (int64_t at = x->row_ptr[u]; at < x->row_ptr[u + 1]; at++) {
+            double value = x->vals ? (double)x->vals[at] : 1;
+
+            if (x->cols[at] == i)
+                left = value;
+            if (x->cols[at] == j)
+                right = value;
+        }
+        sum += left * right;
+    }
+    return sum;
+}
+
+static double expected(const char *how, double ij, double ii, double jj, double shrink)
+{
+    if (strcmp(how, "cosine") == 0)
+        return ij / (sqrt(ii * jj) + shrink);
+    if (strcmp(how, "jaccard") == 0)
+        return ij / (ii + jj - ij + shrink);
+    return ij / (ii + shrink);
+}
+
+static void item_item_follows_its_definition(test *t)
+{
+    static const char *const words[] = {"cosine", "jaccard", "conditional"};
+
+    for (int round = 0; round < 6; round++) {
+        ease_interactions *x = some_data(60, 40, round >= 3);
+        const char *how = words[round % 3];
+        char settings[80];
+        ease_model *m;
+        float row[40];
+
+        snprintf(settings, sizeof(settings), "similarity=%s,shrinkage=2,neighbours=40",
+                 how);
+        m = train(t, x, "item-item", settings, 2);
+        for (int32_t i = 0; i < 40; i++) {
+            ease_model_row(m, i, row);
+            for (int32_t j = 0; j < 40; j++) {
+                double ij = both(x, i, j);
+                double want = i == j || ij == 0
+                                  ? 0
+                                  : expected(how, ij, both(x, i, i), both(x, j, j), 2);
+
+                check_near(t, row[j], want, 1e-6 * fabs(want) + 1e-7);
+            }
+        }
+        ease_model_free(m);
+        ease_interactions_free(x);
+    }
+}
+
+static void item_item_keeps_the_nearest(test *t)
+{
+    ease_interactions *x = some_data(80, 50, false);
+    ease_model *all = train(t, x, "item-item", "neighbours=50", 1);
+    ease_model *few = train(t, x, "item-item", "neighbours=6", 3);
+    ease_model *none = train(t, x, "item-item", "neighbours=1", 1);
+    float whole[50], kept[50];
+
+    for (int32_t i = 0; i < 50; i++) {
+        float least = INFINITY;
+        int count = 0, there = 0; /* some items have nobody */
+
+        ease_model_row(all, i, whole);
+        ease_model_row(few, i, kept);
+        for (int32_t j = 0; j < 50; j++)
+            there += whole[j] != 0;
+        for (int32_t j = 0; j < 50; j++)
+            if (kept[j] != 0) {
+                check(t, kept[j] == whole[j]);
+                least = kept[j] < least ? kept[j] : least;
+                count++;
+            }
+        check_int(t, count, there < 5 ? there : 5);
+        for (int32_t j = 0; j < 50; j++)
+            check(t, kept[j] != 0 || whole[j] <= least);
+        ease_model_row(none, i, kept);
+        for (int32_t j = 0; j < 50; j++)
+            check(t, kept[j] == 0);
+    }
+    ease_model_free(all);
+    ease_model_free(few);
+    ease_model_free(none);
+    ease_interactions_free(x);
+}
+
+/* ---- files ------------------------------------------------------------------------- */
+
+static void sparse_models_come_back_from_files(test *t)
+{
+    ease_interactions *x = some_data(80, 50, true);
+    ease_model *m = train(t, x, "item-item", "neighbours=6,shrinkage=1.5", 1),
+               *back = NULL;
+    const char *path = test_path("sparse.ease");
+    ease_model_info info;
+    float before[50], after[50];
+
+    check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL), EASE_OK);
+    check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
+    if (check_status(t, ease_model_open(path, &back, NULL), EASE_OK)) {
+        info = ease_model_describe(back);
+        check_text(t, info.method, "item-item");
+        check_text(t, info.settings, "similarity=cosine,neighbours=6,shrinkage=1.5");
+        check_int(t, info.storage, EASE_STORE_SPARSE);
+        for (int32_t i = 0; i < 50; i++) {
+            ease_model_row(m, i, before);
+            ease_model_row(back, i, after);
+            check(t, memcmp(before, after, sizeof(before)) == 0);
+        }
+    }
+    ease_model_free(back);
+    ease_model_free(m);
+    ease_interactions_free(x);
+}
+
+static const test_case cases[] = {
+    TEST(settings_are_read_and_printed),      TEST(wrong_settings_are_refused),
+    TEST(item_item_follows_its_definition),   TEST(item_item_keeps_the_nearest),
+    TEST(sparse_models_come_back_from_files),
+};
+
+TEST_MAIN(cases)
