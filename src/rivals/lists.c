@@ -97,30 +97,26 @@ ease_status ease__ragged_new(int32_t items, ease__ragged *out, ease_error *err)
 {
     ease__ragged r = {.items = items};
 
-    r.recs = ease__alloc_zero((size_t)items, sizeof(*r.recs));
-    r.counts = ease__alloc_zero((size_t)items, sizeof(*r.counts));
-    if (!r.recs || !r.counts) {
-        ease__ragged_free(&r);
+    r.columns = ease__alloc_zero((size_t)items, sizeof(*r.columns));
+    if (!r.columns)
         return ease__fail(err, EASE_E_NOMEM, "columns of %d items", (int)items);
-    }
     *out = r;
     return EASE_OK;
 }
 
 void ease__ragged_free(ease__ragged *r)
 {
-    for (int32_t j = 0; r->recs && j < r->items; j++)
-        ease__free(r->recs[j]);
-    ease__free(r->recs);
-    ease__free(r->counts);
+    for (int32_t j = 0; r->columns && j < r->items; j++)
+        ease__free(r->columns[j].recs);
+    ease__free(r->columns);
     *r = (ease__ragged){0};
 }
 
 static void count_rows(const ease__ragged *r, uint64_t *starts)
 {
     for (int32_t j = 0; j < r->items; j++)
-        for (int32_t k = 0; k < r->counts[j]; k++)
-            starts[r->recs[j][k].item + 1]++;
+        for (int32_t k = 0; k < r->columns[j].count; k++)
+            starts[r->columns[j].recs[k].item + 1]++;
     for (int32_t i = 0; i < r->items; i++)
         starts[i + 1] += starts[i];
 }
@@ -140,11 +136,11 @@ ease_status ease__ragged_turn(const ease__ragged *r, ease_model *m, ease_error *
     if (status)
         return status;
     for (int32_t j = 0; j < r->items; j++)
-        for (int32_t k = 0; k < r->counts[j]; k++) {
-            uint64_t at = starts[r->recs[j][k].item]++;
+        for (int32_t k = 0; k < r->columns[j].count; k++) {
+            uint64_t at = starts[r->columns[j].recs[k].item]++;
 
             columns[at] = j;
-            weights[at] = r->recs[j][k].score;
+            weights[at] = r->columns[j].recs[k].score;
         }
     /* Each start is now where its row ends, and the next one begins. */
     memmove(starts + 1, starts, (size_t)r->items * sizeof(*starts));

@@ -31,12 +31,14 @@ void ease__lists_free(ease__lists *l);
 /* Into a model of the sparse form, columns rising; zeros are left out. */
 ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *err);
 
-/* Columns of weights on their way into rows: recs[j] are the counts[j] weights into item
- * j, without zeros and in any order, an allocation each. */
+/* Columns of weights on their way into rows: those into item j, without zeros and in any
+ * order, an allocation each. */
 typedef struct ease__ragged {
     int32_t items;
-    ease_rec **recs;
-    int32_t *counts;
+    struct {
+        ease_rec *recs;
+        int32_t count;
+    } * columns;
 } ease__ragged;
 
 /* All of them empty. */

@@ -61,17 +61,20 @@ typedef struct job {
     atomic_int failed; /* a status */
 } job;
 
+enum { STEPS = 5 }; /* from which the next is extrapolated */
+
 /* One thread's. */
 typedef struct fit {
-    double *residual;          /* users */
-    double *weights;           /* items; zero between items */
-    float *rounded;            /* items */
+    double *residual, *saved; /* users */
+    double *weights;          /* items; zero between items */
+    double *trail;  /* STEPS + 1 x items: weights of `nonzero`, pass by pass */
+    float *rounded; /* items */
     int32_t *listed, *nonzero; /* items */
     int32_t list_count;
     int32_t passes; /* left */
 } fit;
 
-/* ---- coordinate descent ----------------------------------------------------------- */
+/* ---- a pass ------------------------------------------------------------------------- */
 
 /* x_i . r, as four sums that do not wait for each other. */
 static double times_column(const ease__columns *c, int32_t i, const double *r)
@@ -130,20 +133,143 @@ static double pass(const job *j, const int32_t *list, int32_t count, fit *f)
     return largest;
 }
 
+/* ---- extrapolation ------------------------------------------------------------------ */
+
+static double *trail_at(const job *j, const fit *f, int step)
+{
+    return f->trail + (size_t)step * (size_t)j->x->items;
+}
+
+static void remember(const job *j, fit *f, int step, int32_t count)
+{
+    double *to = trail_at(j, f, step);
+
+    for (int32_t k = 0; k < count; k++)
+        to[k] = f->weights[f->nonzero[k]];
+}
+
+/* What is to be minimised; all weights beside `nonzero` are 0. */
+static double loss(const job *j, const fit *f, int32_t count)
+{
+    double errors = 0, squares = 0, sizes = 0;
+
+    for (int64_t u = 0; u < j->x->users; u++)
+        errors += f->residual[u] * f->residual[u];
+    for (int32_t k = 0; k < count; k++) {
+        double weight = f->weights[f->nonzero[k]];
+
+        squares += weight * weight;
+        sizes += fabs(weight);
+    }
+    return errors / 2 + j->settings[L2] * squares / 2 + j->settings[L1] * sizes;
+}
+
+/* The products of the steps along the trail, a little larger on the diagonal: near the
+ * end they are all alike. */
+static void multiply_steps(const job *j, const fit *f, int32_t count,
+                           double a[STEPS][STEPS])
+{
+    double trace = 0;
+
+    for (int r = 0; r < STEPS; r++) {
+        const double *w = trail_at(j, f, r), *next = trail_at(j, f, r + 1);
+
+        for (int s = 0; s <= r; s++) {
+            const double *v = trail_at(j, f, s), *then = trail_at(j, f, s + 1);
+            double sum = 0;
+
+            for (int32_t k = 0; k < count; k++)
+                sum += (next[k] - w[k]) * (then[k] - v[k]);
+            a[r][s] = a[s][r] = sum;
+        }
+        trace += a[r][r];
+    }
+    for (int r = 0; r < STEPS; r++)
+        a[r][r] += 1e-10 * trace;
+}
+
+/* c of sum 1 with the least c'Ac, A definite: A c = 1, scaled. */
+static void shares_of_steps(double a[STEPS][STEPS], double c[STEPS])
+{
+    double sum = 0;
+
+    for (int r = 0; r < STEPS; r++)
+        c[r] = 1;
+    for (int p = 0; p < STEPS; p++)
+        for (int r = p + 1; r < STEPS; r++) {
+            double factor = a[r][p] / a[p][p];
+
+            for (int s = p; s < STEPS; s++)
+                a[r][s] -= factor * a[p][s];
+            c[r] -= factor * c[p];
+        }
+    for (int r = STEPS - 1; r >= 0; r--) {
+        for (int s = r + 1; s < STEPS; s++)
+            c[r] -= a[r][s] * c[s];
+        c[r] /= a[r][r];
+        sum += c[r];
+    }
+    for (int r = 0; r < STEPS; r++)
+        c[r] /= sum;
+}
+
+/* Near the minimum a pass is nearly linear in the weights, so that from a few of them
+ * one sees where they go (Anderson). Taken if the loss is less there; NaN is not. */
+static void extrapolate(const job *j, int32_t count, fit *f)
+{
+    double a[STEPS][STEPS], c[STEPS], before = loss(j, f, count);
+    const double *last = trail_at(j, f, STEPS);
+
+    multiply_steps(j, f, count, a);
+    shares_of_steps(a, c);
+    memcpy(f->saved, f->residual, (size_t)j->x->users * sizeof(*f->saved));
+    for (int32_t k = 0; k < count; k++) {
+        double weight = 0;
+
+        for (int s = 0; s < STEPS; s++)
+            weight += c[s] * trail_at(j, f, s + 1)[k];
+        if (weight < 0 && j->nonnegative)
+            weight = 0;
+        f->weights[f->nonzero[k]] = weight;
+        subtract_column(&j->columns, f->nonzero[k], weight - last[k], f->residual);
+    }
+    if (loss(j, f, count) < before)
+        return;
+    memcpy(f->residual, f->saved, (size_t)j->x->users * sizeof(*f->saved));
+    for (int32_t k = 0; k < count; k++)
+        f->weights[f->nonzero[k]] = last[k];
+}
+
+/* ---- coordinate descent ------------------------------------------------------------- */
+
+/* Over the weights that are not 0 until they rest. */
+static void settle(const job *j, int32_t count, fit *f)
+{
+    int step = 0;
+
+    remember(j, f, 0, count);
+    while (f->passes > 0 && pass(j, f->nonzero, count, f) > j->settings[TOLERANCE]) {
+        remember(j, f, ++step, count);
+        if (step == STEPS) {
+            extrapolate(j, count, f);
+            remember(j, f, 0, count);
+            step = 0;
+        }
+    }
+}
+
 /* Over the list; then, as most weights are 0 and stay so, over the others alone until
  * they rest; and so on until the whole list rests. */
 static void descend(const job *j, fit *f)
 {
-    double tolerance = j->settings[TOLERANCE];
-
-    while (f->passes > 0 && pass(j, f->listed, f->list_count, f) > tolerance) {
+    while (f->passes > 0 &&
+           pass(j, f->listed, f->list_count, f) > j->settings[TOLERANCE]) {
         int32_t count = 0;
 
         for (int32_t k = 0; k < f->list_count; k++)
             if (f->weights[f->listed[k]] != 0)
                 f->nonzero[count++] = f->listed[k];
-        while (f->passes > 0 && pass(j, f->nonzero, count, f) > tolerance)
-            ;
+        settle(j, count, f);
     }
 }
 
@@ -232,8 +358,8 @@ static ease_status keep(job *j, int32_t item, fit *f)
         choose(f, items, room, recs);
     else
         keep_all(f, items, recs);
-    j->found.recs[item] = recs;
-    j->found.counts[item] = room;
+    j->found.columns[item].recs = recs;
+    j->found.columns[item].count = room;
     return EASE_OK;
 }
 
@@ -313,7 +439,9 @@ static void fits_free(fit *fits, int threads)
 {
     for (int t = 0; fits && t < threads; t++) {
         ease__free(fits[t].residual);
+        ease__free(fits[t].saved);
         ease__free(fits[t].weights);
+        ease__free(fits[t].trail);
         ease__free(fits[t].rounded);
         ease__free(fits[t].listed);
         ease__free(fits[t].nonzero);
@@ -330,11 +458,14 @@ static fit *fits_new(const ease_interactions *x, int threads)
         fit *f = &fits[t];
 
         f->residual = ease__alloc_array((size_t)x->users, sizeof(*f->residual));
+        f->saved = ease__alloc_array((size_t)x->users, sizeof(*f->saved));
         f->weights = ease__alloc_zero(n, sizeof(*f->weights));
+        f->trail = ease__alloc_array((STEPS + 1) * n, sizeof(*f->trail));
         f->rounded = ease__alloc_array(n, sizeof(*f->rounded));
         f->listed = ease__alloc_array(n, sizeof(*f->listed));
         f->nonzero = ease__alloc_array(n, sizeof(*f->nonzero));
-        if (!f->residual || !f->weights || !f->rounded || !f->listed || !f->nonzero) {
+        if (!f->residual || !f->saved || !f->weights || !f->trail || !f->rounded ||
+            !f->listed || !f->nonzero) {
             fits_free(fits, threads);
             return NULL;
         }
@@ -346,8 +477,8 @@ static size_t fixed_bytes(const ease_interactions *x, int threads)
 {
     size_t n = (size_t)x->items, a_fit, sum;
 
-    a_fit = ease__size_add(ease__size_mul((size_t)x->users, sizeof(double)),
-                           n * (sizeof(double) + 3 * sizeof(float)));
+    a_fit = ease__size_add(ease__size_mul((size_t)x->users, 2 * sizeof(double)),
+                           n * ((STEPS + 2) * sizeof(double) + 3 * sizeof(float)));
     sum = ease__size_add(ease__interactions_bytes(x),
                          ease__size_mul((size_t)threads, a_fit));
     sum = ease__size_add(sum, n * (sizeof(double) + sizeof(ease_rec *) + 12));
