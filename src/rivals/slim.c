@@ -25,7 +25,7 @@ static const ease_setting settings[] = {
      .most = 1e12},
     {.name = "l2",
      .about = "times half the sum of their squares, as lambda of EASE",
-     .value = 100,
+     .value = 300,
      .most = 1e12},
     {.name = "top",
      .about = "weights are kept of those into an item, 0: all",
@@ -575,7 +575,7 @@ static ease_status train_free(const ease_interactions *x, const ease_train_optio
     return train(&j, o, m, err);
 }
 
-#define GRID "l1=0.1|1|5,l2=10|100|1000"
+#define GRID "l1=0.1|1|5,l2=10|30|100|300|1000"
 
 const ease__rival ease__slim = {
     .settings = settings, .grid = GRID, .train = train_slim};
