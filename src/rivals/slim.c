@@ -481,7 +481,7 @@ static size_t fixed_bytes(const ease_interactions *x, int threads)
                            n * ((STEPS + 2) * sizeof(double) + 3 * sizeof(float)));
     sum = ease__size_add(ease__interactions_bytes(x),
                          ease__size_mul((size_t)threads, a_fit));
-    sum = ease__size_add(sum, n * (sizeof(double) + sizeof(ease_rec *) + 12));
+    sum = ease__size_add(sum, n * 32); /* squares, columns found, starts of rows */
     return ease__size_add(
         sum, ease__gram_scratch_bytes(x->nnz, x->items, x->vals != NULL, threads));
 }
