@@ -180,6 +180,227 @@ static void item_item_keeps_the_nearest(test *t)
     ease_interactions_free(x);
 }
 
+/* ---- slim ---------------------------------------------------------------------------- */
+
+static float *all_weights(const ease_model *m, int32_t items)
+{
+    size_t n = (size_t)items;
+    float *w = malloc(n * n * sizeof(*w));
+
+    if (!w)
+        abort();
+    for (int32_t i = 0; i < items; i++)
+        ease_model_row(m, i, w + (size_t)i * n);
+    return w;
+}
+
+/* The conditions that only the minimum fulfils, in each column j: with the pull
+ * p_i = x_i . (x_j - X w) - l2 w_i, p_i = l1 sign(w_i) where w_i is not 0, else |p_i| <=
+ * l1, or p_i <= l1 where weights cannot be below 0. */
+static void check_minimum(test *t, const ease_interactions *x, const ease_model *m,
+                          double l1, double l2, bool unbound)
+{
+    int32_t n = x->items;
+    float *w = all_weights(m, n);
+    double *g = malloc((size_t)n * (size_t)n * sizeof(*g));
+    double slack = 0;
+
+    if (!g)
+        abort();
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < n; j++) {
+            g[i * n + j] = both(x, i, j);
+            slack = fmax(slack, 1e-5 * g[i * n + j]); /* weights are floats */
+        }
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < n; j++) {
+            double pull = g[i * n + j] - l2 * (double)w[i * n + j];
+
+            for (int32_t k = 0; k < n; k++)
+                pull -= g[i * n + k] * (double)w[k * n + j];
+            if (i == j)
+                check(t, w[i * n + j] == 0);
+            else if (w[i * n + j] != 0)
+                check_near(t, pull, w[i * n + j] > 0 ? l1 : -l1, slack);
+            else
+                check(t, pull <= l1 + slack && (!unbound || pull >= -l1 - slack));
+            check(t, unbound || w[i * n + j] >= 0);
+        }
+    free(g);
+    free(w);
+}
+
+static void slim_finds_the_minimum(test *t)
+{
+    static const struct {
+        double l1, l2;
+    } cases[] = {{0.5, 3}, {0, 2}, {2, 0}, {30, 1}};
+
+    for (int round = 0; round < 16; round++) {
+        ease_interactions *x = some_data(60, 40, round & 1);
+        double l1 = cases[round / 4].l1, l2 = cases[round / 4].l2;
+        bool unbound = round & 2;
+        char settings[100];
+        ease_model *m;
+
+        snprintf(settings, sizeof(settings),
+                 "l1=%g,l2=%g,tolerance=1e-9,iterations=1000000", l1, l2);
+        m = train(t, x, unbound ? "slim-free" : "slim", settings, 2);
+        check_minimum(t, x, m, l1, l2, unbound);
+        ease_model_free(m);
+        ease_interactions_free(x);
+    }
+}
+
+static void slim_keeps_the_largest_into_an_item(test *t)
+{
+    ease_interactions *x = some_data(80, 50, false);
+
+    for (int unbound = 0; unbound < 2; unbound++) {
+        const char *method = unbound ? "slim-free" : "slim";
+        ease_model *all = train(t, x, method, "l1=0.1,l2=1", 1);
+        ease_model *few = train(t, x, method, "l1=0.1,l2=1,top=5", 3);
+        float *whole = all_weights(all, 50), *kept = all_weights(few, 50);
+
+        for (int j = 0; j < 50; j++) {
+            float least = INFINITY;
+            int count = 0, there = 0;
+
+            for (int i = 0; i < 50; i++) {
+                there += whole[i * 50 + j] != 0;
+                if (kept[i * 50 + j] == 0)
+                    continue;
+                check(t, kept[i * 50 + j] == whole[i * 50 + j]);
+                least = fminf(least, fabsf(kept[i * 50 + j]));
+                count++;
+            }
+            check_int(t, count, there < 5 ? there : 5);
+            for (int i = 0; i < 50; i++)
+                check(t, kept[i * 50 + j] != 0 || fabsf(whole[i * 50 + j]) <= least);
+        }
+        free(whole);
+        free(kept);
+        ease_model_free(all);
+        ease_model_free(few);
+    }
+    ease_interactions_free(x);
+}
+
+static void slim_gives_the_same_bits_with_any_threads(test *t)
+{
+    ease_interactions *x = some_data(200, 60, true);
+
+    for (int unbound = 0; unbound < 2; unbound++) {
+        const char *method = unbound ? "slim-free" : "slim";
+        ease_model *one = train(t, x, method, "top=20", 1);
+        ease_model *many = train(t, x, method, "top=20", 5);
+        float *left = all_weights(one, 60), *right = all_weights(many, 60);
+
+        check(t, memcmp(left, right, 60 * 60 * sizeof(*left)) == 0);
+        free(left);
+        free(right);
+        ease_model_free(one);
+        ease_model_free(many);
+    }
+    ease_interactions_free(x);
+}
+
+/* ---- failing ------------------------------------------------------------------------- */
+
+static ease_status try_training(const ease_interactions *x, const char *method,
+                                const ease_train_options *o, ease_error *err)
+{
+    ease_model *m = NULL;
+    ease_status status = ease_train_method(x, method, o, &m, err);
+
+    ease_model_free(m);
+    return status;
+}
+
+static void slim_refuses_what_cannot_be_fitted(test *t)
+{
+    static const int64_t ptr[] = {0, 2, 4};
+    static const int32_t cols[] = {0, 1, 0, 1};
+    static const float vals[] = {1e-30F, 1e30F, 1e-30F, 1e30F};
+    ease_interactions *x = NULL;
+    ease_train_options o;
+    ease_error err;
+
+    check_status(t, ease_interactions_from_csr(2, 2, ptr, cols, vals, &x, NULL),
+                 EASE_OK);
+    ease_train_options_init(&o);
+    o.settings = "l1=0,l2=0";
+    check_status(t, try_training(x, "slim", &o, &err), EASE_E_ARG);
+    check_contains(t, err.text, "l1 or l2 must be above 0");
+    o.settings = "l1=0,l2=1e-70";
+    check_status(t, try_training(x, "slim-free", &o, &err), EASE_E_DATA);
+    check_contains(t, err.text, "what a float can hold");
+    ease_interactions_free(x);
+}
+
+static void slim_stays_within_its_memory(test *t)
+{
+    ease_interactions *x = some_data(300, 200, false);
+    ease_train_options o;
+    ease_error err;
+    size_t least = 0;
+
+    ease_train_options_init(&o);
+    o.threads = 2;
+    for (size_t limit = 1 << 10; limit < 1 << 24; limit += limit / 8) {
+        o.memory_limit = limit;
+        o.settings = "l1=0.01,top=1";
+        if (try_training(x, "slim", &o, &err) == EASE_OK) {
+            least = limit;
+            break;
+        }
+    }
+    check(t, least > 0);
+    o.settings = "l1=0.01";
+    check_status(t, try_training(x, "slim", &o, &err), EASE_E_MEMORY_LIMIT);
+    check_contains(t, err.text, "slim for 200 items");
+    ease_interactions_free(x);
+}
+
+static int cancel(void *user, const char *stage, double fraction)
+{
+    (void)fraction;
+    return strcmp(stage, user) == 0;
+}
+
+static void slim_can_be_cancelled(test *t)
+{
+    ease_interactions *x = some_data(60, 40, false);
+    char stage[] = "fitting";
+    ease_train_options o;
+
+    ease_train_options_init(&o);
+    o.threads = 1;
+    o.hooks.progress = cancel;
+    o.hooks.user = stage;
+    check_status(t, try_training(x, "slim", &o, NULL), EASE_E_CANCELLED);
+    ease_interactions_free(x);
+}
+
+static void slim_survives_every_failed_allocation(test *t)
+{
+    ease_interactions *x = some_data(30, 12, true);
+    ease_train_options o;
+    ease_status status;
+    int n = 0;
+
+    ease_train_options_init(&o);
+    o.threads = 1;
+    do {
+        alloc_fail_after(n++);
+        status = try_training(x, "slim-free", &o, NULL);
+        alloc_fail_after(-1);
+    } while (status == EASE_E_NOMEM);
+    check_status(t, status, EASE_OK);
+    check(t, n > 20);
+    ease_interactions_free(x);
+}
+
 /* ---- files ------------------------------------------------------------------------- */
 
 static void sparse_models_come_back_from_files(test *t)
@@ -210,8 +431,17 @@ static void sparse_models_come_back_from_files(test *t)
 }
 
 static const test_case cases[] = {
-    TEST(settings_are_read_and_printed),      TEST(wrong_settings_are_refused),
-    TEST(item_item_follows_its_definition),   TEST(item_item_keeps_the_nearest),
+    TEST(settings_are_read_and_printed),
+    TEST(wrong_settings_are_refused),
+    TEST(item_item_follows_its_definition),
+    TEST(item_item_keeps_the_nearest),
+    TEST(slim_finds_the_minimum),
+    TEST(slim_keeps_the_largest_into_an_item),
+    TEST(slim_gives_the_same_bits_with_any_threads),
+    TEST(slim_refuses_what_cannot_be_fitted),
+    TEST(slim_stays_within_its_memory),
+    TEST(slim_can_be_cancelled),
+    TEST(slim_survives_every_failed_allocation),
     TEST(sparse_models_come_back_from_files),
 };
 

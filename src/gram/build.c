@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "data/columns.h"
 #include "gram/gram.h"
 
 /* ---- the object ------------------------------------------------------------------ */
@@ -73,97 +74,6 @@ ease_status ease__gram_copy(const ease_gram *g, ease_gram **out, ease_error *err
     return EASE_OK;
 }
 
-/* ---- the transpose ----------------------------------------------------------------
- */
-
-/* Users of item i: users[ptr[i]] .. users[ptr[i + 1] - 1], in increasing order. */
-typedef struct columns {
-    int64_t *ptr; /* items + 1 */
-    uint32_t *users;
-    float *vals; /* NULL: all ones */
-} columns;
-
-static void columns_free(columns *c)
-{
-    ease__free(c->ptr);
-    ease__free(c->users);
-    ease__free(c->vals);
-}
-
-/* The first user of part `part` of `parts`, cut so that each has as many interactions
- * as the others. */
-static int64_t part_begin(const ease_interactions *x, int part, int parts)
-{
-    int64_t want = x->nnz / parts * part, low = 0, high = x->users;
-
-    if (part == parts)
-        return x->users;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (x->row_ptr[middle] < want)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Where each part of the users writes its first user of each item; next is parts x
- * items, and holds counts before. */
-static void assign_places(int32_t items, int parts, int64_t *next, int64_t *ptr)
-{
-    int64_t at = 0;
-
-    for (int32_t i = 0; i < items; i++) {
-        ptr[i] = at;
-        for (int p = 0; p < parts; p++) {
-            int64_t *slot = &next[(size_t)p * (size_t)items + (size_t)i];
-            int64_t count = *slot;
-
-            *slot = at;
-            at += count;
-        }
-    }
-    ptr[items] = at;
-}
-
-static void scatter(const ease_interactions *x, int64_t from, int64_t to, int64_t *next,
-                    columns *c)
-{
-    for (int64_t u = from; u < to; u++)
-        for (int64_t k = x->row_ptr[u]; k < x->row_ptr[u + 1]; k++) {
-            int64_t at = next[x->cols[k]]++;
-
-            c->users[at] = (uint32_t)u;
-            if (c->vals)
-                c->vals[at] = x->vals[k];
-        }
-}
-
-/* next is scratch, threads x items. */
-static void transpose(const ease_interactions *x, int threads, int64_t *next,
-                      columns *c)
-{
-    size_t n = (size_t)x->items;
-
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-    for (int p = 0; p < threads; p++) {
-        int64_t *count = next + (size_t)p * n;
-        int64_t from = x->row_ptr[part_begin(x, p, threads)];
-        int64_t to = x->row_ptr[part_begin(x, p + 1, threads)];
-
-        memset(count, 0, n * sizeof(*count));
-        for (int64_t k = from; k < to; k++)
-            count[x->cols[k]]++;
-    }
-    assign_places(x->items, threads, next, c->ptr);
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-    for (int p = 0; p < threads; p++)
-        scatter(x, part_begin(x, p, threads), part_begin(x, p + 1, threads),
-                next + (size_t)p * n, c);
-}
-
 /* ---- one row ------------------------------------------------------------------------
  */
 
@@ -173,7 +83,7 @@ enum { FETCH_PLACE = 16, FETCH_ROW = 8, LINE_ITEMS = 16 };
 
 /* row[j] += the users who have both i and j, for j <= i. Rows of X are increasing and
  * hold i, which ends the loop. */
-static void count_row(const ease_interactions *x, const columns *c, int32_t i,
+static void count_row(const ease_interactions *x, const ease__columns *c, int32_t i,
                       uint32_t *row)
 {
     const uint32_t *user = c->users + c->ptr[i], *end = c->users + c->ptr[i + 1];
@@ -197,7 +107,7 @@ static void count_row(const ease_interactions *x, const columns *c, int32_t i,
 }
 
 /* The same for weights: row[j] += x_ui x_uj, users in increasing order. */
-static void weigh_row(const ease_interactions *x, const columns *c, int32_t i,
+static void weigh_row(const ease_interactions *x, const ease__columns *c, int32_t i,
                       double *row)
 {
     for (int64_t k = c->ptr[i]; k < c->ptr[i + 1]; k++) {
@@ -291,8 +201,8 @@ static bool stopped(counting *c)
 
 /* The rows of g that are here. Long ones first: the last ones to be handed out are then
  * short. Scratch is 8 bytes an item and thread. */
-static bool fill_rows(counting *work, const columns *c, ease__tiled *g, double *sums,
-                      int threads, void *scratch)
+static bool fill_rows(counting *work, const ease__columns *c, ease__tiled *g,
+                      double *sums, int threads, void *scratch)
 {
     const ease_interactions *x = work->x;
     size_t n = (size_t)x->items;
@@ -331,7 +241,7 @@ static bool fill_rows(counting *work, const columns *c, ease__tiled *g, double *
  * -------------------------------------------------------------------------- */
 
 /* Band by band, or all at once. */
-static ease_status fill_bands(counting *work, const columns *c, ease_gram *g,
+static ease_status fill_bands(counting *work, const ease__columns *c, ease_gram *g,
                               const ease__bands *bands, int threads, void *scratch,
                               ease_error *err)
 {
@@ -358,24 +268,21 @@ static ease_status build_rows(const ease_interactions *x, const ease__bands *ban
                               int threads, const ease_hooks *hooks, ease_gram *g,
                               ease_error *err)
 {
-    size_t n = (size_t)x->items, nnz = (size_t)x->nnz;
+    size_t n = (size_t)x->items;
     counting work = {.x = x, .hooks = hooks};
-    columns c = {0};
-    void *scratch = ease__alloc_array(ease__size_mul((size_t)threads, n), 8);
-    ease_status status;
+    ease__columns c = {0};
+    ease_status status = ease__columns_new(x, threads, &c, err);
+    void *scratch = NULL;
 
-    c.ptr = ease__alloc_array(n + 1, sizeof(*c.ptr));
-    c.users = ease__alloc_array(nnz, sizeof(*c.users));
-    if (x->vals)
-        c.vals = ease__alloc_array(nnz, sizeof(*c.vals));
-    if (!scratch || !c.ptr || !c.users || (x->vals && !c.vals)) {
-        status = ease__fail(err, EASE_E_NOMEM, "the transpose of %lld interactions",
-                            (long long)x->nnz);
-    } else {
-        transpose(x, threads, scratch, &c);
+    if (!status) {
+        scratch = ease__alloc_array(ease__size_mul((size_t)threads, n), 8);
+        if (!scratch)
+            status = ease__fail(err, EASE_E_NOMEM, "rows of %zu items", n);
+    }
+    if (!status) {
         status = fill_bands(&work, &c, g, bands, threads, scratch, err);
     }
-    columns_free(&c);
+    ease__columns_free(&c);
     ease__free(scratch);
     return status;
 }
@@ -399,8 +306,6 @@ ease_status ease__gram_build_bands(const ease_interactions *x, ease__element ele
 
     if (x->items < 1)
         return ease__fail(err, EASE_E_DATA, "no items");
-    if (x->users > (int64_t)UINT32_MAX)
-        return ease__fail(err, EASE_E_TOO_LARGE, "more than 2^32 users");
     g = ease__alloc_zero(1, sizeof(*g));
     if (g)
         g->sums = ease__alloc_zero((size_t)x->items, sizeof(*g->sums));

@@ -1,5 +1,6 @@
 /* Lists of weights become rows of a model. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "rivals/rivals.h"
 
@@ -43,11 +44,27 @@ static uint64_t count_nonzero(const ease_rec *recs, int32_t count)
     return sum;
 }
 
+/* Room for rows that are `starts` apart, in the model. */
+static ease_status make_room(const uint64_t *starts, int32_t rows, int32_t **columns,
+                             float **weights, ease_model *m, ease_error *err)
+{
+    size_t count = (size_t)starts[rows];
+
+    *columns = ease__alloc_array(count + 1, sizeof(**columns));
+    *weights = ease__alloc_array(count + 1, sizeof(**weights));
+    m->sparse.columns = *columns;
+    m->sparse.weights = *weights;
+    if (!*columns || !*weights)
+        return ease__fail(err, EASE_E_NOMEM, "%zu weights", count);
+    return EASE_OK;
+}
+
 ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *err)
 {
     uint64_t *starts = ease__alloc_array((size_t)l->rows + 1, sizeof(*starts)), at = 0;
     int32_t *columns;
     float *weights;
+    ease_status status;
 
     m->sparse.starts = starts;
     if (!starts)
@@ -57,12 +74,9 @@ ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *e
         at += count_nonzero(l->recs + (size_t)i * (size_t)l->room, l->counts[i]);
     }
     starts[l->rows] = at;
-    columns = ease__alloc_array((size_t)at + 1, sizeof(*columns));
-    weights = ease__alloc_array((size_t)at + 1, sizeof(*weights));
-    m->sparse.columns = columns;
-    m->sparse.weights = weights;
-    if (!columns || !weights)
-        return ease__fail(err, EASE_E_NOMEM, "%llu weights", (unsigned long long)at);
+    status = make_room(starts, l->rows, &columns, &weights, m, err);
+    if (status)
+        return status;
     for (int32_t i = 0; i < l->rows; i++) {
         ease_rec *row = l->recs + (size_t)i * (size_t)l->room;
 
@@ -74,5 +88,62 @@ ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *e
                 weights[at++] = row[k].score;
             }
     }
+    return EASE_OK;
+}
+
+/* ---- columns ------------------------------------------------------------------------ */
+
+ease_status ease__ragged_new(int32_t items, ease__ragged *out, ease_error *err)
+{
+    ease__ragged r = {.items = items};
+
+    r.columns = ease__alloc_zero((size_t)items, sizeof(*r.columns));
+    if (!r.columns)
+        return ease__fail(err, EASE_E_NOMEM, "columns of %d items", (int)items);
+    *out = r;
+    return EASE_OK;
+}
+
+void ease__ragged_free(ease__ragged *r)
+{
+    for (int32_t j = 0; r->columns && j < r->items; j++)
+        ease__free(r->columns[j].recs);
+    ease__free(r->columns);
+    *r = (ease__ragged){0};
+}
+
+static void count_rows(const ease__ragged *r, uint64_t *starts)
+{
+    for (int32_t j = 0; j < r->items; j++)
+        for (int32_t k = 0; k < r->columns[j].count; k++)
+            starts[r->columns[j].recs[k].item + 1]++;
+    for (int32_t i = 0; i < r->items; i++)
+        starts[i + 1] += starts[i];
+}
+
+ease_status ease__ragged_turn(const ease__ragged *r, ease_model *m, ease_error *err)
+{
+    uint64_t *starts = ease__alloc_zero((size_t)r->items + 1, sizeof(*starts));
+    int32_t *columns;
+    float *weights;
+    ease_status status;
+
+    m->sparse.starts = starts;
+    if (!starts)
+        return ease__fail(err, EASE_E_NOMEM, "rows of weights");
+    count_rows(r, starts);
+    status = make_room(starts, r->items, &columns, &weights, m, err);
+    if (status)
+        return status;
+    for (int32_t j = 0; j < r->items; j++)
+        for (int32_t k = 0; k < r->columns[j].count; k++) {
+            uint64_t at = starts[r->columns[j].recs[k].item]++;
+
+            columns[at] = j;
+            weights[at] = r->columns[j].recs[k].score;
+        }
+    /* Each start is now where its row ends, and the next one begins. */
+    memmove(starts + 1, starts, (size_t)r->items * sizeof(*starts));
+    starts[0] = 0;
     return EASE_OK;
 }

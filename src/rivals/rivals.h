@@ -16,7 +16,7 @@ typedef struct ease__rival {
                          const double *settings, ease_model *m, ease_error *err);
 } ease__rival;
 
-extern const ease__rival ease__popularity, ease__item_item;
+extern const ease__rival ease__popularity, ease__item_item, ease__slim, ease__slim_free;
 
 /* Rows of few weights on their way into a model: lists of at most `room` a row. */
 typedef struct ease__lists {
@@ -30,5 +30,21 @@ ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
 void ease__lists_free(ease__lists *l);
 /* Into a model of the sparse form, columns rising; zeros are left out. */
 ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *err);
+
+/* Columns of weights on their way into rows: those into item j, without zeros and in any
+ * order, an allocation each. */
+typedef struct ease__ragged {
+    int32_t items;
+    struct {
+        ease_rec *recs;
+        int32_t count;
+    } * columns;
+} ease__ragged;
+
+/* All of them empty. */
+ease_status ease__ragged_new(int32_t items, ease__ragged *out, ease_error *err);
+void ease__ragged_free(ease__ragged *r);
+/* Into a model of the sparse form. */
+ease_status ease__ragged_turn(const ease__ragged *r, ease_model *m, ease_error *err);
 
 #endif
