@@ -14,6 +14,11 @@ static void add_times(float *s, const float *w, float x, size_t n)
     add_times_body(s, w, x, n);
 }
 
+static float dot(const float *a, const float *b, size_t n)
+{
+    return dot_body(a, b, n);
+}
+
 static void sum_panel(const float *panel, const int32_t *items, const float *x,
                       int32_t count, const float *start, float *out)
 {
@@ -83,6 +88,7 @@ static void to_half(const float *in, float factor, uint16_t *half, size_t n)
 const ease__kernels ease__kernels_plain = {
     .add = add,
     .add_times = add_times,
+    .dot = dot,
     .sum_panel = sum_panel,
     .from_half = from_half,
     .to_half = to_half,

@@ -13,6 +13,9 @@ typedef struct ease__kernels {
     void (*add)(float *s, const float *w, size_t n);
     void (*add_times)(float *s, const float *w, float x, size_t n);
 
+    /* The sum of a_i b_i, by 32 sums side by side. */
+    float (*dot)(const float *a, const float *b, size_t n);
+
     /* out = start + the rows items[0], items[1], ... of the panel, in this order, each
      * times x[0], x[1], ... (NULL: ones). The panel is row-major with EASE__PANEL
      * columns; it, start and out lie at multiples of 32 bytes. */

@@ -21,6 +21,11 @@ NEWER static void add_times(float *s, const float *w, float x, size_t n)
     add_times_body(s, w, x, n);
 }
 
+NEWER static float dot(const float *a, const float *b, size_t n)
+{
+    return dot_body(a, b, n);
+}
+
 NEWER static void sum_panel(const float *panel, const int32_t *items, const float *x,
                             int32_t count, const float *start, float *out)
 {
@@ -56,6 +61,7 @@ NEWER static void to_half(const float *in, float factor, uint16_t *half, size_t 
 static const ease__kernels newer = {
     .add = add,
     .add_times = add_times,
+    .dot = dot,
     .sum_panel = sum_panel,
     .from_half = from_half,
     .to_half = to_half,
