@@ -157,7 +157,8 @@ static void transpose(job *j)
         }
 }
 
-/* Small: the first solution for users is then all but the sums of their items. */
+/* Around 0: numbers of one sign would be all but one direction, which takes a few
+ * iterations to get out of. */
 static void draw_first(job *j)
 {
     size_t count = (size_t)j->x->items * (size_t)j->rank;
@@ -165,7 +166,7 @@ static void draw_first(job *j)
 
     ease__random_seed(&r, (uint64_t)j->settings[SEED], 0);
     for (size_t i = 0; i < count; i++)
-        j->v[i] = (float)(0.01 * ease__random_unit(&r));
+        j->v[i] = (float)(0.1 * (ease__random_unit(&r) - 0.5));
 }
 
 /* ---- iterations ------------------------------------------------------------------- */
