@@ -399,6 +399,26 @@ static void ranks_above_the_data_are_refused(test *t)
     ease_interactions_free(x);
 }
 
+static void nobody_is_data_too(test *t)
+{
+    const int64_t none[] = {0};
+    ease_interactions *x = NULL;
+    ease_model *m = NULL;
+    ease_error err = {0};
+
+    if (!check_status(t, ease_interactions_from_csr(0, 5, none, NULL, NULL, &x, NULL),
+                      EASE_OK))
+        return;
+    m = train(t, x, "wmf", "rank=2", 2);
+    for (size_t i = 0; i < 10; i++)
+        check(t, m->latent.decoder[i] == 0);
+    ease_model_free(m);
+    m = NULL;
+    check_status(t, try_train(x, "ii-svd", "rank=1", 1, NULL, &m, &err), EASE_E_ARG);
+    check_contains(t, err.text, "above the number of users, 0");
+    ease_interactions_free(x);
+}
+
 /* ---- both --------------------------------------------------------------------------- */
 
 static void training_repeats_at_any_number_of_threads(test *t)
@@ -427,7 +447,7 @@ static void training_repeats_at_any_number_of_threads(test *t)
 static void latent_models_come_back_from_files(test *t)
 {
     static const char *const says[] = {
-        "rank=8,alpha=10,lambda=10,iterations=5,steps=3,seed=0",
+        "rank=8,alpha=3,lambda=30,iterations=5,steps=3,seed=0",
         "similarity=cosine,neighbours=100,shrinkage=0,rank=8,iterations=4,seed=0"};
     ease_interactions *x = some_data(true);
 
@@ -643,6 +663,7 @@ static const test_case cases[] = {
     TEST(wmf_keeps_what_it_has_when_stopped),
     TEST(ii_svd_of_full_rank_is_item_item),
     TEST(ranks_above_the_data_are_refused),
+    TEST(nobody_is_data_too),
     TEST(training_repeats_at_any_number_of_threads),
     TEST(latent_models_come_back_from_files),
     TEST(damaged_latent_files_are_refused),

@@ -374,6 +374,6 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 
 const ease__rival ease__ii_svd = {
     .settings = settings,
-    .grid = "similarity=cosine|jaccard,neighbours=100|500,shrinkage=0|10,"
-            "rank=50|100|200|500",
+    .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
+            "rank=200|500",
     .train = train};

@@ -21,11 +21,11 @@ static const ease_setting settings[] = {
      .whole = 1},
     {.name = "alpha",
      .about = "what is seen with value x counts 1 + alpha x, all else 1",
-     .value = 10,
+     .value = 3,
      .most = 1e6},
     {.name = "lambda",
      .about = "the regularization",
-     .value = 10,
+     .value = 30,
      .least = 1e-6,
      .most = 1e12},
     {.name = "iterations",
@@ -303,7 +303,6 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return status;
 }
 
-const ease__rival ease__wmf = {
-    .settings = settings,
-    .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=1|10|100",
-    .train = train};
+const ease__rival ease__wmf = {.settings = settings,
+                               .grid = "rank=64|128|256,alpha=1|3|10,lambda=10|30|100",
+                               .train = train};
