@@ -30,12 +30,12 @@ typedef float ease__any_float8 __attribute__((vector_size(32), may_alias, aligne
 /* What is left after whole vectors is summed first. */
 EASE__INLINE float dot_body(const float *a, const float *b, size_t n)
 {
-    enum { LANES = 8, SUMS = 4 };
+    enum { LANES = 8, SUMS = 4, STRIDE = LANES * SUMS };
     ease__float8 sum[SUMS] = {{0}};
     float total = 0;
     size_t i = 0;
 
-    for (; i + SUMS * LANES <= n; i += SUMS * LANES)
+    for (; i + STRIDE <= n; i += STRIDE)
         for (size_t s = 0; s < SUMS; s++) {
             ease__float8 product = *(const ease__any_float8 *)(a + i + s * LANES) *
                                    *(const ease__any_float8 *)(b + i + s * LANES);
