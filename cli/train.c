@@ -300,6 +300,7 @@ static const char *const examples[] = {
     "--gram all.gram -o model.ease --lambda 500 --kind correlation",
     "ratings.csv -o popular.ease --model popularity",
     "ratings.csv -o near.ease --model item-item --set neighbours=50,shrinkage=10",
+    "ratings.csv -o factors.ease --model wmf --set rank=128,alpha=3",
     NULL};
 
 const verb verb_train = {
