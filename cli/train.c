@@ -1,4 +1,5 @@
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 #include "input.h"
@@ -158,6 +159,17 @@ static int accept_plan(console *c, const train_args *a, const ease_plan *plan)
     return check_space(c, a->output, plan->model_bytes);
 }
 
+/* Ctrl-C ends the iterations of a method that has them, not the program: the model so
+ * far is used. A second one ends all, and so does SIGTERM at any time. */
+static int heed_signals(console *c)
+{
+    if (signals_caught() == SIGTERM)
+        return fail_interrupted(c);
+    if (signals_caught())
+        signals_forget();
+    return EXIT_DONE;
+}
+
 static int train_data(console *c, const train_args *a, ease_model **out)
 {
     ease_train_options o = options_of(c, a);
@@ -176,6 +188,8 @@ static int train_data(console *c, const train_args *a, ease_model **out)
     }
     if (!code && ease_train_method(x, a->model, &o, out, &err))
         code = fail_with(c, &err);
+    if (!code && !ease_method_has_lambda(a->model))
+        code = heed_signals(c);
     ease_interactions_free(x);
     return code;
 }
@@ -304,6 +318,7 @@ static const char *const examples[] = {
     "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
     "ratings.csv -o popular.ease --model popularity",
     "ratings.csv -o near.ease --model item-item --set neighbours=50,shrinkage=10",
+    "ratings.csv -o factors.ease --model wmf --set rank=128,alpha=3",
     NULL};
 
 const verb verb_train = {

@@ -419,8 +419,14 @@ EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
 
 /* The same for any method by its name: "ease", "ease-nonneg" (EASE >= 0, whatever
  * o->nonnegative is) and the others of ease_method_name, which take o->settings instead
- * of a lambda. "popularity": a score is the item's share of users. `o` may be NULL for
- * a method without lambda. */
+ * of a lambda. "popularity": a score is the item's share of users. "wmf": weighted
+ * matrix factorization by alternating least squares, users being folded in when they
+ * are scored. "ii-svd": the scores of item-item through a truncated singular value
+ * decomposition. `o` may be NULL for a method without lambda. A method that is trained by iterations ("wmf") tells the log
+ * of each (level 2); cancelled after at least one, it gives the model of the last whole
+ * one, and says so (level 1). Before that, and by any other method, EASE_E_CANCELLED.
+ * Fails with EASE_E_ARG where a rank is above what the data can give, EASE_E_DATA (wmf:
+ * a value below 0), EASE_E_ACCURACY where the numbers do not stay finite. */
 EASE_API EASE_MUST_USE ease_status ease_train_method(const ease_interactions *x,
                                                      const char *method,
                                                      const ease_train_options *o,

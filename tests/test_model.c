@@ -322,6 +322,8 @@ static void compare_loops(test *t, const ease__kernels *newer, ease__random *r)
     plain->add_times(a, a + 1, 0.3f, n ? n - 1 : 0);
     newer->add_times(b, b + 1, 0.3f, n ? n - 1 : 0);
     check(t, memcmp(a, b, sizeof(a)) == 0);
+    check(t,
+          plain->dot(a, b + 1, n ? n - 1 : 0) == newer->dot(a, b + 1, n ? n - 1 : 0));
     plain->to_half(c, 0.25f, h, n);
     newer->to_half(c, 0.25f, g, n);
     check(t, memcmp(h, g, n * sizeof(*h)) == 0);

@@ -14,6 +14,11 @@ static void add_times(float *s, const float *w, float x, size_t n)
     add_times_body(s, w, x, n);
 }
 
+static float dot(const float *a, const float *b, size_t n)
+{
+    return dot_body(a, b, n);
+}
+
 static float float_of(uint32_t bits)
 {
     float f;
@@ -124,6 +129,7 @@ const ease__kernels ease__kernels_plain = {
     .name = "plain",
     .add = add,
     .add_times = add_times,
+    .dot = dot,
     .sum_floats = sum_floats,
     .sum_halves = sum_halves,
     .from_half = from_half,

@@ -26,6 +26,9 @@ typedef struct ease__kernels {
     void (*add)(float *s, const float *w, size_t n);
     void (*add_times)(float *s, const float *w, float x, size_t n);
 
+    /* The sum of a_i b_i, by 32 sums side by side. */
+    float (*dot)(const float *a, const float *b, size_t n);
+
     /* The sums of rows of a panel: row-major, EASE__PANEL columns, in floats, or in
      * halves that are numbers times `unit`. Returns a bit for each column whose sum is
      * more than `above`; where there is none, `out` may be left as it is. Panel, start

@@ -25,6 +25,11 @@ AVX2 static void add_times(float *s, const float *w, float x, size_t n)
     add_times_body(s, w, x, n);
 }
 
+AVX2 static float dot(const float *a, const float *b, size_t n)
+{
+    return dot_body(a, b, n);
+}
+
 /* Eight numbers of a panel, which is of floats or of halves. */
 AVX2 EASE__INLINE __m256 row_part(const void *panel, bool halves, __m256 unit,
                                   size_t at)
@@ -151,6 +156,7 @@ static const ease__kernels avx2 = {
     .name = "avx2",
     .add = add,
     .add_times = add_times,
+    .dot = dot,
     .sum_floats = sum_floats,
     .sum_halves = sum_halves,
     .from_half = from_half,
@@ -226,6 +232,7 @@ static const ease__kernels avx512 = {
     .name = "avx512",
     .add = add,
     .add_times = add_times,
+    .dot = dot,
     .sum_floats = wide_sum_floats,
     .sum_halves = wide_sum_halves,
     .from_half = from_half,

@@ -19,7 +19,9 @@ typedef enum ease__form {
     X("popularity", EASE__BASE_FORM)   \
     X("item-item", EASE__SPARSE_FORM)  \
     X("slim", EASE__SPARSE_FORM)       \
-    X("slim-free", EASE__SPARSE_FORM)
+    X("slim-free", EASE__SPARSE_FORM)  \
+    X("wmf", EASE__LATENT_FORM)        \
+    X("ii-svd", EASE__LATENT_FORM)
 
 int ease__method_number(const char *name); /* -1: none of this name */
 ease__form ease__method_form(int number);

@@ -7,26 +7,9 @@
 #include "model/topk.h"
 #include "rivals/rivals.h"
 
-enum { SIMILARITY, NEIGHBOURS, SHRINKAGE };
 enum { COSINE, JACCARD, CONDITIONAL };
 
-static const ease_setting settings[] = {
-    {.name = "similarity",
-     .about = "of the users of two items",
-     .value = COSINE,
-     .most = CONDITIONAL,
-     .whole = 1,
-     .words = "cosine|jaccard|conditional"},
-    {.name = "neighbours",
-     .about = "an item keeps, itself among them",
-     .value = 100,
-     .least = 1,
-     .most = INT32_MAX,
-     .whole = 1},
-    {.name = "shrinkage",
-     .about = "is added to the divisor, against chance among rare items",
-     .most = 1e12},
-    {0}};
+static const ease_setting settings[] = {EASE__ITEM_ITEM_SETTINGS, {0}};
 
 typedef struct job {
     const ease_gram *gram;
@@ -41,9 +24,9 @@ typedef struct job {
 /* Of G_ij with G_ii and G_jj. */
 static double alike(const job *j, double both, double one, double other)
 {
-    double shrinkage = j->settings[SHRINKAGE], divisor;
+    double shrinkage = j->settings[EASE__SHRINKAGE], divisor;
 
-    switch ((int)j->settings[SIMILARITY]) {
+    switch ((int)j->settings[EASE__SIMILARITY]) {
     case COSINE:
         divisor = sqrt(one * other);
         break;
@@ -152,7 +135,8 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
                          const double *given, ease_model *m, ease_error *err)
 {
     int threads = ease__threads(o->threads);
-    double most = given[NEIGHBOURS] < x->items ? given[NEIGHBOURS] : x->items;
+    double most = given[EASE__NEIGHBOURS] < x->items ? given[EASE__NEIGHBOURS]
+                                                     : x->items;
     ease_gram *gram = NULL;
     job j = {.settings = given, .hooks = &o->hooks};
     ease_status status = check_memory(x, o, (int32_t)most, threads, err);

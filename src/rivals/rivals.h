@@ -16,7 +16,28 @@ typedef struct ease__rival {
                          const double *settings, ease_model *m, ease_error *err);
 } ease__rival;
 
-extern const ease__rival ease__popularity, ease__item_item, ease__slim, ease__slim_free;
+extern const ease__rival ease__popularity, ease__item_item, ease__slim, ease__slim_free,
+    ease__wmf, ease__ii_svd;
+
+/* The first settings of item-item and of what begins with it. */
+enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
+#define EASE__ITEM_ITEM_SETTINGS                                             \
+    {.name = "similarity",                                                   \
+     .about = "of the users of two items",                                   \
+     .most = 2,                                                              \
+     .whole = 1,                                                             \
+     .words = "cosine|jaccard|conditional"},                                 \
+        {.name = "neighbours",                                               \
+         .about = "an item keeps, itself among them",                        \
+         .value = 100,                                                       \
+         .least = 1,                                                         \
+         .most = INT32_MAX,                                                  \
+         .whole = 1},                                                        \
+    {                                                                        \
+        .name = "shrinkage",                                                 \
+        .about = "is added to the divisor, against chance among rare items", \
+        .most = 1e12                                                         \
+    }
 
 /* Rows of few weights on their way into a model: lists of at most `room` a row. */
 typedef struct ease__lists {
