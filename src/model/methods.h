@@ -17,7 +17,10 @@ typedef enum ease__form {
     X("ease", EASE__DENSE_FORM)        \
     X("ease-nonneg", EASE__DENSE_FORM) \
     X("popularity", EASE__BASE_FORM)   \
-    X("item-item", EASE__SPARSE_FORM)
+    X("item-item", EASE__SPARSE_FORM)  \
+    X("cdae", EASE__LATENT_FORM)       \
+    X("mult-dae", EASE__LATENT_FORM)   \
+    X("mult-vae", EASE__LATENT_FORM)
 
 int ease__method_number(const char *name); /* -1: none of this name */
 ease__form ease__method_form(int number);

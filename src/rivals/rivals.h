@@ -16,7 +16,8 @@ typedef struct ease__rival {
                          const double *settings, ease_model *m, ease_error *err);
 } ease__rival;
 
-extern const ease__rival ease__popularity, ease__item_item;
+extern const ease__rival ease__popularity, ease__item_item, ease__cdae, ease__mult_dae,
+    ease__mult_vae;
 
 /* Rows of few weights on their way into a model: lists of at most `room` a row. */
 typedef struct ease__lists {
