@@ -200,7 +200,7 @@ static double plain_user(const plain *p, int32_t row)
 {
     const ease__network *net = p->net;
     int32_t rank = ease__latent_rank(&net->o.shape), n = net->items;
-    double h[100], y[ITEMS], x[ITEMS] = {0}, sum = 0, total = 0;
+    double h[100], y[ITEMS], x[ITEMS] = {0}, sum = 0;
     double loss = plain_encode(p, row, h);
     ease_row target = p->batch->target[row];
 
@@ -211,7 +211,6 @@ static double plain_user(const plain *p, int32_t row)
         for (int32_t k = 0; k < rank; k++)
             y[j] += h[k] * p->w[net->at.decoder + (size_t)j * (size_t)rank + (size_t)k];
         sum += exp(y[j]);
-        total += x[j];
     }
     for (int32_t j = 0; j < n; j++)
         if (net->o.loss == EASE__SQUARES)

@@ -8,6 +8,21 @@
 #include "gram/gram.h"
 #include "solve/solve.h"
 
+ease__network_options ease__network_options_of(const double *settings)
+{
+    return (ease__network_options){.shape = {.encoder = EASE__NETWORK,
+                                             .layers = 1,
+                                             .width = {(int32_t)settings[EASE__HIDDEN]},
+                                             .activation = {EASE__TANH}},
+                                   .drawn = -1,
+                                   .epochs = (int32_t)settings[EASE__EPOCHS],
+                                   .batch = (int32_t)settings[EASE__BATCH],
+                                   .rate = settings[EASE__RATE],
+                                   .dropout = settings[EASE__DROPOUT],
+                                   .decay = settings[EASE__DECAY],
+                                   .seed = (uint64_t)settings[EASE__SEED]};
+}
+
 /* ---- weights ------------------------------------------------------------------------ */
 
 /* The next part begins at a cache line. */

@@ -31,6 +31,38 @@ typedef struct ease__network_options {
     uint64_t seed;
 } ease__network_options;
 
+/* What all networks can be told, first in their tables of settings. */
+enum {
+    EASE__EPOCHS,
+    EASE__BATCH,
+    EASE__RATE,
+    EASE__DROPOUT,
+    EASE__DECAY,
+    EASE__HIDDEN,
+    EASE__SEED,
+    EASE__OWN_SETTINGS /* where those of one network begin */
+};
+
+/* clang-format off */
+#define EASE__NETWORK_SETTINGS(decay_, hidden_)                                        \
+    {.name = "epochs", .about = "each goes once through all users", .value = 200,      \
+     .least = 1, .most = 1e6, .whole = 1},                                             \
+    {.name = "batch", .about = "users in a step", .value = 500,                        \
+     .least = 1, .most = 1 << 20, .whole = 1},                                         \
+    {.name = "rate", .about = "of Adam", .value = 1e-3, .most = 1e3},                  \
+    {.name = "dropout", .about = "share of a history that the network does not see",   \
+     .value = 0.5, .most = 0.99},                                                      \
+    {.name = "decay", .about = "what the squares of all weights count in the loss",    \
+     .value = (decay_), .most = 1e6},                                                  \
+    {.name = "hidden", .about = "numbers in a hidden layer", .value = (hidden_),       \
+     .least = 1, .most = EASE__MOST_WIDTH, .whole = 1},                                \
+    {.name = "seed", .about = "of all that is drawn", .value = 98765,                  \
+     .most = 4294967295.0, .whole = 1}
+/* clang-format on */
+
+/* From these settings a network of one hidden layer. */
+ease__network_options ease__network_options_of(const double *settings);
+
 /* The whole of training: fills what a latent model has. */
 ease_status ease__network_train(const ease_interactions *x, const ease_train_options *o,
                                 const ease__network_options *n, ease_model *m,
