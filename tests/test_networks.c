@@ -648,9 +648,18 @@ static void training_that_diverges_is_an_error(test *t)
 static void what_cannot_be_is_refused(test *t)
 {
     static const int64_t nothing[] = {0, 0};
-    ease_interactions *x = some_data(60, 40, false), *empty = NULL;
-    ease_train_options o;
+    static const int64_t one[] = {0, 1};
+    static const int32_t last = 49;
+    ease_interactions *x = some_data(60, 40, false), *empty = NULL, *unknown = NULL;
+    listener l = {0};
+    ease_train_options o = listening(&l, x);
     ease_model *m = NULL;
+
+    check_status(t, ease_interactions_from_csr(1, 50, one, &last, NULL, &unknown, NULL),
+                 EASE_OK);
+    o.validation_target = unknown;
+    check_status(t, ease_train_method(x, "mult-vae", &o, &m, NULL), EASE_E_DATA);
+    check_int(t, l.epochs, 0);
 
     check_status(t,
                  ease_interactions_from_csr(1, 40, nothing, NULL, NULL, &empty, NULL),
@@ -675,6 +684,7 @@ static void what_cannot_be_is_refused(test *t)
     check(t, !m);
     ease_interactions_free(x);
     ease_interactions_free(empty);
+    ease_interactions_free(unknown);
 }
 
 static void training_survives_every_failed_allocation(test *t)

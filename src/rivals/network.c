@@ -394,6 +394,8 @@ static ease_status run_epochs(trainer *t, ease_error *err)
     int32_t epochs = t->net.o.epochs;
     double loss = 0;
 
+    if (t->o->validation_target) /* that it can be done, before the first epoch */
+        status = measure(t, &t->best, &why);
     for (int32_t epoch = 1; !status && epoch <= epochs; epoch++) {
         t->net.epoch = epoch;
         status = run_epoch(t, &loss, &why);

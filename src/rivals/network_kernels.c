@@ -9,6 +9,10 @@ enum { LANES = 16 };
 
 static const float BETA1 = 0.9f, BETA2 = 0.999f, EPSILON = 1e-8f;
 
+/* A moment below this is taken for 0: left alone, those of rare items would become
+ * subnormal numbers, which processors are slow with, and stay so. */
+static const float NOTHING = 1e-30f;
+
 ease__adam ease__adam_at(double rate, double decay, int64_t step)
 {
     return (ease__adam){
@@ -28,6 +32,7 @@ void ease__adam_update(const ease__adam *a, const float *restrict gradient,
         float m = BETA1 * first[i] + (1 - BETA1) * g;
         float v = BETA2 * second[i] + (1 - BETA2) * (g * g);
 
+        m = fabsf(m) < NOTHING ? 0.0f : m;
         first[i] = m;
         second[i] = v;
         value[i] -= rate * m / (sqrtf(v) * scale + EPSILON);
