@@ -6,7 +6,7 @@
 enum { WEIGHT = EASE__OWN_SETTINGS };
 
 static const ease_setting settings[] = {
-    EASE__NETWORK_SETTINGS(0.001, 200),
+    EASE__NETWORK_SETTINGS(0.03, 200),
     {.name = "weight",
      .about = "of the items that are there, in the square loss; of others it is 1",
      .value = 1,
@@ -25,4 +25,4 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__rival ease__cdae = {
-    .settings = settings, .grid = "decay=1e-4|1e-3|1e-2,weight=1|5", .train = train};
+    .settings = settings, .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2", .train = train};
