@@ -6,7 +6,8 @@
     bench/networks.py train SPLIT METHOD [NAME=VALUE ...]   # JAX's figures, as JSON
 
 SPLIT is a directory of `ease split`. JAX multiplies dense batches, as the published
-code does; its gradients are its own, and Adam is optax's. Both use two threads.
+code does; its gradients are its own, and Adam is optax's. Both use two threads. What
+came out once is kept in docs/results/networks-jax.json.
 """
 import json
 import os
