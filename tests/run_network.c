@@ -25,7 +25,7 @@ static void require(bool held, const char *what)
     }
 }
 
-/* ---- step ---------------------------------------------------------------------------- */
+/* ---- step ----------------------------------------------------------------------- */
 
 static void dump(const char *directory, const char *name, const void *from, size_t size,
                  size_t count)
@@ -129,7 +129,7 @@ static int run_steps(const char *directory, const char *method, int steps)
     return 0; /* what is allocated ends with the process */
 }
 
-/* ---- train --------------------------------------------------------------------------- */
+/* ---- train ---------------------------------------------------------------------- */
 
 static void tell(void *user, int level, const char *text)
 {

@@ -34,7 +34,7 @@ static ease_interactions *some_data(int64_t users, int32_t items, bool weighted)
     return seeded_data(users, items, weighted, 5);
 }
 
-/* ---- kernels ----------------------------------------------------------------------- */
+/* ---- kernels -------------------------------------------------------------------- */
 
 static void fill_random(float *x, size_t count, double scale, uint64_t seed)
 {
@@ -141,7 +141,7 @@ static void a_batch_is_transposed(test *t)
     check_near(t, values[3], 4, 0);
 }
 
-/* ---- a step: the twin -------------------------------------------------------------- */
+/* ---- a step: the twin ----------------------------------------------------------- */
 
 /* Sizes past one block of each kind. */
 enum { USERS = 150, BATCH = 140, ITEMS = 270 };
@@ -229,7 +229,7 @@ static double plain_loss(const plain *p)
     return sum / p->batch->count;
 }
 
-/* ---- a step: the case -------------------------------------------------------------- */
+/* ---- a step: the case ----------------------------------------------------------- */
 
 typedef struct setup {
     ease_interactions *x;
@@ -428,7 +428,7 @@ static void the_weight_of_the_divergence_rises_to_its_cap(test *t)
     tear_down(&s);
 }
 
-/* ---- training ---------------------------------------------------------------------- */
+/* ---- training ------------------------------------------------------------------- */
 
 static ease_model *train(test *t, const ease_interactions *x, int method,
                          const char *more, int threads)
@@ -534,7 +534,7 @@ static void models_come_back_from_files(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- validation, stopping, failing --------------------------------------------------- */
+/* ---- validation, stopping, failing ---------------------------------------------- */
 
 typedef struct listener {
     int epochs, warnings, calls, stop_at;

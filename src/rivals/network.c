@@ -23,7 +23,7 @@ ease__network_options ease__network_options_of(const double *settings)
                                    .seed = (uint64_t)settings[EASE__SEED]};
 }
 
-/* ---- weights ------------------------------------------------------------------------ */
+/* ---- weights -------------------------------------------------------------------- */
 
 /* The next part begins at a cache line. */
 static size_t take(size_t *at, size_t count)
@@ -179,7 +179,7 @@ void ease__network_free(ease__network *net)
     *net = (ease__network){0};
 }
 
-/* ---- batches ------------------------------------------------------------------------ */
+/* ---- batches -------------------------------------------------------------------- */
 
 typedef struct trainer {
     const ease_interactions *x;
@@ -276,7 +276,7 @@ static void fill_batch(trainer *t, int64_t first)
         draw_row(t, row, (size_t)t->place[row]);
 }
 
-/* ---- epochs ------------------------------------------------------------------------- */
+/* ---- epochs --------------------------------------------------------------------- */
 
 static ease_status diverged(const trainer *t, ease_error *err)
 {
@@ -414,7 +414,7 @@ static ease_status run_epochs(trainer *t, ease_error *err)
     return status;
 }
 
-/* ---- the whole ---------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------ */
 
 static int64_t longest_batch(const ease_interactions *x, int32_t batch)
 {

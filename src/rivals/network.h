@@ -68,7 +68,7 @@ ease_status ease__network_train(const ease_interactions *x, const ease_train_opt
                                 const ease__network_options *n, ease_model *m,
                                 ease_error *err);
 
-/* ---- one step, for training and for tests ------------------------------------------ */
+/* ---- one step, for training and for tests --------------------------------------- */
 
 /* A dense layer's place among the weights: in x out at a, then its bias at b. */
 typedef struct ease__layer {
@@ -124,7 +124,7 @@ void ease__step_room_free(struct ease__step_room *room);
 size_t ease__step_room_bytes(const ease__network_options *o, int32_t items,
                              int64_t longest, int threads);
 
-/* ---- kernels ----------------------------------------------------------------------- */
+/* ---- kernels -------------------------------------------------------------------- */
 
 /* One step of Adam (Kingma and Ba, algorithm 1) with gradient g + 2 decay w. */
 typedef struct ease__adam {

@@ -54,7 +54,7 @@ static int32_t rank_of(const ease__network *net)
     return ease__latent_rank(&net->o.shape);
 }
 
-/* ---- room -------------------------------------------------------------------------- */
+/* ---- room ----------------------------------------------------------------------- */
 
 static size_t stride_of(int32_t items)
 {
@@ -171,7 +171,7 @@ static const float *output_of(const ease__network *net, int32_t l)
     return l == net->o.drawn ? net->room->drawn : net->room->h[l];
 }
 
-/* ---- forward ----------------------------------------------------------------------- */
+/* ---- forward -------------------------------------------------------------------- */
 
 /* out = in A + bias, for `count` rows. */
 static void apply(const ease__network *net, const ease__layer *layer, const float *in,
@@ -249,7 +249,7 @@ static void encode_block(const ease__network *net, const ease__batch *b, int32_t
     }
 }
 
-/* ---- scores and their loss --------------------------------------------------------- */
+/* ---- scores and their loss ------------------------------------------------------ */
 
 /* The first place in the row with an item of at least `left`. */
 static int32_t lower_bound(ease_row x, int32_t left)
@@ -389,7 +389,7 @@ static void finish_multinomial(const ease__network *net, const ease__batch *b,
     }
 }
 
-/* ---- backward ---------------------------------------------------------------------- */
+/* ---- backward ------------------------------------------------------------------- */
 
 /* A tile of the gradient of h, dy V, over all items. */
 static void decode_back(const ease__network *net, const ease__batch *b, int32_t tile)
@@ -457,7 +457,7 @@ static void encode_back(const ease__network *net, const ease__batch *b, int32_t 
     }
 }
 
-/* ---- updates ----------------------------------------------------------------------- */
+/* ---- updates -------------------------------------------------------------------- */
 
 static void update(const ease__network *net, const ease__adam *a, size_t at,
                    const float *gradient, size_t count)
@@ -538,7 +538,7 @@ static void update_user(const ease__network *net, const ease__batch *b, int32_t 
                       width);
 }
 
-/* ---- the phases, by all threads of a region --------------------------------------- */
+/* ---- the phases, by all threads of a region ------------------------------------- */
 
 static void forward(const ease__network *net, const ease__batch *b)
 {
