@@ -51,7 +51,7 @@ static ease_status train_vae(const ease_interactions *x, const ease_train_option
 }
 
 const ease__rival ease__mult_dae = {
-    .settings = dae_settings, .grid = "decay=0|2e-5|1e-4", .train = train_dae};
+    .settings = dae_settings, .grid = "decay=2e-5|2e-4|2e-3", .train = train_dae};
 const ease__rival ease__mult_vae = {.settings = vae_settings,
-                                    .grid = "cap=0.1|0.2|0.5,anneal=1000|5000",
+                                    .grid = "cap=0.2|0.5|1,anneal=1000|5000",
                                     .train = train_vae};
