@@ -364,7 +364,9 @@ typedef struct ease_train_options {
     const char *settings; /* of methods other than EASE, "rank=64,alpha=10"; NULL:
                                * the defaults */
     /* Users to choose the best epoch by, for methods that are trained by epochs, and
-     * the measure; NULL: the last epoch is taken. */
+     * the measure; NULL: the last epoch is taken. Where training diverges later on, the
+     * best epoch so far is the model, and the log says so (level 1); without them that
+     * is EASE_E_ACCURACY. */
     const ease_interactions *validation_input, *validation_target;
     const char *metric; /* "ndcg@100" */
     ease_hooks hooks;

@@ -3,7 +3,7 @@
 
 void ease_train_options_init(ease_train_options *o)
 {
-    *o = (ease_train_options){.size = sizeof(*o)};
+    *o = (ease_train_options){.size = sizeof(*o), .metric = "ndcg@100"};
 }
 
 ease_status ease__train_options_check(const ease_train_options *o, ease_error *err)

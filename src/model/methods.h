@@ -21,7 +21,10 @@ typedef enum ease__form {
     X("slim", EASE__SPARSE_FORM)       \
     X("slim-free", EASE__SPARSE_FORM)  \
     X("wmf", EASE__LATENT_FORM)        \
-    X("ii-svd", EASE__LATENT_FORM)
+    X("ii-svd", EASE__LATENT_FORM)     \
+    X("cdae", EASE__LATENT_FORM)       \
+    X("mult-dae", EASE__LATENT_FORM)   \
+    X("mult-vae", EASE__LATENT_FORM)
 
 int ease__method_number(const char *name); /* -1: none of this name */
 ease__form ease__method_form(int number);

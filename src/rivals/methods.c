@@ -7,14 +7,19 @@
 
 #define COUNT_ONE(name, form) +1
 /* By the numbers of EASE__METHODS; NULL: EASE itself. */
-static const ease__rival *const rivals[] = {NULL,
-                                            NULL,
-                                            &ease__popularity,
-                                            &ease__item_item,
-                                            &ease__slim,
-                                            &ease__slim_free,
-                                            &ease__wmf,
-                                            &ease__ii_svd};
+static const ease__rival *const rivals[] = {
+    NULL,
+    NULL,
+    &ease__popularity,
+    &ease__item_item,
+    &ease__slim,
+    &ease__slim_free,
+    &ease__wmf,
+    &ease__ii_svd,
+    &ease__cdae,
+    &ease__mult_dae,
+    &ease__mult_vae,
+};
 
 _Static_assert(0 EASE__METHODS(COUNT_ONE) == sizeof(rivals) / sizeof(rivals[0]),
                "one for each");
