@@ -20,7 +20,7 @@ static const option compare_options[] = {
      .required = true,
      AT(models),
      .value = "NAME,NAME,...",
-     .help = "of ease, ease-nonneg and popularity; the others are compared with the "
+     .help = "as ease help models lists them; the others are compared with the "
              "first; required"},
     {.name = "metrics",
      .type = OPTION_TEXT,
@@ -295,7 +295,9 @@ const verb verb_compare = {
     .about =
         "Trains each model on the train part of a split and measures it on the test "
         "users. One value for --lambda is taken as it is; of several, and with auto, "
-        "the best on the validation users is chosen for each model that has a lambda. "
+        "the best on the validation users is chosen for each model that has a lambda; "
+        "the "
+        "rest take their default settings. "
         "The others are compared with the first by a paired t test on the users' "
         "differences, corrected for their number (Holm).\n\n--json gives one object "
         "with the keys users and models (model, lambda, metrics, seconds, and "

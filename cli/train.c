@@ -318,7 +318,7 @@ static const char *const examples[] = {
     "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
     "ratings.csv -o popular.ease --model popularity",
     "ratings.csv -o near.ease --model item-item --set neighbours=50,shrinkage=10",
-    "ratings.csv -o factors.ease --model wmf --set rank=128,alpha=3",
+    "ratings.csv -o factors.ease --model wmf --set rank=8,alpha=3",
     NULL};
 
 const verb verb_train = {
