@@ -361,8 +361,7 @@ typedef struct ease_train_options {
      * relatives that read data or a file keep it in a nameless file there, with the
      * same result. The model returned then reads its weights from that file. */
     const char *workdir;
-    const char *settings; /* of methods other than EASE, "rank=64,alpha=10"; NULL:
-                               * the defaults */
+    const char *settings; /* of other methods than EASE, "rank=64"; NULL: defaults */
     /* Users to choose the best epoch by, for methods that are trained by epochs, and
      * the measure; NULL: the last epoch is taken. Where training diverges later on, the
      * best epoch so far is the model, and the log says so (level 1); without them that
@@ -421,14 +420,20 @@ EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
 
 /* The same for any method by its name: "ease", "ease-nonneg" (EASE >= 0, whatever
  * o->nonnegative is) and the others of ease_method_name, which take o->settings instead
- * of a lambda. "popularity": a score is the item's share of users. "wmf": weighted
- * matrix factorization by alternating least squares, users being folded in when they
- * are scored. "ii-svd": the scores of item-item through a truncated singular value
- * decomposition. `o` may be NULL for a method without lambda. A method that is trained by iterations ("wmf") tells the log
- * of each (level 2); cancelled after at least one, it gives the model of the last whole
- * one, and says so (level 1). Before that, and by any other method, EASE_E_CANCELLED.
- * Fails with EASE_E_ARG where a rank is above what the data can give, EASE_E_DATA (wmf:
- * a value below 0), EASE_E_ACCURACY where the numbers do not stay finite. */
+ * of a lambda; `o` may be NULL for these.
+ *
+ * popularity: a score is the item's share of users. item-item: neighbours by X'X. slim,
+ * slim-free: sparse weights by least squares. wmf: weighted matrix factorization by
+ * alternating least squares, users being folded in when they are scored. ii-svd: the
+ * scores of item-item through a truncated singular value decomposition. cdae, mult-dae,
+ * mult-vae: autoencoders.
+ *
+ * A method that is trained by rounds (wmf, the autoencoders) tells the log of each
+ * (level 2); cancelled after at least one, it gives the model of the last or, with
+ * validation users, the best of them, and says so (level 1). Before that, and by any
+ * other method, EASE_E_CANCELLED. Fails with EASE_E_ARG where a setting is wrong or a
+ * rank above what the data can give, EASE_E_DATA (wmf: a value below 0),
+ * EASE_E_MEMORY_LIMIT, EASE_E_ACCURACY where the numbers do not stay finite. */
 EASE_API EASE_MUST_USE ease_status ease_train_method(const ease_interactions *x,
                                                      const char *method,
                                                      const ease_train_options *o,
