@@ -279,9 +279,8 @@ static ease_status build_rows(const ease_interactions *x, const ease__bands *ban
         if (!scratch)
             status = ease__fail(err, EASE_E_NOMEM, "rows of %zu items", n);
     }
-    if (!status) {
+    if (!status)
         status = fill_bands(&work, &c, g, bands, threads, scratch, err);
-    }
     ease__columns_free(&c);
     ease__free(scratch);
     return status;
