@@ -31,7 +31,8 @@ typedef struct bench_fact {
 } bench_fact;
 
 /* What one part did, so often. Rates are those of the best run: the machine least
- * disturbed, for the limit as for the part. */
+ * disturbed, for the limit as for the part. Of the solve, which is too long to have
+ * luck, medians: its own, and sgemm's around it. */
 typedef struct bench_record {
     char name[16];
     const char *unit; /* what is counted: "lines", "flop", ... */
@@ -68,6 +69,8 @@ typedef struct bench {
     ease_model *model;  /* as it was solved */
     double sgemm, copy; /* the best of the run; 0: not measured */
     double sgemm_by_edge[FACTS_MOST];
+    double beside[2 * RUNS_MOST]; /* sgemm before and after each solve */
+    int beside_count;
     bench_record records[RECORDS_MOST];
     int record_count;
     bench_growth growth[2];
