@@ -18,6 +18,9 @@ typedef struct ease__store {
     void (*take)(const ease_model *m, ease__window w, void *out, size_t ld);
     /* Rows top .. bottom-1 will be read: has what is on disk fetched. */
     void (*expect)(const ease_model *m, int32_t top, int32_t bottom);
+    /* The bits of the largest finite |weight| of the rows and of their mirror image in
+     * the columns, where that is known without `read`; may be NULL. */
+    int32_t (*largest)(const ease_model *m, int32_t top, int32_t bottom);
     bool halves;   /* of `take` */
     int32_t grain; /* rows that cost no more to read together than one of them */
     bool empty;    /* all weights are 0: nothing needs to be read */

@@ -120,14 +120,11 @@ static ease_status run(pass *p, ease_error *err)
 
 /* ---- the largest ------------------------------------------------------------------ */
 
-/* A unit is ROWS rows, its room a window. Floats above 0 are ordered as their bits are;
- * what is not finite comes after all others, and is left out. */
-static void find_largest(pass *p, int64_t unit, char *room)
+/* Floats above 0 are ordered as their bits are; what is not finite comes after all
+ * others, and is left out. */
+static int32_t largest_read(const ease_model *m, ease__window w, char *room)
 {
-    const ease_model *m = p->job->model;
-    int32_t n = items_of(p), top = (int32_t)unit * ROWS, largest = 0;
-    ease__window w = {.top = top, .bottom = n - top > ROWS ? top + ROWS : n};
-    int32_t bits[COLUMNS];
+    int32_t n = m->info.items, largest = 0, bits[COLUMNS];
 
     for (w.left = 0; w.left < n; w.left = w.right) {
         w.right = n - w.left > COLUMNS ? w.left + COLUMNS : n;
@@ -142,6 +139,18 @@ static void find_largest(pass *p, int64_t unit, char *room)
             }
         }
     }
+    return largest;
+}
+
+/* A unit is ROWS rows, its room a window. */
+static void find_largest(pass *p, int64_t unit, char *room)
+{
+    const ease_model *m = p->job->model;
+    int32_t n = items_of(p), top = (int32_t)unit * ROWS, largest;
+    ease__window w = {.top = top, .bottom = n - top > ROWS ? top + ROWS : n};
+
+    largest = m->store->largest ? m->store->largest(m, w.top, w.bottom)
+                                : largest_read(m, w, room);
     omp_set_lock(&p->lock);
     if (largest > p->largest)
         p->largest = largest;

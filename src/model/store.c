@@ -74,6 +74,61 @@ static void read_packed(const ease_model *m, ease__window w, float *out, size_t 
     }
 }
 
+/* The bits of |weight|, 0 for what is not finite; floats above 0 are ordered as their
+ * bits are. */
+static inline int32_t size_bits(float weight, bool nonnegative)
+{
+    int32_t bits;
+
+    memcpy(&bits, &weight, sizeof(bits));
+    bits = nonnegative && bits < 0 ? 0 : bits & 0x7fffffff;
+    return bits < 0x7f800000 ? bits : 0;
+}
+
+/* P_ij gives W_ij and W_ji, made as read_packed makes them. */
+static inline int32_t largest_pair(const ease_model *m, const float *p, int32_t i,
+                                   int32_t left, int32_t count, bool scaled,
+                                   bool nonnegative)
+{
+    const float *scale = m->col_scale + left,
+                *rows = scaled ? m->row_scale + left : NULL;
+    float column = m->col_scale[i], row = scaled ? m->row_scale[i] : 1;
+    int32_t largest = 0;
+
+    for (int32_t j = 0; j < count; j++) {
+        int32_t here = size_bits(p[j] * row * scale[j], nonnegative);
+        int32_t mirror = size_bits(p[j] * (scaled ? rows[j] : 1) * column, nonnegative);
+
+        here = mirror > here ? mirror : here;
+        largest = here > largest ? here : largest;
+    }
+    return largest;
+}
+
+/* From the rows as far as the diagonal, in the order in which they lie in memory. */
+static int32_t largest_packed(const ease_model *m, int32_t top, int32_t bottom)
+{
+    const ease__tiled *t = &m->inverse;
+    bool nonnegative = m->info.nonnegative;
+    int32_t largest = 0;
+
+    for (int32_t b = 0; b * (int64_t)t->edge < bottom; b++)
+        for (int32_t i = top; i < bottom; i++) {
+            int32_t left = b * t->edge, count = smaller(i - left, t->edge), here;
+            const float *p;
+
+            if (count <= 0)
+                continue;
+            p = (const float *)ease__tile(t, i / t->edge, b) +
+                (size_t)(i % t->edge) * (size_t)t->edge;
+            here = m->row_scale
+                       ? largest_pair(m, p, i, left, count, true, nonnegative)
+                       : largest_pair(m, p, i, left, count, false, nonnegative);
+            largest = here > largest ? here : largest;
+        }
+    return largest;
+}
+
 static void take_packed(const ease_model *m, ease__window w, void *out, size_t ld)
 {
     read_packed(m, w, out, ld);
@@ -123,6 +178,7 @@ const ease__store ease__store_f16 = {.read = read_f16,
                                      .grain = 1};
 const ease__store ease__store_packed = {.read = read_packed,
                                         .take = take_packed,
+                                        .largest = largest_packed,
                                         .expect = expect_packed,
                                         .grain = EASE__TILED_GRAIN};
 const ease__store ease__store_none = {.read = read_none,
