@@ -294,7 +294,7 @@ def workdir(b):
     train = ["train", path, "-o", model, "--lambda", LAMBDA, "-q", "--json"]
     os.makedirs(tiles, exist_ok=True)
     made = {"matrix_bytes": plan["matrix_bytes"], "memory": b.run(*train),
-            "workdir": b.run(*train, "--workdir", tiles, "--memory", plan["matrix_bytes"] // 4)}
+            "workdir": b.run(*train, "--workdir", tiles, "--memory-limit", plan["matrix_bytes"] // 4)}
     shutil.rmtree(tiles)
     os.remove(model)
     return made
