@@ -5,6 +5,7 @@
 
 Prints one JSON object. Seconds are measured inside, without the imports; every library
 uses all cores, which is the default of each."""
+import csv
 import json
 import sys
 import time
@@ -60,7 +61,8 @@ def table(path):
     import pandas as pd
 
     if path.endswith((".tsv", ".tsv.gz")):
-        frame = pd.read_csv(path, sep="\t", header=None, dtype=str)
+        frame = pd.read_csv(path, sep="\t", header=None, dtype=str,
+                            keep_default_na=False, quoting=csv.QUOTE_NONE)
     elif path.endswith(".txt"):  # adjacency lines
         with open(path) as f:
             rows = [line.split() for line in f]
