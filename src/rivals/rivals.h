@@ -17,7 +17,7 @@ typedef struct ease__rival {
 } ease__rival;
 
 extern const ease__rival ease__popularity, ease__item_item, ease__slim, ease__slim_free,
-    ease__wmf, ease__ii_svd, ease__cdae, ease__mult_dae, ease__mult_vae;
+    ease__wmf, ease__ii_svd, ease__cdae, ease__mult_dae, ease__mult_vae, ease__lrec;
 
 /* The first settings of item-item and of what begins with it. */
 enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
