@@ -290,9 +290,14 @@ static void the_smallest_data_can_be_trained_on(test *t)
     for (int64_t users = 1; users <= 2; users++)
         for (int32_t items = 1; items <= 2; items++) {
             ease_interactions *x = from_csr(users, items, ptr, cols, NULL);
-            ease_model *m = train(t, x, "l2=0.0001", 2);
+            ease_model *m = train(t, x, "l2=0.0001", 2), *back = NULL;
+            const char *path = test_path("small.ease");
 
             check(t, isfinite(m->known.low[0]));
+            check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL),
+                         EASE_OK);
+            check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+            ease_model_free(back);
             ease_model_free(m);
             ease_interactions_free(x);
         }

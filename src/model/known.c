@@ -94,7 +94,8 @@ void ease__known_put(ease__known *k, int64_t user, const double *scores, int32_t
         most = scores[j] > most ? scores[j] : most;
     }
     *low = (float)least;
-    *step = (float)((most - (double)*low) / EASE__CODES);
+    /* Rounded, the lowest can be above the highest where all are equal. */
+    *step = (float)(fmax(most - (double)*low, 0) / EASE__CODES);
     for (int32_t j = 0; j < items; j++) {
         double code = *step > 0 ? (scores[j] - (double)*low) / (double)*step : 0;
 
