@@ -33,14 +33,14 @@ THREADS = 2
 def read(path):
     """Rows of user,item with a header, or a user and its items on each line."""
     with open(path, encoding="ascii") as f:
-        lines = f.read().splitlines()
-    if "," in lines[0]:
-        pairs = np.loadtxt(lines[1:], delimiter=",", dtype=np.int64)
-    else:
-        rows = [np.array(line.split(), dtype=np.int64) for line in lines]
-        pairs = np.vstack([np.column_stack([np.full(len(r) - 1, r[0]), r[1:]])
-                           for r in rows if len(r) > 1])
-    return sparse.csr_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])))
+        if "," in f.readline():
+            pairs = np.loadtxt(f, delimiter=",", dtype=np.int64)
+        else:
+            f.seek(0)
+            rows = [np.array(line.split(), dtype=np.int64) for line in f]
+            pairs = np.vstack([np.column_stack([np.full(len(r) - 1, r[0]), r[1:]])
+                               for r in rows if len(r) > 1])
+    return sparse.csr_matrix((np.ones(len(pairs), np.float32), (pairs[:, 0], pairs[:, 1])))
 
 
 def ours(path, neighbours, out):
@@ -56,7 +56,7 @@ def ours(path, neighbours, out):
 def with_scipy(x, neighbours):
     began = time.perf_counter()
     norm = np.sqrt(np.asarray(x.power(2).sum(axis=0)).ravel())
-    unit = x @ sparse.diags(1 / np.where(norm > 0, norm, 1))
+    unit = (x @ sparse.diags(1 / np.where(norm > 0, norm, 1))).astype(np.float32).tocsr()
     similar = (unit.T @ unit).tocsr()
     similar.setdiag(0)
     keep = neighbours - 1
