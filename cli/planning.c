@@ -16,8 +16,8 @@ const char *name_of_precision(ease_precision precision)
 
 const char *name_of_storage(ease_storage storage)
 {
-    static const char *const names[] = {"f32",  "f16",    "packed",
-                                        "none", "sparse", "latent"};
+    static const char *const names[] = {"f32",    "f16",    "packed", "none",
+                                        "sparse", "latent", "known"};
 
     return names[storage];
 }

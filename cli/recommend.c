@@ -10,7 +10,7 @@ typedef struct recommend_args {
     common_args common;
     list_args list;
     reading_args reading;
-    text_list history;
+    text_list history, user;
     const char *users;
     int keep_seen;
     int64_t reasons;
@@ -25,6 +25,12 @@ static const option recommend_options[] = {
      .value = "ID,ID,...",
      .help = "the items that a user has, for one list; repeats. @FILE reads ids one a "
              "line, @- from standard input"},
+    {.name = "user",
+     .type = OPTION_LIST,
+     AT(user),
+     .value = "ID",
+     .help = "a user of the training data, for a model that knows its users, such as "
+             "lrec; repeats"},
     {.name = "users",
      .type = OPTION_PATH,
      AT(users),
@@ -112,6 +118,57 @@ static int recommend_histories(console *c, const recommend_args *a, const ease_m
     return code;
 }
 
+/* ---- users that the model knows --------------------------------------------------- */
+
+static bool knows_users(const ease_model *m)
+{
+    return ease_method_known_users(ease_model_describe(m).method) != 0;
+}
+
+static int find_user(console *c, const ease_model *m, const char *id, int64_t *user)
+{
+    *user = ease_model_find_user(m, id);
+    if (*user != EASE_NO_USER)
+        return EXIT_DONE;
+    return fail(c, EXIT_DATA,
+                "%s scores only the users that it was trained with, and \"%.100s\" is "
+                "not one of them",
+                ease_model_describe(m).method, id);
+}
+
+static int recommend_known(console *c, const recommend_args *a, const ease_model *m,
+                           const ease_recommend_options *given)
+{
+    ease_recommend_options o = *given;
+    ease_rec *recs = calloc((size_t)o.k + 1, sizeof(*recs));
+    int code = recs ? EXIT_DONE : fail_no_memory(c);
+    int64_t user;
+
+    for (size_t i = 0; !code && i < a->user.count; i++) /* before anything is printed */
+        code = find_user(c, m, a->user.at[i], &user);
+    o.users = &user;
+    for (size_t i = 0; !code && i < a->user.count; i++) {
+        item_list l = {.key = "user",
+                       .subject = a->user.at[i],
+                       .heading = a->user.count > 1 ? "user" : NULL,
+                       .value = "score",
+                       .recs = recs,
+                       .can_fall_back = true};
+        ease_error err;
+
+        user = ease_model_find_user(m, a->user.at[i]);
+        l.history = ease_model_history(m, user);
+        if (ease_recommend_many(m, &l.history, 1, &o, recs, &l.count, &err))
+            code = fail_with(c, &err);
+        if (!code && i == 0)
+            list_header(m, format_of(&a->common), &l);
+        if (!code)
+            list_put(m, format_of(&a->common), &l);
+    }
+    free(recs);
+    return code;
+}
+
 /* ---- all users of a file --------------------------------------------------------- */
 
 /* Users are taken in blocks, so that lists need memory for one block alone. */
@@ -130,8 +187,10 @@ typedef struct batch {
     int32_t size; /* users in a block, at most */
     bool weighted;
     list_reasons why;
+    bool known; /* the model knows its users */
     /* of a block */
     ease_row *rows;
+    int64_t *numbers; /* the model's, if it knows them */
     int64_t *unknown;
     pair *pairs; /* scratch for a row */
     int32_t *items;
@@ -149,6 +208,7 @@ static void batch_free(batch *b)
     reasons_free(&b->why);
     free(b->map);
     free(b->rows);
+    free(b->numbers);
     free(b->unknown);
     free(b->pairs);
     free(b->items);
@@ -167,16 +227,19 @@ static bool batch_make(batch *b, const ease_model *m, const ease_interactions *x
     b->data = x;
     b->users = info.users;
     b->weighted = info.weighted != 0;
+    b->known = knows_users(m);
     b->size = BLOCK_RECS / (k > 0 ? k : 1);
     b->size = b->size < 1 ? 1 : b->size > BLOCK_USERS ? BLOCK_USERS : b->size;
     size = (size_t)b->size;
     b->map = calloc((size_t)info.items + 1, sizeof(*b->map));
     b->pairs = calloc((size_t)info.items + 1, sizeof(*b->pairs));
     b->rows = calloc(size, sizeof(*b->rows));
+    b->numbers = calloc(size, sizeof(*b->numbers));
     b->unknown = calloc(size, sizeof(*b->unknown));
     b->counts = calloc(size, sizeof(*b->counts));
     b->recs = calloc(size * (size_t)k + 1, sizeof(*b->recs));
-    if (!b->map || !b->pairs || !b->rows || !b->unknown || !b->counts || !b->recs)
+    if (!b->map || !b->pairs || !b->rows || !b->numbers || !b->unknown || !b->counts ||
+        !b->recs)
         return false;
     for (int32_t i = 0; i < info.items; i++) {
         const char *id = ease_interactions_item_id(x, i);
@@ -247,7 +310,9 @@ static void translate_block(batch *b, int32_t count)
         b->rows[i] = translate(b, row, at);
         b->unknown[i] = row.count - b->rows[i].count;
         b->lost += b->unknown[i];
-        b->fallbacks += b->rows[i].count == 0;
+        b->numbers[i] = ease_model_find_user(
+            b->model, ease_interactions_user_id(b->data, b->first + i));
+        b->fallbacks += b->rows[i].count == 0 && !b->known;
         at += (size_t)b->rows[i].count;
     }
 }
@@ -262,7 +327,7 @@ static void put_block(batch *b, int32_t count, int32_t k, output_format format)
                        .recs = b->recs + (size_t)i * (size_t)k,
                        .count = b->counts[i],
                        .unknown = b->unknown[i],
-                       .popular = b->rows[i].count == 0,
+                       .popular = b->rows[i].count == 0 && !b->known,
                        .can_fall_back = true,
                        .reasons = b->why.most ? &b->why : NULL,
                        .history = b->rows[i]};
@@ -273,7 +338,7 @@ static void put_block(batch *b, int32_t count, int32_t k, output_format format)
     }
 }
 
-static int run_block(console *c, batch *b, const ease_recommend_options *o,
+static int run_block(console *c, batch *b, ease_recommend_options *o,
                      output_format format)
 {
     int64_t left = b->users - b->first;
@@ -286,6 +351,7 @@ static int run_block(console *c, batch *b, const ease_recommend_options *o,
     if (!make_room(b, count))
         return fail_no_memory(c);
     translate_block(b, count);
+    o->users = b->numbers;
     if (ease_recommend_many(b->model, b->rows, count, o, b->recs, b->counts, &err))
         return fail_with(c, &err);
     phase_end(c, "recommending");
@@ -310,20 +376,34 @@ static void warn_strangers(console *c, const batch *b)
              format_count(users, sizeof(users), b->fallbacks));
 }
 
-static int recommend_users(console *c, const recommend_args *a, const ease_model *m,
-                           const ease_recommend_options *o)
+/* Before anything is printed. */
+static int check_users(console *c, const batch *b)
 {
+    int code = EXIT_DONE;
+    int64_t number;
+
+    for (int64_t u = 0; !code && b->known && u < b->users; u++)
+        code = find_user(c, b->model, ease_interactions_user_id(b->data, u), &number);
+    return code;
+}
+
+static int recommend_users(console *c, const recommend_args *a, const ease_model *m,
+                           const ease_recommend_options *given)
+{
+    ease_recommend_options o = *given;
     ease_interactions *x = NULL;
     batch b = {0};
     int code = read_data(c, &a->common, &a->reading, a->users, 0, &x);
 
     console_clear(c);
-    if (!code && !batch_make(&b, m, x, o->k))
+    if (!code && !batch_make(&b, m, x, o.k))
         code = fail_no_memory(c);
+    if (!code)
+        code = check_users(c, &b);
     if (!code)
         code = reasons_make(c, m, a->reasons, ease_model_describe(m).items, &b.why);
     while (!code && b.first < b.users)
-        code = run_block(c, &b, o, format_of(&a->common));
+        code = run_block(c, &b, &o, format_of(&a->common));
     if (!code)
         warn_strangers(c, &b);
     batch_free(&b);
@@ -333,17 +413,36 @@ static int recommend_users(console *c, const recommend_args *a, const ease_model
 
 /* ---- the verb -------------------------------------------------------------------- */
 
+/* Whether the model can be asked so. */
+static int check_model(console *c, const recommend_args *a, const ease_model *m)
+{
+    const char *method = ease_model_describe(m).method;
+
+    if (a->history.count && knows_users(m))
+        return usage_error(c, a->common.verb,
+                           "%s scores only the users that it was trained with, not a "
+                           "--history: --user ID or --users DATA",
+                           method);
+    if (a->user.count && !knows_users(m))
+        return usage_error(c, a->common.verb,
+                           "%s knows no users: --history or --users DATA", method);
+    if (a->reasons && knows_users(m))
+        return usage_error(c, a->common.verb, "%s has no --reasons", method);
+    return EXIT_DONE;
+}
+
 static int run(console *c, void *args)
 {
     const recommend_args *a = args;
     ease_recommend_options o;
     ease_model *m = NULL;
     uint8_t *mask = NULL;
-    int code;
+    int ways = (a->users != NULL) + (a->history.count > 0) + (a->user.count > 0), code;
 
-    if (!a->users == !a->history.count)
-        return usage_error(c, a->common.verb, "either --history or --users DATA%s",
-                           a->users ? ", not both" : " is required");
+    if (ways != 1)
+        return usage_error(c, a->common.verb,
+                           "either --history or --user or --users DATA%s",
+                           ways ? ", not both" : " is required");
     if (!a->users && !reading_is_default(&a->reading))
         return usage_error(c, a->common.verb,
                            "options for reading DATA belong to --users");
@@ -352,10 +451,13 @@ static int run(console *c, void *args)
     code = open_model(c, a->common.operands[0], a->list.titles, &m);
     if (!code)
         code = list_setup(c, &a->common, &a->list, m, &o, &mask);
+    if (!code)
+        code = check_model(c, a, m);
     if (!code) {
         o.keep_seen = a->keep_seen;
-        code = a->users ? recommend_users(c, a, m, &o)
-                        : recommend_histories(c, a, m, &o);
+        code = a->users        ? recommend_users(c, a, m, &o)
+               : a->user.count ? recommend_known(c, a, m, &o)
+                               : recommend_histories(c, a, m, &o);
     }
     free(mask);
     ease_model_free(m);
@@ -368,6 +470,7 @@ static const option_group groups[] = {
     {"General", threads_options, 0},        GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
 static const char *const usage[] = {"MODEL --history ID,ID,... [-k N] [options]",
+                                    "MODEL --user ID [-k N] [options]",
                                     "MODEL --users DATA [-k N] [options]", NULL};
 static const char *const examples[] = {"model.ease --history react,redux -k 5",
                                        "model.ease --history @mine.txt --deny seen.txt",
@@ -378,14 +481,18 @@ const verb verb_recommend = {
     .name = "recommend",
     .summary = "the best items for histories, or for every user of a file",
     .usage = usage,
-    .about = "Ids that the model does not know are named in a warning and left out; a "
-             "history of which nothing is known gets the popular items, and the output "
-             "says so.\n\n--json gives one line a list, with the keys user (for "
-             "--history its number: \"1\", \"2\", ...), unknown (how many ids were, if "
-             "any), fallback (\"popular\", if so) and items (id, title, score, "
-             "reasons). --csv "
-             "has the columns user, rank, item, title (if there are any), score and "
-             "fallback.",
+    .about =
+        "Ids that the model does not know are named in a warning and left out; a "
+        "history of which nothing is known gets the popular items, and the output "
+        "says so. A model that knows its users (lrec) is asked for them by id, and "
+        "leaves out what they had in training, or with --users what the file has; "
+        "others than its own it cannot score.\n\n--json gives one line a list, with "
+        "the keys user (for "
+        "--history its number: \"1\", \"2\", ...), unknown (how many ids were, if "
+        "any), fallback (\"popular\", if so) and items (id, title, score, "
+        "reasons). --csv "
+        "has the columns user, rank, item, title (if there are any), score and "
+        "fallback.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

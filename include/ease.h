@@ -338,14 +338,15 @@ typedef enum ease_gram_kind {
  * The others are not for choosing, a model of them is saved as what it is. NONE: there
  * are no weights; a score is the base alone, as in popularity. SPARSE: rows of few
  * weights. LATENT: a history is encoded as a few numbers, which are multiplied with
- * those of each item. */
+ * those of each item. KNOWN: scores of the training data's users, 2 bytes each. */
 typedef enum ease_storage {
     EASE_STORE_F32,
     EASE_STORE_F16,
     EASE_STORE_PACKED,
     EASE_STORE_NONE,
     EASE_STORE_SPARSE,
-    EASE_STORE_LATENT
+    EASE_STORE_LATENT,
+    EASE_STORE_KNOWN
 } ease_storage;
 
 typedef struct ease_train_options {
@@ -426,7 +427,8 @@ EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
  * slim-free: sparse weights by least squares. wmf: weighted matrix factorization by
  * alternating least squares, users being folded in when they are scored. ii-svd: the
  * scores of item-item through a truncated singular value decomposition. cdae, mult-dae,
- * mult-vae: autoencoders.
+ * mult-vae: autoencoders. lrec: logistic regressions of users on each other, for known
+ * users only.
  *
  * A method that is trained by rounds (wmf, the autoencoders) tells the log of each
  * (level 2); cancelled after at least one, it gives the model of the last or, with
@@ -443,6 +445,10 @@ EASE_API const char *ease_method_name(int index);
 /* 1: it has a lambda, which ease_tune can search; 0: it has none, or there is no method
  * of this name. */
 EASE_API int ease_method_has_lambda(const char *method);
+
+/* 1: it scores only the users that it was trained with, by what it learned of each, and
+ * not a history; 0: it scores any history, or there is no method of this name. */
+EASE_API int ease_method_known_users(const char *method);
 
 /* A number that a method can be told. */
 typedef struct ease_setting {
@@ -531,6 +537,7 @@ typedef struct ease_model_info {
 } ease_model_info;
 
 #define EASE_NO_ITEM (-1)
+#define EASE_NO_USER (-1)
 
 /* Writes the model under another name, syncs and renames: a file at `path` is
  * replaced whole or left as it was. A model without weights is saved as such, whatever
@@ -573,6 +580,10 @@ EASE_API int32_t ease_model_find(const ease_model *m,
 EASE_API const char *ease_model_item_id(const ease_model *m, int32_t item);
 EASE_API const char *ease_model_title(const ease_model *m,
                                       int32_t item); /* NULL if none */
+/* Of a method for known users (others know none): the number of a user, or EASE_NO_USER,
+ * and what that user had in the training data. */
+EASE_API int64_t ease_model_find_user(const ease_model *m, const char *user_id);
+EASE_API ease_row ease_model_history(const ease_model *m, int64_t user);
 EASE_API double ease_model_popularity(const ease_model *m,
                                       int32_t item); /* its column sum */
 EASE_API float ease_model_base(const ease_model *m, int32_t item);
@@ -610,8 +621,11 @@ typedef struct ease_recommend_options {
     int32_t k;              /* 10 */
     int keep_seen;          /* nonzero: items of the history may be recommended */
     const uint8_t *allowed; /* a byte an item, nonzero: may be recommended; NULL: all */
-    int threads;            /* ease_recommend_many: 0: all */
-    ease_hooks hooks;       /* ease_recommend_many */
+    /* For a method of known users: who has each history, by ease_model_find_user; the
+     * history only says what is not to be recommended. Others look at histories alone. */
+    const int64_t *users;
+    int threads;      /* ease_recommend_many: 0: all */
+    ease_hooks hooks; /* ease_recommend_many */
 } ease_recommend_options;
 
 EASE_API void ease_recommend_options_init(ease_recommend_options *o);
@@ -621,7 +635,8 @@ EASE_API EASE_MUST_USE ease_status ease_scorer_new(const ease_model *m,
 
 /* The k best items for a history, best first; ties go to the smaller item number.
  * recs has room for k; *count is how many there are. An empty history gets the
- * popular items, scored by their share of users. */
+ * popular items, scored by their share of users, but for a known user. Fails with
+ * EASE_E_ARG, EASE_E_DATA for a user that a method of known users does not know. */
 EASE_API EASE_MUST_USE ease_status ease_recommend(ease_scorer *s, ease_row history,
                                                   const ease_recommend_options *o,
                                                   ease_rec *recs, int32_t *count,

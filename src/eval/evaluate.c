@@ -32,6 +32,7 @@ typedef struct evaluation {
     int64_t first;       /* place of the batch's first user */
     int64_t batch;       /* users in this one */
     ease_row *histories; /* most */
+    int64_t *known;      /* most: whose they are, for a method of known users */
     ease_rec *recs;      /* most x k */
     int32_t *counts;     /* most */
     bool *hits;          /* most x k */
@@ -70,6 +71,7 @@ static void evaluation_free(evaluation *e)
     ease_interactions_free(e->target);
     ease__free(e->users);
     ease__free(e->histories);
+    ease__free(e->known);
     ease__free(e->recs);
     ease__free(e->counts);
     ease__free(e->hits);
@@ -79,6 +81,28 @@ static void evaluation_free(evaluation *e)
 static int64_t held_out(const evaluation *e, int64_t user)
 {
     return e->target->row_ptr[user + 1] - e->target->row_ptr[user];
+}
+
+/* Whom a method of known users cannot score is told before the work begins. */
+static ease_status check_known(const evaluation *e, ease_error *err)
+{
+    const char *method = ease_model_describe(e->model).method, *first = NULL;
+    const ease_report *r = e->report;
+    int64_t strangers = 0;
+
+    for (int64_t u = 0; ease_method_known_users(method) && u < r->info.users; u++) {
+        const char *id = ease__ids_at(&r->user_ids, u);
+
+        if (ease_model_find_user(e->model, id) == EASE_NO_USER && !strangers++)
+            first = id;
+    }
+    if (strangers == 0)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_DATA,
+                      "%s scores only the users that it was trained with, and %lld of "
+                      "%lld are others, the first of them \"%.100s\": it needs a split "
+                      "with the same users in all parts (weak generalization)",
+                      method, (long long)strangers, (long long)r->info.users, first);
 }
 
 /* The users with something held out, and their ids. */
@@ -131,6 +155,7 @@ static ease_status prepare(evaluation *e, ease_error *err)
         ease__size_mul((size_t)r->info.metrics, (size_t)r->info.users),
         sizeof(*r->by_user));
     e->histories = ease__alloc_array((size_t)e->most, sizeof(*e->histories));
+    e->known = ease__alloc_array((size_t)e->most, sizeof(*e->known));
     e->recs = ease__alloc_array(lists, sizeof(*e->recs));
     e->counts = ease__alloc_array((size_t)e->most, sizeof(*e->counts));
     e->hits = ease__alloc_array(lists, sizeof(*e->hits));
@@ -141,7 +166,7 @@ static ease_status prepare(evaluation *e, ease_error *err)
         if (!r->times[i])
             return no_memory(err);
     }
-    if (!r->by_user || !e->histories || !e->recs || !e->counts || !e->hits)
+    if (!r->by_user || !e->histories || !e->known || !e->recs || !e->counts || !e->hits)
         return no_memory(err);
     return EASE_OK;
 }
@@ -157,6 +182,7 @@ static void find_histories(evaluation *e)
 
         e->histories[b] = user < 0 ? (ease_row){0}
                                    : ease_interactions_row(e->input, user);
+        e->known[b] = ease_model_find_user(e->model, id);
         e->report->info.without_input += e->histories[b].count == 0;
     }
 }
@@ -233,6 +259,7 @@ static ease_status run_batch(evaluation *e, ease_error *err)
     ease_recommend_options_init(&o);
     o.k = r->k;
     o.threads = e->o.threads;
+    o.users = e->known;
     o.hooks = (ease_hooks){.progress = report_progress, .user = e};
     find_histories(e);
     status = ease_recommend_many(e->model, e->histories, e->batch, &o, e->recs,
@@ -294,6 +321,8 @@ static ease_status run(evaluation *e, const ease_interactions *input,
                                          &r->info.unknown_targets, err);
     if (!status)
         status = choose_users(e, err);
+    if (!status)
+        status = check_known(e, err);
     if (!status)
         status = prepare(e, err);
     for (; !status && e->first < r->info.users; e->first += e->batch) {

@@ -138,6 +138,8 @@ static ease_status put_weights(job *j, ease_error *err)
         return ease__sparse_write(&m->sparse, m->info.items, j->writer, err);
     case EASE__LATENT_FORM:
         return ease__latent_write(&m->latent, m->info.items, j->writer, err);
+    case EASE__KNOWN_FORM:
+        return ease__known_write(&m->known, m->info.items, j->writer, err);
     case EASE__DENSE_FORM:
         break;
     }
@@ -217,7 +219,7 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
     size_t expect;
     ease_status status;
 
-    if (!m || !path || storage < EASE_STORE_F32 || storage > EASE_STORE_LATENT)
+    if (!m || !path || storage < EASE_STORE_F32 || storage > EASE_STORE_KNOWN)
         return ease__fail(err, EASE_E_ARG,
                           "a model, a path and a storage are required");
     if (ease__storage_form(m->info.storage) != EASE__DENSE_FORM)
@@ -229,7 +231,9 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
                           "%s: a model of rows cannot be packed: packing needs the "
                           "inverse, which it no longer has",
                           path);
-    expect = ease__model_weight_bytes(m->info.items, storage);
+    expect = storage == EASE_STORE_KNOWN
+                 ? ease__known_code_bytes(&m->known, m->info.items)
+                 : ease__model_weight_bytes(m->info.items, storage);
     j.params = params_of(m, storage);
     status = ease__writer_open(path, "model", VERSION, expect, &j.writer, err);
     if (status)
@@ -270,7 +274,7 @@ static bool params_hold(const disk_params *p)
 
     if (p->items < 1 || p->kind < EASE_GRAM_COUNTS || p->kind > EASE_GRAM_CORRELATION ||
         p->precision < EASE_F32 || p->precision > EASE_F64 ||
-        p->storage < EASE_STORE_F32 || p->storage > EASE_STORE_LATENT ||
+        p->storage < EASE_STORE_F32 || p->storage > EASE_STORE_KNOWN ||
         p->nonnegative < 0 || p->nonnegative > 1 || !method_of(p))
         return false;
     if (p->users < -1 || p->interactions < -1 || !isfinite(p->lambda) ||
@@ -418,6 +422,9 @@ static ease_status take_weights(ease_model *m, const disk_params *p, ease_error 
         return ease__latent_take(&m->file, p->items, &m->latent)
                    ? EASE_OK
                    : damaged(m, "its factors", err);
+    case EASE__KNOWN_FORM:
+        m->store = &ease__store_none;
+        return ease__known_take(&m->file, p->users, p->items, &m->known, err);
     case EASE__BASE_FORM:
         break;
     }

@@ -41,6 +41,8 @@ ease__form ease__storage_form(ease_storage storage)
         return EASE__SPARSE_FORM;
     case EASE_STORE_LATENT:
         return EASE__LATENT_FORM;
+    case EASE_STORE_KNOWN:
+        return EASE__KNOWN_FORM;
     default:
         return EASE__DENSE_FORM;
     }
@@ -56,4 +58,11 @@ int ease_method_has_lambda(const char *method)
     int number = method ? ease__method_number(method) : -1;
 
     return number >= 0 && methods[number].form == EASE__DENSE_FORM;
+}
+
+int ease_method_known_users(const char *method)
+{
+    int number = method ? ease__method_number(method) : -1;
+
+    return number >= 0 && methods[number].form == EASE__KNOWN_FORM;
 }

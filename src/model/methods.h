@@ -9,7 +9,8 @@ typedef enum ease__form {
     EASE__DENSE_FORM,  /* rows or the packed triangle */
     EASE__BASE_FORM,   /* the base alone */
     EASE__SPARSE_FORM, /* rows of few weights */
-    EASE__LATENT_FORM  /* an encoder and factors */
+    EASE__LATENT_FORM, /* an encoder and factors */
+    EASE__KNOWN_FORM   /* scores of the users of the training data */
 } ease__form;
 
 /* The place of a method is its number in model files: new ones come last. */
@@ -24,7 +25,8 @@ typedef enum ease__form {
     X("ii-svd", EASE__LATENT_FORM)     \
     X("cdae", EASE__LATENT_FORM)       \
     X("mult-dae", EASE__LATENT_FORM)   \
-    X("mult-vae", EASE__LATENT_FORM)
+    X("mult-vae", EASE__LATENT_FORM)   \
+    X("lrec", EASE__KNOWN_FORM)
 
 int ease__method_number(const char *name); /* -1: none of this name */
 ease__form ease__method_form(int number);

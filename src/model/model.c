@@ -47,6 +47,25 @@ float ease_model_base(const ease_model *m, int32_t item)
     return m->base && known(m, item) ? m->base[item] : 0.0f;
 }
 
+int64_t ease_model_find_user(const ease_model *m, const char *user_id)
+{
+    int64_t number = m->known.codes && user_id
+                         ? ease__ids_find(&m->known.ids, user_id, strlen(user_id))
+                         : EASE__NO_ID;
+
+    return number < 0 ? EASE_NO_USER : number;
+}
+
+ease_row ease_model_history(const ease_model *m, int64_t user)
+{
+    const ease__known *k = &m->known;
+
+    if (!k->codes || user < 0 || user >= k->users)
+        return (ease_row){0};
+    return (ease_row){.items = k->items + k->starts[user],
+                      .count = (int32_t)(k->starts[user + 1] - k->starts[user])};
+}
+
 ease_status ease_model_set_threads(ease_model *m, int threads, ease_error *err)
 {
     ease_status status;
@@ -101,6 +120,7 @@ ease_status ease__model_new(const char *method, const ease_interactions *x,
         [EASE__BASE_FORM] = EASE_STORE_NONE,
         [EASE__SPARSE_FORM] = EASE_STORE_SPARSE,
         [EASE__LATENT_FORM] = EASE_STORE_LATENT,
+        [EASE__KNOWN_FORM] = EASE_STORE_KNOWN,
     };
     int number = ease__method_number(method);
     ease_model *m = ease__alloc_zero(1, sizeof(*m));
@@ -135,6 +155,7 @@ void ease_model_free(ease_model *m)
 {
     if (!m)
         return;
+    ease__known_free(&m->known, m->file.map != NULL);
     if (m->file.map) { /* everything large lies in it */
         ease__container_close(&m->file);
     } else {

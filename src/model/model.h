@@ -6,6 +6,7 @@
 #include "data/ids.h"
 #include "matrix/tilefile.h"
 #include "model/kernels.h"
+#include "model/known.h"
 #include "model/latent.h"
 #include "model/methods.h"
 
@@ -39,7 +40,8 @@ typedef struct ease__sparse {
 /* Weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0 on it,
  * cut off at 0 for EASE >= 0. A trained model holds P itself (2 n^2 bytes); a file
  * holds the same ("packed") or rows of W. Other forms of models have their own parts:
- * rows of few weights, or an encoder and factors (then the store is that of none). */
+ * rows of few weights, an encoder and factors, or scores of known users (in the latter
+ * two the store is that of none). */
 struct ease_model {
     ease_model_info info;
     const ease__store *store;
@@ -55,6 +57,7 @@ struct ease_model {
     const float *norm;      /* dense: q; similarity is W_ij q_j / q_i */
     ease__sparse sparse;    /* sparse */
     ease__latent latent;    /* latent; its decoder is NULL in the other forms */
+    ease__known known;      /* known users; its codes are NULL in the other forms */
     const double *popularity;
     ease__ids ids, titles; /* titles: empty table, or one an item, "" for none */
     const char *settings;  /* of the method, as text; NULL: none */

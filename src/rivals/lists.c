@@ -1,5 +1,4 @@
 /* Lists of weights become rows of a model. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "rivals/rivals.h"
@@ -28,11 +27,21 @@ void ease__lists_free(ease__lists *l)
     *l = (ease__lists){0};
 }
 
-static int by_item(const void *left, const void *right)
+/* Shell's sort: lists are short, and the library's sort calls a function to compare. */
+void ease__lists_sort(ease__lists *l, int32_t row)
 {
-    const ease_rec *a = left, *b = right;
+    static const int32_t gaps[] = {29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1};
+    ease_rec *recs = l->recs + (size_t)row * (size_t)l->room;
 
-    return (a->item > b->item) - (a->item < b->item);
+    for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++)
+        for (int32_t k = gaps[g]; k < l->counts[row]; k++) {
+            ease_rec r = recs[k];
+            int32_t at = k;
+
+            for (; at >= gaps[g] && recs[at - gaps[g]].item > r.item; at -= gaps[g])
+                recs[at] = recs[at - gaps[g]];
+            recs[at] = r;
+        }
 }
 
 static uint64_t count_nonzero(const ease_rec *recs, int32_t count)
@@ -78,9 +87,8 @@ ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *e
     if (status)
         return status;
     for (int32_t i = 0; i < l->rows; i++) {
-        ease_rec *row = l->recs + (size_t)i * (size_t)l->room;
+        const ease_rec *row = l->recs + (size_t)i * (size_t)l->room;
 
-        qsort(row, (size_t)l->counts[i], sizeof(*row), by_item);
         at = starts[i];
         for (int32_t k = 0; k < l->counts[i]; k++)
             if (row[k].score != 0) {

@@ -19,6 +19,7 @@ static const ease__rival *const rivals[] = {
     &ease__cdae,
     &ease__mult_dae,
     &ease__mult_vae,
+    &ease__lrec,
 };
 
 _Static_assert(0 EASE__METHODS(COUNT_ONE) == sizeof(rivals) / sizeof(rivals[0]),

@@ -17,7 +17,7 @@ typedef struct ease__rival {
 } ease__rival;
 
 extern const ease__rival ease__popularity, ease__item_item, ease__slim, ease__slim_free,
-    ease__wmf, ease__ii_svd, ease__cdae, ease__mult_dae, ease__mult_vae;
+    ease__wmf, ease__ii_svd, ease__cdae, ease__mult_dae, ease__mult_vae, ease__lrec;
 
 /* The first settings of item-item and of what begins with it. */
 enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
@@ -49,7 +49,9 @@ typedef struct ease__lists {
 ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
                             ease_error *err);
 void ease__lists_free(ease__lists *l);
-/* Into a model of the sparse form, columns rising; zeros are left out. */
+/* A row by its items, rising. */
+void ease__lists_sort(ease__lists *l, int32_t row);
+/* Sorted rows into a model of the sparse form; zeros are left out. */
 ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *err);
 
 /* Columns of weights on their way into rows: those into item j, without zeros and in any

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "score/known.h"
 #include "score/latent.h"
 #include "score/score.h"
 
@@ -331,8 +332,12 @@ ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
     status = ease__recommend_options_take(given, &b.o, err);
     if (!status)
         status = check_all(m, histories, count, err);
+    if (!status && ease__is_known(m))
+        status = ease__known_check(m, b.o.users, count, err);
     if (status)
         return status;
+    if (ease__is_known(m))
+        return ease__recommend_known(m, histories, count, &b.o, recs, counts, err);
     n = (size_t)m->info.items;
     users = (size_t)(count < USERS ? count : USERS);
     stripe_bytes = ease__size_mul(n, STRIPE * weight_bytes(m));

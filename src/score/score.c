@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "score/known.h"
 #include "score/latent.h"
 #include "solve/solve.h"
 
@@ -179,8 +180,12 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
     status = ease__recommend_options_take(given, &o, err);
     if (!status)
         status = ease__history_check(s->model, history, -1, err);
+    if (!status && ease__is_known(s->model))
+        status = ease__known_check(s->model, o.users, 1, err);
     if (status)
         return status;
+    if (ease__is_known(s->model))
+        return ease__recommend_known(s->model, &history, 1, &o, recs, count, err);
     if (history.count == 0) {
         *count = ease__popular(s->model, &o, s->scores, recs);
         return EASE_OK;
@@ -268,7 +273,7 @@ ease_status ease_explain(ease_scorer *s, ease_row history, int32_t item,
                           "a scorer, an item of its model and room for "
                           "the reasons are required");
     status = ease__history_check(s->model, history, -1, err);
-    if (!status && ease__is_latent(s->model))
+    if (!status && (ease__is_latent(s->model) || ease__is_known(s->model)))
         status = ease__model_needs_weights(s->model, "explaining", err);
     if (status)
         return status;
