@@ -344,8 +344,9 @@ static ease_status factor(const ease_train_options *o, job *j, ease_model *m,
     return status;
 }
 
-static ease_status train(const ease_interactions *x, const ease_train_options *o,
-                         const double *given, ease_model *m, ease_error *err)
+static ease_status train_gram(const ease_interactions *x, const ease_gram *g,
+                              const ease_train_options *o, const double *given,
+                              ease_model *m, ease_error *err)
 {
     int64_t most = x->users < x->items ? x->users : x->items;
     ease_model *near = NULL;
@@ -363,7 +364,8 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
             j.rank, x->users < x->items ? "users" : "items", (long long)most);
     status = ease__model_new("item-item", x, NULL, &near, err);
     if (!status)
-        status = ease__item_item.train(x, o, given, near, err);
+        status = g ? ease__item_item.train_gram(x, g, o, given, near, err)
+                   : ease__item_item.train(x, o, given, near, err);
     if (!status) {
         j.s = &near->sparse;
         status = factor(o, &j, m, err);
@@ -372,8 +374,15 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return status;
 }
 
+static ease_status train(const ease_interactions *x, const ease_train_options *o,
+                         const double *given, ease_model *m, ease_error *err)
+{
+    return train_gram(x, NULL, o, given, m, err);
+}
+
 const ease__rival ease__ii_svd = {
     .settings = settings,
     .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
             "rank=200|500",
-    .train = train};
+    .train = train,
+    .train_gram = train_gram};

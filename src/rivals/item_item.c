@@ -116,40 +116,65 @@ static ease_status find_neighbours(job *j, int threads, ease_model *m, ease_erro
     return status;
 }
 
+/* `gram`: it is still to be made, beside all else. */
 static ease_status check_memory(const ease_interactions *x, const ease_train_options *o,
-                                int32_t room, int threads, ease_error *err)
+                                int32_t room, bool gram, ease_error *err)
 {
+    int threads = ease__threads(o->threads);
     size_t n = (size_t)x->items, held = ease__interactions_bytes(x);
     size_t lists = ease__size_mul(ease__size_mul(n, (size_t)room),
                                   2 * sizeof(ease_rec));
-    size_t peak = ease__size_add(ease__tiled_bytes(x->items, EASE__F32), held);
+    size_t peak = ease__size_add(lists, held);
 
-    peak = ease__size_add(
-        peak, ease__gram_scratch_bytes(x->nnz, x->items, x->vals != NULL, threads));
-    peak = ease__size_add(peak, lists);
+    if (gram) {
+        peak = ease__size_add(peak, ease__tiled_bytes(x->items, EASE__F32));
+        peak = ease__size_add(
+            peak, ease__gram_scratch_bytes(x->nnz, x->items, x->vals != NULL, threads));
+    }
     return ease__memory_check("item-item for", x->items, peak,
                               ease__memory_allowed(o->memory_limit, held), err);
+}
+
+static int32_t room_for(const ease_interactions *x, const double *given)
+{
+    return given[EASE__NEIGHBOURS] < x->items ? (int32_t)given[EASE__NEIGHBOURS]
+                                              : x->items;
+}
+
+static ease_status choose_from(const ease_interactions *x, const ease_gram *g,
+                               const ease_train_options *o, const double *given,
+                               ease_model *m, ease_error *err)
+{
+    job j = {.gram = g, .settings = given, .hooks = &o->hooks};
+    ease_status status = ease__lists_new(x->items, room_for(x, given) - 1, &j.lists,
+                                         err);
+
+    if (!status)
+        status = find_neighbours(&j, ease__threads(o->threads), m, err);
+    ease__lists_free(&j.lists);
+    return status;
+}
+
+static ease_status train_gram(const ease_interactions *x, const ease_gram *g,
+                              const ease_train_options *o, const double *given,
+                              ease_model *m, ease_error *err)
+{
+    ease_status status = check_memory(x, o, room_for(x, given), false, err);
+
+    return status ? status : choose_from(x, g, o, given, m, err);
 }
 
 static ease_status train(const ease_interactions *x, const ease_train_options *o,
                          const double *given, ease_model *m, ease_error *err)
 {
-    int threads = ease__threads(o->threads);
-    double most = given[EASE__NEIGHBOURS] < x->items ? given[EASE__NEIGHBOURS]
-                                                     : x->items;
     ease_gram *gram = NULL;
-    job j = {.settings = given, .hooks = &o->hooks};
-    ease_status status = check_memory(x, o, (int32_t)most, threads, err);
+    ease_status status = check_memory(x, o, room_for(x, given), true, err);
 
     if (!status)
-        status = ease__gram_build(x, x->vals ? EASE__F32 : EASE__U32, threads,
-                                  &o->hooks, &gram, err);
-    j.gram = gram;
+        status = ease__gram_build(x, x->vals ? EASE__F32 : EASE__U32,
+                                  ease__threads(o->threads), &o->hooks, &gram, err);
     if (!status)
-        status = ease__lists_new(x->items, (int32_t)most - 1, &j.lists, err);
-    if (!status)
-        status = find_neighbours(&j, threads, m, err);
-    ease__lists_free(&j.lists);
+        status = choose_from(x, gram, o, given, m, err);
     ease_gram_free(gram);
     return status;
 }
@@ -158,4 +183,5 @@ const ease__rival ease__item_item = {
     .settings = settings,
     .grid = "similarity=cosine|jaccard|conditional,neighbours=20|50|100|200|500,"
             "shrinkage=0|10|100",
-    .train = train};
+    .train = train,
+    .train_gram = train_gram};
