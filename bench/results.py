@@ -45,7 +45,34 @@ MODELS = "ease,ease-nonneg,popularity"
 SYSTEMS = ["ease", "ease-nonneg", "popularity", "item-item", "slim", "slim-free", "wmf", "ii-svd",
            "cdae", "mult-dae", "mult-vae"]
 # Where the program's own grid would take too long, or is not meant for such data.
-OPTIONS = {}
+OPTIONS = {
+    ("ml-1m-systems", "cdae"): ["--grid", "cdae:decay=0.003|0.01|0.03|0.1"],
+    ("ml-1m-systems", "mult-vae"): ["--grid", "mult-vae:cap=0.2|1,anneal=1000|5000"],
+    ("volkovs15-systems", "slim-free"): ["--grid", "slim-free:l1=1|2,l2=300|1000"],
+    ("volkovs15-systems", "cdae"): ["--set", "cdae:epochs=140", "--grid", "cdae:decay=0.01|0.03"],
+    ("volkovs15-systems", "mult-dae"): [
+        "--set", "mult-dae:epochs=140", "--grid", "mult-dae:decay=2e-5|2e-3"],
+    ("volkovs15-systems", "mult-vae"): [
+        "--set", "mult-vae:epochs=140,anneal=5000", "--grid", "mult-vae:cap=0.2|1"],
+    ("goodbooks-systems", "slim"): ["--grid", "slim:l1=0.1|1,l2=10|30|100"],
+    ("goodbooks-systems", "slim-free"): ["--grid", "slim-free:l1=1|3,l2=30|100"],
+    ("goodbooks-systems", "wmf"): ["--grid", "wmf:rank=128|256,alpha=3|10|30,lambda=3|10|30"],
+    ("goodbooks-systems", "ii-svd"): [
+        "--set", "ii-svd:rank=500", "--grid", "ii-svd:neighbours=10|20|50|100,shrinkage=0|10"],
+    ("goodbooks-systems", "cdae"): ["--set", "cdae:epochs=60", "--grid", "cdae:decay=0.003|0.03"],
+    ("goodbooks-systems", "mult-dae"): [
+        "--set", "mult-dae:epochs=60", "--grid", "mult-dae:decay=2e-5|2e-3"],
+    ("goodbooks-systems", "mult-vae"): [
+        "--set", "mult-vae:epochs=60,anneal=2000", "--grid", "mult-vae:cap=0.2|1"],
+    ("npm-systems", "item-item"): [
+        "--grid", "item-item:similarity=cosine|jaccard|conditional,neighbours=20|100|500,"
+        "shrinkage=0|10"],
+    ("npm-systems", "slim"): ["--grid", "slim:l1=0.1|1,l2=3|10|30"],
+    ("npm-systems", "slim-free"): ["--grid", "slim-free:l1=1|3,l2=3|10"],
+    ("npm-systems", "wmf"): ["--grid", "wmf:rank=128|256,alpha=10|30,lambda=1|3|10"],
+    ("npm-systems", "ii-svd"): [
+        "--set", "ii-svd:rank=500", "--grid", "ii-svd:neighbours=20|100,shrinkage=0|10"],
+}
 # What there is to say to a table.
 REMARKS = {}
 
@@ -146,10 +173,10 @@ def system(run, split, part, method, lam, options):
     run.commands = []
     got = run.json("compare", split, "--models", names, *given, *options)
     row = got["models"][-1]
-    if "--grid" in given:
-        row["grid"] = given[given.index("--grid") + 1].split(":", 1)[1]
-    else:
-        row["grid"] = grids(run.program)[method]
+    row["usual_grid"] = grids(run.program)[method]
+    row["grid"] = (given[given.index("--grid") + 1].split(":", 1)[1] if "--grid" in given
+                   else row["usual_grid"])
+    row["fixed"] = given[given.index("--set") + 1].split(":", 1)[1] if "--set" in given else ""
     row["processors"] = len(os.sched_getaffinity(0))
     row["command"] = run.commands[0]
     return got["users"], row
@@ -307,19 +334,18 @@ def systems_table(name, names):
     yield ""
     if name in REMARKS:
         yield REMARKS[name] + "\n"
-    usual = usual_grids()
-    own = [m for m in part["models"] if m["grid"] != usual.get(m["model"], m["grid"])]
+    own = [m for m in part["models"] if m["grid"] != m["usual_grid"] or m["fixed"]]
     if own:
-        yield "Tuned over grids of their own here:\n"
+        yield "Tuned over smaller grids here, for time:\n"
         for m in own:
-            yield f"- {m['model']}: `{m['grid']}`"
+            yield f"- {m['model']}: `{m['grid']}`" + (f" with `{m['fixed']}`" if m["fixed"] else "")
         yield ""
     yield commands({"commands": part["commands"] + [m["command"] for m in part["models"]]})
 
 
 def usual_grids():
     part = kept("ml-1m-systems") or {"models": []}
-    return {m["model"]: m["grid"] for m in part["models"] if m["grid"]}
+    return {m["model"]: m["usual_grid"] for m in part["models"] if m["usual_grid"]}
 
 
 def grids_page():

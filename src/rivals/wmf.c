@@ -305,7 +305,8 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return status;
 }
 
-const ease__rival ease__wmf = {.settings = settings,
-                               .grid = "rank=64|128|256,alpha=1|3|10,lambda=10|30|100",
-                               .rounds = "iterations",
-                               .train = train};
+const ease__rival ease__wmf = {
+    .settings = settings,
+    .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
+    .rounds = "iterations",
+    .train = train};
