@@ -46,8 +46,9 @@ SYSTEMS = ["ease", "ease-nonneg", "popularity", "item-item", "slim", "slim-free"
            "cdae", "mult-dae", "mult-vae"]
 # Where the program's own grid would take too long, or is not meant for such data.
 OPTIONS = {
-    ("ml-1m-systems", "cdae"): ["--grid", "cdae:decay=0.003|0.01|0.03|0.1"],
-    ("ml-1m-systems", "mult-vae"): ["--grid", "mult-vae:cap=0.2|1,anneal=1000|5000"],
+    ("ml-1m-systems", "cdae"): ["--grid", "cdae:decay=0.01|0.03"],
+    ("ml-1m-systems", "mult-vae"): [
+        "--set", "mult-vae:epochs=120,anneal=5000", "--grid", "mult-vae:cap=0.2|0.5"],
     ("volkovs15-systems", "slim-free"): ["--grid", "slim-free:l1=1|2,l2=300|1000"],
     ("volkovs15-systems", "cdae"): ["--set", "cdae:epochs=140", "--grid", "cdae:decay=0.01|0.03"],
     ("volkovs15-systems", "mult-dae"): [
@@ -183,15 +184,17 @@ def system(run, split, part, method, lam, options):
 
 
 def systems(run, part, make, options, methods):
-    """All that is not there yet; kept after each."""
-    found = kept(part) or {"models": []}
-    wanted = [m for m in methods if m in grids(run.program)
-              and m not in [row["model"] for row in found["models"]]]
+    """All that is not there yet; kept after each, beside what others kept meanwhile."""
+    there = [row["model"] for row in (kept(part) or {"models": []})["models"]]
+    wanted = [m for m in methods if m in grids(run.program) and m not in there]
     split = make(run) if wanted else None
-    found["commands"] = run.commands if wanted else found["commands"]
+    made = run.commands
     for method in wanted:
-        lam = next((row["lambda"] for row in found["models"] if row["model"] == "ease"), None)
-        found["users"], row = system(run, split, part, method, lam, options)
+        lam = next((row["lambda"] for row in (kept(part) or {"models": []})["models"]
+                    if row["model"] == "ease"), None)
+        users, row = system(run, split, part, method, lam, options)
+        found = kept(part) or {"models": []}
+        found["users"], found["commands"] = users, made
         found["models"].append(row)
         found["models"].sort(key=lambda row: SYSTEMS.index(row["model"]))
         keep(part, run, found)
