@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes docs/results.md: the paper's protocols on data that is at hand.
 
-    bench/results.py [--ease PROGRAM] [--data DIR] [--models DIR] [--only PART,...] [--write]
+    bench/results.py [--ease PROGRAM] [--data DIR] [--models DIR] [--only PART,...]
+                     [--methods NAME,...] [--write]
 
 Each part runs the program's own verbs and keeps what they print in
 docs/results/PART.json, with the commands; --write makes the page and its figures
@@ -9,8 +10,10 @@ from those files, without running anything that is there already.
 
 The parts, with the time they take on two cores:
     gowalla, yelp2018           15 min each in float32, 30 in float64 (gowalla-f64, ...)
-    ml-1m, goodbooks, npm       1, 5 and 20 min: liang18, every model tuned
-    volkovs15                   1 min: ml-1m, weak generalization, tuned
+    ml-1m, goodbooks, npm       1, 5 and 20 min: liang18, EASE tuned, and the figures
+    ml-1m-systems, ...          the paper's other systems, each tuned; they run one after the
+    volkovs15-systems           other (--methods: only these), and what is there is kept, so that
+                                a run can be stopped and taken up, here or on another machine
 """
 import argparse
 import json
@@ -39,6 +42,40 @@ STRONG = {
 }
 METRICS = "recall@20,recall@50,ndcg@100"
 MODELS = "ease,ease-nonneg,popularity"
+SYSTEMS = ["ease", "ease-nonneg", "popularity", "item-item", "slim", "slim-free", "wmf", "ii-svd",
+           "cdae", "mult-dae", "mult-vae"]
+# Where the program's own grid would take too long, or is not meant for such data.
+OPTIONS = {
+    ("ml-1m-systems", "cdae"): ["--grid", "cdae:decay=0.01|0.03"],
+    ("ml-1m-systems", "mult-vae"): [
+        "--set", "mult-vae:epochs=120,anneal=5000", "--grid", "mult-vae:cap=0.2|0.5"],
+    ("volkovs15-systems", "slim-free"): ["--grid", "slim-free:l1=1|2,l2=300|1000"],
+    ("volkovs15-systems", "cdae"): ["--set", "cdae:epochs=140", "--grid", "cdae:decay=0.01|0.03"],
+    ("volkovs15-systems", "mult-dae"): [
+        "--set", "mult-dae:epochs=140", "--grid", "mult-dae:decay=2e-5|2e-3"],
+    ("volkovs15-systems", "mult-vae"): [
+        "--set", "mult-vae:epochs=140,anneal=5000", "--grid", "mult-vae:cap=0.2|1"],
+    ("goodbooks-systems", "slim"): ["--grid", "slim:l1=0.1|1,l2=10|30|100"],
+    ("goodbooks-systems", "slim-free"): ["--grid", "slim-free:l1=1|3,l2=30|100"],
+    ("goodbooks-systems", "wmf"): ["--grid", "wmf:rank=128|256,alpha=3|10|30,lambda=3|10|30"],
+    ("goodbooks-systems", "ii-svd"): [
+        "--set", "ii-svd:rank=500", "--grid", "ii-svd:neighbours=10|20|50|100,shrinkage=0|10"],
+    ("goodbooks-systems", "cdae"): ["--set", "cdae:epochs=60", "--grid", "cdae:decay=0.003|0.03"],
+    ("goodbooks-systems", "mult-dae"): [
+        "--set", "mult-dae:epochs=60", "--grid", "mult-dae:decay=2e-5|2e-3"],
+    ("goodbooks-systems", "mult-vae"): [
+        "--set", "mult-vae:epochs=60,anneal=2000", "--grid", "mult-vae:cap=0.2|1"],
+    ("npm-systems", "item-item"): [
+        "--grid", "item-item:similarity=cosine|jaccard|conditional,neighbours=20|100|500,"
+        "shrinkage=0|10"],
+    ("npm-systems", "slim"): ["--grid", "slim:l1=0.1|1,l2=3|10|30"],
+    ("npm-systems", "slim-free"): ["--grid", "slim-free:l1=1|3,l2=3|10"],
+    ("npm-systems", "wmf"): ["--grid", "wmf:rank=128|256,alpha=10|30,lambda=1|3|10"],
+    ("npm-systems", "ii-svd"): [
+        "--set", "ii-svd:rank=500", "--grid", "ii-svd:neighbours=20|100,shrinkage=0|10"],
+}
+# What there is to say to a table.
+REMARKS = {}
 
 
 class Run:
@@ -80,35 +117,98 @@ def figure(name):
     return os.path.join(FIGURES, name + ".svg")
 
 
-def strong(run, name):
-    """liang18: every model tuned on the validation users, then measured on the test users."""
+def make_strong(run, name):
+    """The split of liang18."""
     path, options, heldout = STRONG[name]
-    split, model = os.path.join(run.work, name), os.path.join(run.work, name + ".ease")
+    split = os.path.join(run.work, name)
     run("split", os.path.join(run.data, path), "-o", split, "--protocol", "liang18",
         "--heldout-users", heldout, *options)
+    return split
+
+
+def make_weak(run):
+    """volkovs15 on ml-1m: every rating is a 1, three of ten train."""
+    split = os.path.join(run.work, "volkovs15")
+    run("split", os.path.join(run.data, "ml-1m/ratings.csv"), "-o", split, "--protocol",
+        "volkovs15")
+    return split
+
+
+def strong(run, name):
+    """EASE on liang18, tuned on the validation users, and the figures."""
+    split, model = make_strong(run, name), os.path.join(run.work, name + ".ease")
     tuned = run.json("tune", split, "-o", model, "--storage", "f32", "--plot",
                      figure(name + "-lambda"))
-    compared = run.json("compare", split, "--models", MODELS, "--metrics", METRICS, "--plot",
-                        figure(name + "-longtail"))
+    run("compare", split, "--models", MODELS, "--metrics", METRICS, "--plot",
+        figure(name + "-longtail"))
     weights = run.json("plot", "weights", model, "-o", figure(name + "-weights"))
     with open(os.path.join(split, "split.json")) as f:
         made = json.load(f)
     shutil.rmtree(split)
     os.remove(model)
-    return {"split": made, "tune": tuned, "compare": compared, "weights": weights}
+    return {"split": made, "tune": tuned, "weights": weights}
 
 
-def weak(run):
-    """volkovs15 on ml-1m: every rating is a 1, three of ten train."""
-    split = os.path.join(run.work, "volkovs15")
-    run("split", os.path.join(run.data, "ml-1m/ratings.csv"), "-o", split, "--protocol",
-        "volkovs15")
-    compared = run.json("compare", split, "--models", MODELS, "--metrics", "ndcg@10",
-                        "--metric", "ndcg@10")
-    with open(os.path.join(split, "split.json")) as f:
-        made = json.load(f)
-    shutil.rmtree(split)
-    return {"split": made, "compare": compared}
+# ---- every system ----------------------------------------------------------------
+
+
+def grids(program):
+    """What the program tunes each model over, as it tells."""
+    text = subprocess.run([program, "help", "models"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    found, name = {}, None
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            name = line.split(":")[0]
+            found[name] = None
+        elif line.startswith("    tuned over "):
+            found[name] = line[len("    tuned over "):]
+    return found
+
+
+def system(run, split, part, method, lam, options):
+    """One system beside EASE, whose lambda is known from the first."""
+    names = method if method == "ease" else "ease," + method
+    given = ["--lambda", lam] if method not in ("ease", "ease-nonneg") else []
+    given += OPTIONS.get((part, method), [])
+    run.commands = []
+    got = run.json("compare", split, "--models", names, *given, *options)
+    row = got["models"][-1]
+    row["usual_grid"] = grids(run.program)[method]
+    row["grid"] = (given[given.index("--grid") + 1].split(":", 1)[1] if "--grid" in given
+                   else row["usual_grid"])
+    row["fixed"] = given[given.index("--set") + 1].split(":", 1)[1] if "--set" in given else ""
+    row["processors"] = len(os.sched_getaffinity(0))
+    row["command"] = run.commands[0]
+    return got["users"], row
+
+
+def systems(run, part, make, options, methods):
+    """All that is not there yet; kept after each, beside what others kept meanwhile."""
+    there = [row["model"] for row in (kept(part) or {"models": []})["models"]]
+    wanted = [m for m in methods if m in grids(run.program) and m not in there]
+    split = make(run) if wanted else None
+    made = run.commands
+    for method in wanted:
+        lam = next((row["lambda"] for row in (kept(part) or {"models": []})["models"]
+                    if row["model"] == "ease"), None)
+        users, row = system(run, split, part, method, lam, options)
+        found = kept(part) or {"models": []}
+        found["users"], found["commands"] = users, made
+        found["models"].append(row)
+        found["models"].sort(key=lambda row: SYSTEMS.index(row["model"]))
+        keep(part, run, found)
+
+
+def holm(rows, metric):
+    """p corrected for the number of rows."""
+    least, fixed = 0.0, {}
+    order = sorted(rows, key=lambda row: row["against_first"][metric]["p"])
+    for i, row in enumerate(order):
+        p = (len(order) - i) * row["against_first"][metric]["p"]
+        least = max(least, min(1.0, p))
+        fixed[row["model"]] = least
+    return fixed
 
 
 def without_paths(value):
@@ -120,13 +220,29 @@ def without_paths(value):
     return value
 
 
-def parts():
+def parts(methods):
+    """Names, and what runs them; it keeps what it finds itself where it gives nothing."""
     for name in PUBLISHED:
         yield name, lambda run, name=name: lightgcn(run, name, "f32")
         yield name + "-f64", lambda run, name=name: lightgcn(run, name, "f64")
     for name in STRONG:
         yield name, lambda run, name=name: strong(run, name)
-    yield "volkovs15", weak
+    for name in STRONG:
+        yield name + "-systems", lambda run, name=name: systems(
+            run, name + "-systems", lambda run: make_strong(run, name), ["--metrics", METRICS],
+            methods or SYSTEMS)
+    yield "volkovs15-systems", lambda run: systems(
+        run, "volkovs15-systems", make_weak, ["--metrics", "ndcg@10", "--metric", "ndcg@10"],
+        methods or SYSTEMS)
+
+
+def keep(name, run, made):
+    made = without_paths(made)
+    made["version"] = subprocess.run([run.program, "--version"], text=True, check=True,
+                                     stdout=subprocess.PIPE).stdout.strip()
+    with open(os.path.join(KEPT, name + ".json"), "w") as f:
+        json.dump(made, f, indent=1)
+        f.write("\n")
 
 
 # ---- the page --------------------------------------------------------------------
@@ -185,37 +301,80 @@ def missed():
                     yield f"{part}: {metric} is off by {off:.1e}"
 
 
-def model_rows(compared, names):
-    for m in compared["models"]:
-        lam = f"{m['lambda']:.4g}" if m.get("lambda") else ""
-        yield (f"| {m['model']} | {lam} | " + " | ".join(cell(m["metrics"][n]) for n in names)
-               + f" | {m['seconds']:.1f} s |")
+def memory(row):
+    return "" if row["bytes"] is None else f"{row['bytes'] / 1e6:,.0f} MB"
 
 
-def differences(compared, name):
-    for m in compared["models"][1:]:
+def model_rows(part, names):
+    for m in part["models"]:
+        tuned = f"{m['trials']} in {m['tuning_seconds']:,.0f} s" if m["trials"] else ""
+        yield (f"| {m['model']} | {m['settings'].replace(',', ', ')} | "
+               + " | ".join(cell(m["metrics"][n]) for n in names)
+               + f" | {m['seconds']:,.1f} s | {memory(m)} | {tuned} | {m['processors']} |")
+
+
+def differences(part, name):
+    rows = part["models"][1:]
+    fixed = holm(rows, name)
+    for m in rows:
         d = m["against_first"][name]
-        yield (f"- {m['model']} against {compared['models'][0]['model']}, {name}: "
+        yield (f"- {m['model']} against {part['models'][0]['model']}, {name}: "
                f"{d['difference']:+.4f} (95 % interval {d['low']:+.4f} to {d['high']:+.4f}, "
-               f"p {d['p_holm']:.1e} after Holm)")
+               f"p {fixed[m['model']]:.1e} after Holm)")
+
+
+def systems_table(name, names):
+    """The rows of the paper's tables, on this data."""
+    part = kept(name)
+    if not part:
+        return
+    yield ("| model | settings chosen | " + " | ".join(names)
+           + " | training | memory | tuning: trials | processors |")
+    yield "| --- " * (len(names) + 6) + "|"
+    yield from model_rows(part, names)
+    yield ""
+    yield from differences(part, names[-1])
+    yield ""
+    if name in REMARKS:
+        yield REMARKS[name] + "\n"
+    own = [m for m in part["models"] if m["grid"] != m["usual_grid"] or m["fixed"]]
+    if own:
+        yield "Tuned over smaller grids here, for time:\n"
+        for m in own:
+            yield f"- {m['model']}: `{m['grid']}`" + (f" with `{m['fixed']}`" if m["fixed"] else "")
+        yield ""
+    yield commands({"commands": part["commands"] + [m["command"] for m in part["models"]]})
+
+
+def usual_grids():
+    part = kept("ml-1m-systems") or {"models": []}
+    return {m["model"]: m["usual_grid"] for m in part["models"] if m["usual_grid"]}
+
+
+def grids_page():
+    yield "## What was tuned\n"
+    yield ("Every system is tuned on the validation users, over all points of a grid (EASE: by a "
+           "search over lambda), then trained with the best and measured once on the test users. "
+           "The networks take the best of their epochs on the validation users. In weak "
+           "generalization all is trained again on the whole train part, networks for as many "
+           "epochs as were best. Training is the time of the last fit alone, memory what it took "
+           "beside the data; all on the processors that the last column counts, beside other "
+           "work of the same machine.\n")
+    for method, grid in usual_grids().items():
+        yield f"- {method}: `{grid}`"
+    yield ""
 
 
 def strong_page(name):
     part = kept(name)
     if not part:
         return
-    names = METRICS.split(",")
-    c, w = part["compare"], part["weights"]
+    w, systems_part = part["weights"], kept(name + "-systems")
     yield f"## {name}, strong generalization (liang18)\n"
-    yield (f"{c['users']:,} test users, lambda chosen on as many validation users; means ± "
-           "standard errors over the test users.\n")
-    yield ("| model | lambda | " + " | ".join(names)
-           + f" | to train on {part['processors']} processors |")
-    yield "| --- " * (len(names) + 3) + "|"
-    yield from model_rows(c, names)
-    yield ""
-    yield from differences(c, "ndcg@100")
-    yield ""
+    if systems_part:
+        yield (f"{systems_part['users']:,} test users, settings chosen on as many validation "
+               "users; means ± standard errors over the test users.\n")
+    yield from systems_table(name + "-systems", METRICS.split(","))
     yield (f"{100 * w['negative']:.1f} % of the {w['weights']:,} weights of EASE are negative "
            "(the paper: about 60 %).\n")
     for kind, words in (("weights", "the learned weights"), ("longtail", "the long tail"),
@@ -226,20 +385,14 @@ def strong_page(name):
 
 
 def weak_page():
-    part = kept("volkovs15")
+    part = kept("volkovs15-systems")
     if not part:
         return
     yield "## ml-1m, weak generalization (volkovs15)\n"
-    yield (f"{part['compare']['users']:,} users, three of ten of each user's ratings train, every "
-           "rating is a 1; lambda chosen on a fifth of the train rows, then refitted. The paper's "
-           "Table 2 is on ML-10M: EASE .6258, EASE >= 0 .6199.\n")
-    yield f"| model | lambda | ndcg@10 | to train on {part['processors']} processors |"
-    yield "| --- | --- | --- | --- |"
-    yield from model_rows(part["compare"], ["ndcg@10"])
-    yield ""
-    yield from differences(part["compare"], "ndcg@10")
-    yield ""
-    yield commands(part)
+    yield (f"{part['users']:,} users, three of ten of each user's ratings train, every "
+           "rating is a 1; settings chosen on a fifth of the train rows, then refitted. The "
+           "paper's Table 2 is on ML-10M: EASE .6258, EASE >= 0 .6199.\n")
+    yield from systems_table("volkovs15-systems", ["ndcg@10"])
 
 
 def page():
@@ -248,6 +401,7 @@ def page():
            "printed by the commands under its table. What was measured is in "
            "[results/](results/), as JSON.\n")
     yield from lightgcn_page()
+    yield from grids_page()
     for name in STRONG:
         yield from strong_page(name)
     yield from weak_page()
@@ -260,23 +414,22 @@ def main():
     p.add_argument("--data", default=os.path.join(os.path.dirname(ROOT), "shared", "data"))
     p.add_argument("--models", help="a directory where large models are kept and found again")
     p.add_argument("--only", help="parts, divided by commas")
+    p.add_argument("--methods", help="systems, divided by commas, of the parts with systems")
     p.add_argument("--write", action="store_true", help="only write the page")
     a = p.parse_args()
-    wanted = a.only.split(",") if a.only else [name for name, _ in parts()]
+    methods = a.methods.split(",") if a.methods else None
+    wanted = a.only.split(",") if a.only else [name for name, _ in parts(methods)]
     os.makedirs(KEPT, exist_ok=True)
-    for name, make in parts():
+    for name, make in parts(methods):
         if a.write or name not in wanted:
             continue
         with tempfile.TemporaryDirectory() as work:
             run = Run(a.ease, a.data, work, a.models)
-            made = without_paths(make(run))
-        made["commands"] = run.commands
-        made["processors"] = len(os.sched_getaffinity(0))
-        made["version"] = subprocess.run([a.ease, "--version"], text=True, check=True,
-                                         stdout=subprocess.PIPE).stdout.strip()
-        with open(os.path.join(KEPT, name + ".json"), "w") as f:
-            json.dump(made, f, indent=1)
-            f.write("\n")
+            made = make(run)
+        if made:
+            made["commands"] = run.commands
+            made["processors"] = len(os.sched_getaffinity(0))
+            keep(name, run, made)
     with open(os.path.join(DOCS, "results.md"), "w") as f:
         f.write("\n".join(page()).rstrip() + "\n")
     wrong = list(missed())

@@ -9,7 +9,8 @@ typedef struct compare_args {
     common_args common;
     tuning_args tuning;
     const char *models, *metrics, *plot;
-    int markdown;
+    text_list settings, grids;
+    int untuned, markdown;
 } compare_args;
 
 #define AT(member) .at = offsetof(compare_args, member)
@@ -22,6 +23,21 @@ static const option compare_options[] = {
      .value = "NAME,NAME,...",
      .help = "as ease help models lists them; the others are compared with the "
              "first; required"},
+    {.name = "set",
+     .type = OPTION_LIST,
+     AT(settings),
+     .value = "MODEL:NAME=VALUE,...",
+     .help = "settings of a model that are not to be tuned; repeats"},
+    {.name = "grid",
+     .type = OPTION_LIST,
+     AT(grids),
+     .value = "MODEL:NAME=A|B|...,...",
+     .help = "settings of a model to try (default: as ease help models tells, without "
+             "those of --set); repeats"},
+    {.name = "untuned",
+     .type = OPTION_FLAG,
+     AT(untuned),
+     .help = "do not tune settings: what --set does not say has its default"},
     {.name = "metrics",
      .type = OPTION_TEXT,
      AT(metrics),
@@ -57,19 +73,28 @@ static void put_measure(table *t, ease_metric m)
 
 static bool put_means(const contest *all, table_form form)
 {
-    table t = table_begin(form, (size_t)all->metrics + 3);
+    table t = table_begin(form, (size_t)all->metrics + 5);
 
     table_text(&t, "model");
-    table_text(&t, "lambda");
+    table_text(&t, "settings");
     for (int i = 0; i < all->metrics; i++)
         table_text(&t, ease_report_metric(all->at[0].report, i).name);
     table_text(&t, "training, s");
-    for (int k = 0; k < all->count; k++) {
-        table_text(&t, all->at[k].name);
-        table_value(&t, all->at[k].lambda);
-        for (int i = 0; i < all->metrics; i++)
-            put_measure(&t, ease_report_metric(all->at[k].report, i));
-        table_real(&t, all->at[k].seconds, 2);
+    table_text(&t, "tuning, s");
+    table_text(&t, "memory");
+    for (int i = 0; i < all->count; i++) {
+        const contender *k = &all->at[i];
+        char memory[NUMBER_ROOM];
+
+        table_text(&t, k->name);
+        table_text(&t, k->chosen);
+        for (int n = 0; n < all->metrics; n++)
+            put_measure(&t, ease_report_metric(k->report, n));
+        table_real(&t, k->seconds, 2);
+        table_real(&t, k->trials ? k->tuning_seconds : (double)NAN, 1);
+        table_text(&t, isnan(k->bytes)
+                           ? ""
+                           : format_bytes(memory, sizeof(memory), (size_t)k->bytes));
     }
     return table_end(&t);
 }
@@ -116,7 +141,8 @@ static bool put_tables(const contest *all, table_form form)
 
     if (!put_means(all, form))
         return false;
-    printf("\nMeans over %s test users; in brackets their standard errors.\n",
+    printf("\nMeans over %s test users; in brackets their standard errors. Memory is "
+           "what training took beside the data.\n",
            format_count(users, sizeof(users),
                         ease_report_describe(all->at[0].report).users));
     if (all->count < 2 || !all->at[1].against)
@@ -130,9 +156,10 @@ static bool put_tables(const contest *all, table_form form)
 /* A row for each metric of each model. */
 static bool put_csv(const contest *all)
 {
-    static const char *const heads[] = {"model",  "lambda", "metric",  "mean",
-                                        "stderr", "users",  "seconds", "difference",
-                                        "low",    "high",   "p",       "p_holm"};
+    static const char *const heads[] = {"model",   "lambda", "settings", "trials",
+                                        "metric",  "mean",   "stderr",   "users",
+                                        "seconds", "tuning", "bytes",    "difference",
+                                        "low",     "high",   "p",        "p_holm"};
     size_t columns = sizeof(heads) / sizeof(heads[0]);
     table t = table_begin(TABLE_CSV, columns);
 
@@ -147,11 +174,15 @@ static bool put_csv(const contest *all)
 
         table_text(&t, k->name);
         table_value(&t, k->lambda);
+        table_text(&t, k->chosen);
+        table_value(&t, k->trials);
         table_text(&t, m.name);
         table_value(&t, m.mean);
         table_value(&t, m.standard_error);
         table_value(&t, (double)ease_report_describe(k->report).users);
         table_value(&t, k->seconds);
+        table_value(&t, k->tuning_seconds);
+        table_value(&t, k->bytes);
         table_value(&t, d->mean);
         table_value(&t, d->low);
         table_value(&t, d->high);
@@ -181,6 +212,22 @@ static void json_differences(json *j, const contender *k, int metrics)
     json_close(j, '}');
 }
 
+static void json_contender(json *j, const contender *k, int metrics)
+{
+    json_open(j, NULL, '{');
+    json_text(j, "model", k->name);
+    json_real(j, "lambda", k->lambda);
+    json_text(j, "settings", k->chosen);
+    json_count(j, "trials", k->trials);
+    json_metrics(j, k->report);
+    json_real(j, "seconds", k->seconds);
+    json_real(j, "tuning_seconds", k->tuning_seconds);
+    json_real(j, "bytes", k->bytes);
+    if (k->against)
+        json_differences(j, k, metrics);
+    json_close(j, '}');
+}
+
 static void put_json(const contest *all)
 {
     json j = {.to = stdout};
@@ -188,16 +235,8 @@ static void put_json(const contest *all)
     json_open(&j, NULL, '{');
     json_count(&j, "users", ease_report_describe(all->at[0].report).users);
     json_open(&j, "models", '[');
-    for (int k = 0; k < all->count; k++) {
-        json_open(&j, NULL, '{');
-        json_text(&j, "model", all->at[k].name);
-        json_real(&j, "lambda", all->at[k].lambda);
-        json_metrics(&j, all->at[k].report);
-        json_real(&j, "seconds", all->at[k].seconds);
-        if (all->at[k].against)
-            json_differences(&j, &all->at[k], all->metrics);
-        json_close(&j, '}');
-    }
+    for (int i = 0; i < all->count; i++)
+        json_contender(&j, &all->at[i], all->metrics);
     json_close(&j, ']');
     json_close(&j, '}');
     fputc('\n', stdout);
@@ -219,16 +258,20 @@ static int put_all(console *c, const compare_args *a, const contest *all)
 static int plot_tail(console *c, const compare_args *a, const contest *all,
                      int32_t items)
 {
-    const int64_t *times[MOST_MODELS];
-    const char *names[MOST_MODELS];
+    enum { MOST_LINES = 8 }; /* as many as a figure can tell apart */
+    int lines = all->count < MOST_LINES ? all->count : MOST_LINES;
+    const int64_t *times[MOST_LINES];
+    const char *names[MOST_LINES];
     ease_error err;
     int32_t k = 0;
 
-    for (int i = 0; i < all->count; i++) {
+    if (lines < all->count)
+        note(c, "%s: the first %d models", a->plot, lines);
+    for (int i = 0; i < lines; i++) {
         times[i] = ease_report_times(all->at[i].report, &k);
         names[i] = all->at[i].name;
     }
-    if (ease_plot_longtail(times, names, all->count, items, k, a->plot, &err))
+    if (ease_plot_longtail(times, names, lines, items, k, a->plot, &err))
         return fail_with(c, &err);
     return EXIT_DONE;
 }
@@ -239,6 +282,11 @@ static int check(console *c, const compare_args *a, contest *all, lambdas *l)
 {
     int code = contest_parse(c, a->common.verb, a->models, all);
 
+    all->untuned = a->untuned != 0;
+    if (!code)
+        code = contest_assign(c, a->common.verb, &a->settings, false, all);
+    if (!code)
+        code = contest_assign(c, a->common.verb, &a->grids, true, all);
     if (!code && a->markdown && (a->common.json || a->common.csv))
         code = usage_error(c, a->common.verb,
                            "--markdown, --json and --csv exclude each other");
@@ -248,6 +296,8 @@ static int check(console *c, const compare_args *a, contest *all, lambdas *l)
         code = check_metrics(c, a->metrics);
     if (!code)
         code = check_metrics(c, a->tuning.metric);
+    if (!code)
+        code = contest_check(c, &a->common, &a->tuning, l, all);
     if (!code && a->plot)
         code = check_output_file(c, a->plot);
     return code;
@@ -283,10 +333,13 @@ static const option_group groups[] = {
 static const operand operands[] = {{"DIR", "a split, as ease split writes it"},
                                    {NULL, NULL}};
 static const char *const usage[] = {
-    "DIR --models NAME,NAME,... [--lambda L | --lambda auto] [options]", NULL};
+    "DIR --models NAME,NAME,... [--lambda L | --lambda auto] [--grid ...] [options]",
+    NULL};
 static const char *const examples[] = {
     "split --models ease,ease-nonneg,popularity",
-    "split --models ease,popularity --lambda 500 --metrics ndcg@10 --json", NULL};
+    "split --models ease,popularity --lambda 500 --metrics ndcg@10 --json",
+    "split --models ease,wmf --set wmf:rank=8 --grid 'wmf:alpha=1|3|10' --markdown",
+    NULL};
 
 const verb verb_compare = {
     .name = "compare",
@@ -295,12 +348,13 @@ const verb verb_compare = {
     .about =
         "Trains each model on the train part of a split and measures it on the test "
         "users. One value for --lambda is taken as it is; of several, and with auto, "
-        "the best on the validation users is chosen for each model that has a lambda; "
-        "the "
-        "rest take their default settings. "
-        "The others are compared with the first by a paired t test on the users' "
+        "the best on the validation users is chosen for each model that has a lambda. "
+        "The settings of the rest are chosen so too, over a grid that ease help models "
+        "tells, unless --untuned says no. The others are compared with the first by a "
+        "paired t test on the users' "
         "differences, corrected for their number (Holm).\n\n--json gives one object "
-        "with the keys users and models (model, lambda, metrics, seconds, and "
+        "with the keys users and models (model, lambda, settings as chosen, trials, "
+        "metrics, seconds of training, tuning_seconds, bytes of memory, and "
         "against_first: by metric difference, stderr, low, high, p, p_holm); --csv "
         "has a row for each metric of each model.",
     .operands = operands,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "benching.h"
 #include "measuring.h"
 
 void contest_free(contest *all)
@@ -28,6 +29,7 @@ int contest_parse(console *c, const verb *v, const char *models, contest *all)
         if (code)
             return code;
         k->lambda = NAN;
+        k->bytes = NAN;
         all->count++;
         at += length;
         if (!*at)
@@ -35,45 +37,142 @@ int contest_parse(console *c, const verb *v, const char *models, contest *all)
     }
 }
 
+static contender *find_contender(contest *all, const char *name, size_t length)
+{
+    for (int i = 0; i < all->count; i++)
+        if (strlen(all->at[i].name) == length &&
+            strncmp(all->at[i].name, name, length) == 0)
+            return &all->at[i];
+    return NULL;
+}
+
+int contest_assign(console *c, const verb *v, const text_list *given, bool grid,
+                   contest *all)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        const char *text = given->at[i], *what = grid ? "grid" : "set";
+        size_t length = strcspn(text, ":");
+        contender *k = find_contender(all, text, length);
+        const char **to;
+
+        if (!text[length])
+            return usage_error(c, v, "--%s: expected MODEL:NAME=VALUE,..., not '%s'",
+                               what, text);
+        if (!k)
+            return usage_error(c, v, "--%s: '%.*s' is none of --models", what,
+                               (int)length, text);
+        to = grid ? &k->grid : &k->settings;
+        if (*to)
+            return usage_error(c, v, "--%s: %s is given twice", what, k->name);
+        *to = text + length + 1;
+    }
+    return EXIT_DONE;
+}
+
 /* ---- training and measuring --------------------------------------------------------- */
 
-static int choose_lambda(console *c, const common_args *common,
-                         const tuning_args *tuning, const lambdas *l,
-                         const ease_split_parts *parts, contender *k)
+/* What has a lambda is tuned unless there is but one; all else by its grid. */
+static bool is_tuned(const contest *all, const contender *k, const lambdas *l)
 {
+    const char *grid = k->grid ? k->grid : ease_method_grid(k->name);
+
+    return ease_method_has_lambda(k->name) ? l->count != 1 : !all->untuned && grid[0];
+}
+
+static lambdas lambdas_for(const contender *k, const lambdas *l)
+{
+    return ease_method_has_lambda(k->name) ? *l : (lambdas){0};
+}
+
+int contest_check(console *c, const common_args *common, const tuning_args *tuning,
+                  const lambdas *l, const contest *all)
+{
+    int code = EXIT_DONE;
+
+    for (int i = 0; !code && i < all->count; i++) {
+        const contender *k = &all->at[i];
+        lambdas own = lambdas_for(k, l);
+        tuned what = {k->name, k->settings, k->grid};
+        ease_error err;
+
+        if (is_tuned(all, k, l) || k->grid)
+            code = check_tuning(c, common, tuning, &own, &what);
+        else if (ease_method_check(k->name, k->settings, &err))
+            code = fail_with(c, &err);
+    }
+    return code;
+}
+
+static int tune(console *c, const common_args *common, const tuning_args *tuning,
+                const lambdas *l, const ease_split_parts *parts, contender *k)
+{
+    double began = seconds_now();
+    lambdas own = lambdas_for(k, l);
+    tuned what = {k->name, k->settings, k->grid};
     ease_tuning *t = NULL;
     int code;
 
-    if (!ease_method_has_lambda(k->name))
-        return EXIT_DONE;
-    if (l->count == 1) {
-        k->lambda = l->at[0];
-        return EXIT_DONE;
-    }
     note(c, "tuning %s", k->name);
-    code = tune_lambda(c, common, tuning, l, k->name, parts, &t);
+    code = tune_method(c, common, tuning, &own, &what, parts, &t);
     if (!code && signals_caught())
         code = fail_interrupted(c);
-    if (!code)
-        k->lambda = ease_tuning_trial(t, ease_tuning_best(t)).lambda;
+    if (!code) {
+        ease_trial best = ease_tuning_trial(t, ease_tuning_best(t));
+        char room[SETTINGS_ROOM];
+
+        k->lambda = best.lambda > 0 ? best.lambda : (double)NAN;
+        snprintf(k->chosen, sizeof(k->chosen), "%s", name_of_trial(room, &best));
+        k->trials = ease_tuning_count(t);
+        k->tuning_seconds = seconds_now() - began;
+    }
     ease_tuning_free(t);
     return code;
+}
+
+static int choose(console *c, const common_args *common, const tuning_args *tuning,
+                  const lambdas *l, const ease_split_parts *parts, const contest *all,
+                  contender *k)
+{
+    if (is_tuned(all, k, l))
+        return tune(c, common, tuning, l, parts, k);
+    if (ease_method_has_lambda(k->name)) {
+        k->lambda = l->at[0];
+        snprintf(k->chosen, sizeof(k->chosen), "lambda=%g", k->lambda);
+    } else if (k->settings) {
+        snprintf(k->chosen, sizeof(k->chosen), "%s", k->settings);
+    }
+    return EXIT_DONE;
+}
+
+static int train(console *c, const common_args *common, const tuning_args *tuning,
+                 const ease_split_parts *parts, contender *k, ease_model **out)
+{
+    ease_train_options o = train_options_of(c, common, tuning);
+    double before, began;
+    ease_error err;
+    bool counted;
+
+    o.lambda = k->lambda;
+    if (!ease_method_has_lambda(k->name))
+        o.settings = k->chosen;
+    counted = bench_forget_peak();
+    before = bench_memory("VmRSS:");
+    began = seconds_now();
+    if (ease_train_method(parts->train, k->name, &o, out, &err))
+        return fail_with(c, &err);
+    k->seconds = seconds_now() - began;
+    k->bytes = counted ? bench_memory("VmHWM:") - before : (double)NAN;
+    /* A method that is stopped gives what it has, which is no fair contender. */
+    return signals_caught() ? fail_interrupted(c) : EXIT_DONE;
 }
 
 static int train_and_measure(console *c, const common_args *common,
                              const tuning_args *tuning, const char *metrics,
                              const ease_split_parts *parts, contender *k)
 {
-    ease_train_options o = train_options_of(c, common, tuning);
     ease_model *m = NULL;
-    double began = seconds_now();
-    ease_error err;
-    int code = EXIT_DONE;
+    int code = train(c, common, tuning, parts, k, &m);
 
-    o.lambda = k->lambda;
-    if (ease_train_method(parts->train, k->name, &o, &m, &err))
-        code = fail_with(c, &err);
-    k->seconds = seconds_now() - began;
     if (!code)
         code = measure(c, common, m, parts->test_input, parts->test_target, metrics,
                        &k->report);
@@ -126,7 +225,7 @@ int contest_run(console *c, const common_args *common, const tuning_args *tuning
     if (!parts->test_input || !parts->test_target)
         return fail(c, EXIT_DATA, "%s: no test users", dir);
     for (int i = 0; !code && i < all->count; i++) {
-        code = choose_lambda(c, common, tuning, l, parts, &all->at[i]);
+        code = choose(c, common, tuning, l, parts, all, &all->at[i]);
         if (!code)
             code = train_and_measure(c, common, tuning, metrics, parts, &all->at[i]);
     }

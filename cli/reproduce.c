@@ -44,7 +44,8 @@ static const option reproduce_options[] = {
      .type = OPTION_TEXT,
      AT(models),
      .value = "NAME,NAME,...",
-     .help = "of ease, ease-nonneg and popularity (default: all three)"},
+     .help = "as ease help models lists them (default: ease,ease-nonneg,popularity); "
+             "settings are tuned on the validation users"},
     {.name = "lambda",
      .type = OPTION_TEXT,
      AT(tuning.lambda),
@@ -300,7 +301,7 @@ static void put_row(table *t, const event *v, const entrant *e, const char *mode
                     const contender *k)
 {
     table_text(t, model);
-    table_value(t, k ? k->lambda : (double)NAN);
+    table_text(t, k ? k->chosen : "");
     for (int i = 0; i < e->contest.metrics; i++) {
         double paper = figure(v, e, model, i);
         char text[64] = "";
@@ -330,7 +331,7 @@ static bool put_set(const event *v, const entrant *e, table_form form)
            format_count(test, sizeof(test),
                         ease_report_describe(all->at[0].report).users));
     table_text(&t, "model");
-    table_text(&t, "lambda");
+    table_text(&t, "settings");
     for (int i = 0; i < all->metrics; i++) {
         table_text(&t, ease_report_metric(all->at[0].report, i).name);
         table_text(&t, "paper");
@@ -360,6 +361,7 @@ static void put_csv_rows(table *t, const event *v, const entrant *e, const char 
         table_text(t, e->recipe->name);
         table_text(t, model);
         table_value(t, k ? k->lambda : (double)NAN);
+        table_text(t, k ? k->chosen : "");
         table_text(t, name);
         table_value(t, m.mean);
         table_value(t, m.standard_error);
@@ -371,9 +373,9 @@ static void put_csv_rows(table *t, const event *v, const entrant *e, const char 
 
 static bool put_csv(const event *v)
 {
-    static const char *const heads[] = {"set",    "model",   "lambda",
-                                        "metric", "mean",    "stderr",
-                                        "users",  "seconds", "published"};
+    static const char *const heads[] = {"set",     "model",    "lambda", "settings",
+                                        "metric",  "mean",     "stderr", "users",
+                                        "seconds", "published"};
     size_t columns = sizeof(heads) / sizeof(heads[0]);
     table t = table_begin(TABLE_CSV, columns);
 
@@ -400,6 +402,7 @@ static void json_model(json *j, const event *v, const entrant *e, const char *mo
     json_text(j, "model", model);
     if (k) {
         json_real(j, "lambda", k->lambda);
+        json_text(j, "settings", k->chosen);
         json_metrics(j, k->report);
         json_real(j, "seconds", k->seconds);
     }
@@ -475,7 +478,10 @@ static int run_set(console *c, const reproduce_args *a, event *v, entrant *e)
 
 static int check(console *c, const reproduce_args *a, event *v)
 {
+    double paper = 1; /* whichever: it is one */
+    lambdas one = {.at = &paper, .count = 1};
     contest models = {.count = 0};
+    tuning_args tuning = a->tuning;
     int code = EXIT_DONE;
 
     v->table = published_find(a->common.operands[0]);
@@ -493,6 +499,10 @@ static int check(console *c, const reproduce_args *a, event *v)
         code = contest_parse(c, a->common.verb, a->models, &models);
     if (!code && a->tuning.lambda)
         code = lambdas_parse(c, a->common.verb, a->tuning.lambda, &v->given);
+    tuning.metric = v->table->metric;
+    if (!code)
+        code = contest_check(c, &a->common, &tuning,
+                             a->tuning.lambda ? &v->given : &one, &models);
     if (!code)
         code = find_all(c, a, v);
     for (int i = 0; i < v->count; i++)
@@ -556,7 +566,8 @@ const verb verb_reproduce = {
         "training_set/ or combined_data_1.txt to _4.txt; msd/, train_triplets.txt or "
         "train_triplets.txt.zip; ml-10M100K/, ml-10m/ or ml-10m.zip. ease split --help "
         "says what each recipe does.\n\n--json gives one object with the keys table, "
-        "sets (set, data, split, users, and models: model, lambda, metrics, seconds, "
+        "sets (set, data, split, users, and models: model, lambda, settings, metrics, "
+        "seconds, "
         "published) and absent; --csv has a row for each metric of each model.",
     .operands = operands,
     .groups = groups,

@@ -111,6 +111,7 @@ static ease_train_options options_of(console *c, const train_args *a)
 static int check_model(console *c, const train_args *a)
 {
     bool has_lambda = ease_method_has_lambda(a->model) != 0;
+    ease_error err;
     int code = check_method(c, a->common.verb, a->model);
 
     if (code)
@@ -119,6 +120,8 @@ static int check_model(console *c, const train_args *a)
         return usage_error(c, a->common.verb, "--lambda L is required");
     if (has_lambda && a->settings)
         return usage_error(c, a->common.verb, "%s takes no --set", a->model);
+    if (ease_method_check(a->model, a->settings, &err))
+        return fail_with(c, &err);
     if (!has_lambda && (a->lambda > 0 || a->gram || a->nonnegative))
         return usage_error(c, a->common.verb,
                            "%s takes no --lambda, --gram or --nonnegative", a->model);

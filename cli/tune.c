@@ -14,6 +14,7 @@ typedef struct tune_args {
     common_args common;
     tuning_args tuning;
     const char *output, *metrics, *plot, *titles;
+    const char *model, *settings, *grid;
     int nonnegative, storage;
 } tune_args;
 
@@ -27,10 +28,26 @@ static const option tune_options[] = {
      AT(output),
      .value = "FILE",
      .help = "the model to write; required"},
+    {.name = "model",
+     .type = OPTION_TEXT,
+     AT(model),
+     .value = "NAME",
+     .help = "which model (default ease); ease help models lists them"},
+    {.name = "set",
+     .type = OPTION_TEXT,
+     AT(settings),
+     .value = "NAME=VALUE,...",
+     .help = "settings of a model other than ease that are not to be tuned"},
+    {.name = "grid",
+     .type = OPTION_TEXT,
+     AT(grid),
+     .value = "NAME=A|B|...,...",
+     .help = "settings to try, every value with every other (default: as ease help "
+             "models tells, without those of --set)"},
     {.name = "nonnegative",
      .type = OPTION_FLAG,
      AT(nonnegative),
-     .help = "EASE >= 0: weights below 0 become 0"},
+     .help = "EASE >= 0: weights below 0 become 0; the same as --model ease-nonneg"},
     {.name = "storage",
      .type = OPTION_CHOICE,
      AT(storage),
@@ -51,7 +68,7 @@ static const option tune_options[] = {
      .type = OPTION_PATH,
      AT(plot),
      .value = "FILE.svg",
-     .help = "draw the metric against lambda"},
+     .help = "draw the metric against lambda, for ease and ease-nonneg"},
     OPTIONS_END};
 
 /* What there is to tell in the end. */
@@ -63,15 +80,29 @@ typedef struct outcome {
     double seconds;
 } outcome;
 
+static const char *method_of(const tune_args *a)
+{
+    return a->nonnegative ? "ease-nonneg" : a->model;
+}
+
 /* ---- what is shown ------------------------------------------------------------------ */
+
+static void json_choice(json *j, const ease_trial *trial)
+{
+    if (trial->lambda > 0)
+        json_real(j, "lambda", trial->lambda);
+    else
+        json_text(j, "settings", trial->settings);
+}
 
 static int put_trials(console *c, const tune_args *a, const ease_tuning *t)
 {
     table_form form = a->common.csv ? TABLE_CSV : TABLE_TEXT;
     table shown = table_begin(form, a->common.csv ? 4 : 5);
+    bool lambda = ease_method_has_lambda(method_of(a)) != 0;
     int best = ease_tuning_best(t);
 
-    table_text(&shown, "lambda");
+    table_text(&shown, lambda ? "lambda" : "settings");
     table_text(&shown, a->tuning.metric);
     table_text(&shown, "stderr");
     table_text(&shown, "seconds");
@@ -80,7 +111,10 @@ static int put_trials(console *c, const tune_args *a, const ease_tuning *t)
     for (int i = 0; i < ease_tuning_count(t); i++) {
         ease_trial trial = ease_tuning_trial(t, i);
 
-        table_value(&shown, trial.lambda);
+        if (lambda)
+            table_value(&shown, trial.lambda);
+        else
+            table_text(&shown, trial.settings);
         table_real(&shown, trial.mean, measure_decimals(trial.mean));
         table_real(&shown, trial.standard_error, measure_decimals(trial.mean));
         table_real(&shown, trial.seconds, 2);
@@ -97,7 +131,7 @@ static void json_trials(json *j, const ease_tuning *t)
         ease_trial trial = ease_tuning_trial(t, i);
 
         json_open(j, NULL, '{');
-        json_real(j, "lambda", trial.lambda);
+        json_choice(j, &trial);
         json_real(j, "mean", trial.mean);
         json_real(j, "stderr", trial.standard_error);
         json_real(j, "seconds", trial.seconds);
@@ -111,9 +145,10 @@ static int put_json(const tune_args *a, const outcome *did)
     json j = {.to = stdout};
 
     json_open(&j, NULL, '{');
+    json_text(&j, "model", method_of(a));
     json_text(&j, "metric", a->tuning.metric);
     json_trials(&j, did->tuning);
-    json_real(&j, "lambda", did->best.lambda);
+    json_choice(&j, &did->best);
     json_bool(&j, "stopped", ease_tuning_stopped(did->tuning) != 0);
     if (did->report) {
         json_open(&j, "test", '{');
@@ -155,9 +190,12 @@ static int put_test(console *c, const tune_args *a, const outcome *did)
         note_test(c, did->report);
         return EXIT_DONE;
     }
-    printf("\n%s test users, lambda %g\n\n",
-           format_count(users, sizeof(users), ease_report_describe(did->report).users),
-           did->best.lambda);
+    format_count(users, sizeof(users), ease_report_describe(did->report).users);
+    if (did->best.lambda > 0)
+        printf("\n%s test users, lambda %g\n\n", users, did->best.lambda);
+    else
+        printf("\n%s test users, %s\n\n", users,
+               did->best.settings[0] ? did->best.settings : method_of(a));
     return put_report(c, OUTPUT_TEXT, did->report);
 }
 
@@ -190,8 +228,8 @@ static int plot_trials(console *c, const tune_args *a, const ease_tuning *t)
 static int tune(console *c, const tune_args *a, const lambdas *l,
                 const ease_split_parts *parts, outcome *did)
 {
-    const char *method = a->nonnegative ? "ease-nonneg" : "ease";
-    int code = tune_lambda(c, &a->common, &a->tuning, l, method, parts, &did->tuning);
+    tuned what = {method_of(a), a->settings, a->grid};
+    int code = tune_method(c, &a->common, &a->tuning, l, &what, parts, &did->tuning);
 
     if (code)
         return code;
@@ -216,7 +254,7 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* From the Gram matrix at hand where that is of all that is to be fitted. */
+/* From what is at hand where that was fitted on all that is to be fitted. */
 static int train(console *c, const tune_args *a, const ease_split_parts *parts,
                  outcome *did)
 {
@@ -225,9 +263,9 @@ static int train(console *c, const tune_args *a, const ease_split_parts *parts,
     ease_status status;
 
     o.lambda = did->best.lambda;
-    o.nonnegative = a->nonnegative;
+    o.settings = did->best.settings;
     status = parts->validation_train
-                 ? ease_train(parts->train, &o, &did->model, &err)
+                 ? ease_train_method(parts->train, method_of(a), &o, &did->model, &err)
                  : ease_tuning_train(did->tuning, &o.hooks, &did->model, &err);
     if (!status && a->titles)
         status = ease_model_read_titles(did->model, a->titles, NULL, &err);
@@ -273,9 +311,22 @@ static int check_apart(console *c, const tune_args *a)
     return code;
 }
 
-static int check(console *c, const tune_args *a)
+static int check_model(console *c, const tune_args *a, lambdas *l)
 {
-    int code = check_metrics(c, a->tuning.metric);
+    tuned what = {method_of(a), a->settings, a->grid};
+    int code = check_method(c, a->common.verb, a->model);
+
+    if (!code && !ease_method_has_lambda(a->model) && (a->nonnegative || a->plot))
+        code = usage_error(c, a->common.verb, "%s takes no --nonnegative or --plot",
+                           a->model);
+    if (!code)
+        code = lambdas_parse(c, a->common.verb, a->tuning.lambda, l);
+    return code ? code : check_tuning(c, &a->common, &a->tuning, l, &what);
+}
+
+static int check(console *c, const tune_args *a, lambdas *l)
+{
+    int code = check_model(c, a, l);
 
     if (!code)
         code = check_metrics(c, a->metrics);
@@ -294,10 +345,8 @@ static int run(console *c, void *args)
     ease_split_parts parts = {0};
     outcome did = {.seconds = seconds_now()};
     lambdas l = {0};
-    int code = check(c, a);
+    int code = check(c, a, &l);
 
-    if (!code)
-        code = lambdas_parse(c, a->common.verb, a->tuning.lambda, &l);
     if (!code)
         code = open_split(c, a->common.operands[0], &parts);
     if (!code)
@@ -325,24 +374,29 @@ static const option_group groups[] = {TUNING_GROUP(tune_args),
                                       GROUPS_END};
 static const operand operands[] = {{"DIR", "a split, as ease split writes it"},
                                    {NULL, NULL}};
-static const char *const usage[] = {"DIR -o MODEL [--lambda L,L,... | --lambda auto] "
-                                    "[options]",
-                                    NULL};
+static const char *const usage[] = {
+    "DIR -o MODEL [--lambda L,L,... | --lambda auto] [options]",
+    "DIR -o MODEL --model NAME [--set NAME=VALUE,...] [--grid NAME=A|B|...,...]", NULL};
 static const char *const examples[] = {
-    "split -o model.ease", "split -o model.ease --lambda 10,100,1000 --metric ndcg@10",
+    "split -o model.ease",
+    "split -o factors.ease --model wmf --set rank=8 --grid 'alpha=1|3|10'",
+    "split -o model.ease --lambda 10,100,1000 --metric ndcg@10",
     "split -o model.ease --seconds 600 --plot lambda.svg --json", NULL};
 
 const verb verb_tune = {
     .name = "tune",
-    .summary = "choose lambda on validation users, train, and test once",
+    .summary = "choose lambda or settings on validation users, train, test once",
     .usage = usage,
-    .about = "Counts co-occurrences once, tries values of lambda on the validation "
-             "users of a split, trains on its train part with the best, writes the "
-             "model, and measures it on the test users. Ctrl-C during the trials keeps "
-             "the best so far.\n\n--json gives one object with the keys metric, trials "
-             "(lambda, mean, stderr, seconds), lambda (the best), stopped, test (as "
-             "eval gives it), seconds, bytes and path; --csv the trials alone. Both "
-             "can be drawn by ease plot lambda.",
+    .about =
+        "Tries values of lambda, or of another model's settings, on the "
+        "validation users of a split, trains on its train part with the best, "
+        "writes the model, and measures it on the test users. Co-occurrences are "
+        "counted once. A network takes its best epoch. Ctrl-C during the trials "
+        "keeps the best so far.\n\n--json gives one object with the keys model, "
+        "metric, trials (lambda or settings, mean, stderr, seconds), lambda or "
+        "settings (the best), stopped, test (as eval gives it), seconds, bytes and "
+        "path; --csv the trials alone. Those of lambda can be drawn by ease plot "
+        "lambda.",
     .operands = operands,
     .groups = groups,
     .examples = examples,
@@ -350,6 +404,7 @@ const verb verb_tune = {
     .most_operands = 1,
     .size = sizeof(tune_args),
     .defaults = &(const tune_args){.tuning = TUNING_DEFAULTS,
+                                   .model = "ease",
                                    .storage = EASE_STORE_F16,
                                    .metrics = METRICS_DEFAULT},
     .run = run,

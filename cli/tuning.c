@@ -13,13 +13,14 @@ const option tuning_options[] = {
      .type = OPTION_TEXT,
      AT(lambda),
      .value = "L,L,...",
-     .help = "values to try, or auto, as by default: a search by powers of ten from "
-             "100 on, then by smaller steps around the best"},
+     .help =
+         "for ease and ease-nonneg: values to try, or auto, as by default: a search "
+         "by powers of ten from 100 on, then by smaller steps around the best"},
     {.name = "metric",
      .type = OPTION_TEXT,
      AT(metric),
      .value = "NAME@K",
-     .help = "what to choose lambda by (default ndcg@100)"},
+     .help = "what to choose lambda or settings by (default ndcg@100)"},
     {.name = "seconds",
      .type = OPTION_POSITIVE,
      AT(seconds),
@@ -126,6 +127,14 @@ ease_train_options train_options_of(console *c, const common_args *common,
     return o;
 }
 
+const char *name_of_trial(char *room, const ease_trial *trial)
+{
+    if (trial->settings[0] || !(trial->lambda > 0))
+        return trial->settings;
+    snprintf(room, SETTINGS_ROOM, "lambda=%g", trial->lambda);
+    return room;
+}
+
 static void note_best(console *c, const tuning_args *a, const lambdas *l,
                       const ease_tuning *t)
 {
@@ -138,25 +147,49 @@ static void note_best(console *c, const tuning_args *a, const lambdas *l,
              signals_caught() ? "interrupted" : "out of time", count);
     else if (l->count > 1 && (best == 0 || best == count - 1))
         warn(c, "the best lambda, %g, is at the end of what was tried", trial.lambda);
-    note(c, "best lambda %g: %s %.5f", trial.lambda, a->metric, trial.mean);
+    if (trial.lambda > 0)
+        note(c, "best lambda %g: %s %.5f", trial.lambda, a->metric, trial.mean);
+    else
+        note(c, "best of %d, %s: %s %.5f", count,
+             trial.settings[0] ? trial.settings : "defaults", a->metric, trial.mean);
 }
 
-int tune_lambda(console *c, const common_args *common, const tuning_args *a,
-                const lambdas *l, const char *method, const ease_split_parts *parts,
-                ease_tuning **out)
+static ease_tune_options tune_options_of(console *c, const common_args *common,
+                                         const tuning_args *a, const lambdas *l,
+                                         const tuned *what)
 {
     ease_tune_options o;
+
+    ease_tune_options_init(&o);
+    o.method = what->method;
+    o.lambdas = l->at;
+    o.count = l->count;
+    o.grid = what->grid;
+    o.metric = a->metric;
+    o.seconds = a->seconds;
+    o.train = train_options_of(c, common, a);
+    o.train.settings = what->settings;
+    return o;
+}
+
+int check_tuning(console *c, const common_args *common, const tuning_args *a,
+                 const lambdas *l, const tuned *what)
+{
+    ease_tune_options o = tune_options_of(c, common, a, l, what);
+    ease_error err;
+
+    return ease_tune_options_check(&o, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
+int tune_method(console *c, const common_args *common, const tuning_args *a,
+                const lambdas *l, const tuned *what, const ease_split_parts *parts,
+                ease_tuning **out)
+{
+    ease_tune_options o = tune_options_of(c, common, a, l, what);
     ease_error err;
 
     if (!parts->validation_target || !parts->validation_input)
         return fail(c, EXIT_DATA, "the split has no validation users to tune on");
-    ease_tune_options_init(&o);
-    o.method = method;
-    o.lambdas = l->at;
-    o.count = l->count;
-    o.metric = a->metric;
-    o.seconds = a->seconds;
-    o.train = train_options_of(c, common, a);
     if (ease_tune(parts->validation_train ? parts->validation_train : parts->train,
                   parts->validation_input, parts->validation_target, &o, out, &err))
         return fail_with(c, &err);

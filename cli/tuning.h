@@ -1,4 +1,4 @@
-/* Choosing lambda: what tune and compare have in common. */
+/* Choosing lambda or settings: what tune and compare have in common. */
 #ifndef EASE_CLI_TUNING_H
 #define EASE_CLI_TUNING_H
 
@@ -36,9 +36,22 @@ int open_split(console *c, const char *dir, ease_split_parts *out);
 ease_train_options train_options_of(console *c, const common_args *common,
                                     const tuning_args *a);
 
+/* What is to be tuned. */
+typedef struct tuned {
+    const char *method;
+    const char *settings; /* that stay as they are; NULL: none */
+    const char *grid;     /* of the others; NULL: the method's own */
+} tuned;
+
+/* Whether it can be, before any work: 0, or the exit code after a message. */
+int check_tuning(console *c, const common_args *common, const tuning_args *a,
+                 const lambdas *l, const tuned *what);
 /* ease_tune on the validation users; notes what was found. */
-int tune_lambda(console *c, const common_args *common, const tuning_args *a,
-                const lambdas *l, const char *method, const ease_split_parts *parts,
+int tune_method(console *c, const common_args *common, const tuning_args *a,
+                const lambdas *l, const tuned *what, const ease_split_parts *parts,
                 ease_tuning **out);
+/* "lambda=150" or "rank=64,alpha=3", for people; room has SETTINGS_ROOM. */
+enum { SETTINGS_ROOM = 400 };
+const char *name_of_trial(char *room, const ease_trial *trial);
 
 #endif

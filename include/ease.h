@@ -459,6 +459,11 @@ typedef struct ease_setting {
     const char *words;  /* NULL, or names for 0, 1, ...: "cosine|jaccard" */
 } ease_setting;
 
+/* Whether there is such a method and it can be told this ("rank=64", NULL: nothing),
+ * before there is anything to learn from. */
+EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,
+                                                     const char *settings,
+                                                     ease_error *err);
 /* Settings of a method from 0 on; NULL past the end. */
 EASE_API const ease_setting *ease_method_setting(const char *method, int index);
 /* What tuning tries unless it is told: "rank=64|128,alpha=1|10" is every rank with every
@@ -523,7 +528,8 @@ EASE_API void ease_gram_free(ease_gram *g);
 
 typedef struct ease_model_info {
     const char *method;   /* as ease_method_name gives it; needs no free */
-    const char *settings; /* all of the method's, "" if it has none; the model's own */
+    const char *settings; /* all of the method's, "" if it has none; the model's own.
+                             Rounds (epochs, iterations) are those of this model */
     int32_t items;
     int64_t users, interactions; /* of the training data; -1: unknown */
     double lambda;               /* 0 where there is none, and so is the residual */
@@ -754,42 +760,56 @@ EASE_API EASE_MUST_USE ease_status ease_compare(const ease_report *const *report
 typedef struct ease_tuning ease_tuning;
 
 typedef struct ease_trial {
-    double lambda;
+    double lambda;               /* 0: the method has none */
+    const char *settings;        /* what was tried, "" for EASE; the tuning's own */
     double mean, standard_error; /* of the metric */
-    double seconds;              /* to solve and to measure */
+    double seconds;              /* to train and to measure */
 } ease_trial;
 
 typedef struct ease_tune_options {
     size_t size;
-    const char *method;    /* one that has a lambda; "ease" */
-    const double *lambdas; /* a grid of `count`; NULL: search */
+    const char *method;    /* "ease" */
+    const double *lambdas; /* EASE: a grid of `count`; NULL: search */
     int count;
+    const char *grid;         /* others: "rank=64|128"; NULL: ease_method_grid's */
     const char *metric;       /* one of ease_evaluate's; "ndcg@100" */
     double seconds;           /* no trial begins that would end later; 0: any time */
-    ease_train_options train; /* its lambda is not used */
+    ease_train_options train; /* its lambda is not used; its settings stay as given */
 } ease_tune_options;
 
 EASE_API void ease_tune_options_init(ease_tune_options *o);
+/* Whether they can be used, before there is anything to tune on. */
+EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_options *o,
+                                                           ease_error *err);
 
-/* Tries lambdas on validation users: trains on x, measures as ease_evaluate does. The
- * Gram matrix is built once; beside it one more of its size is needed. The search
- * brackets the best by decades of lambda from 100 on, then halves its steps down to an
- * eighth of a decade; its lambdas have three digits. Each trial is told to the log
- * (level 2). A lambda too small to be solved with is left out (level 1). If it is
- * cancelled or runs out of time after at least one trial, what was tried so far is the
- * result. */
+/* Tries lambdas, or settings, on validation users: trains on x, measures as
+ * ease_evaluate does. Each trial is told to the log (level 2). If it is cancelled or
+ * runs out of time after at least one trial, what was tried so far is the result.
+ *
+ * EASE: the Gram matrix is built once; beside it one more of its size is needed. The
+ * search brackets the best by decades of lambda from 100 on, then halves its steps down
+ * to an eighth of a decade; its lambdas have three digits. A lambda too small to be
+ * solved with is left out (level 1).
+ *
+ * Others: every point of the grid, without the settings that train.settings fixes. What
+ * is trained by epochs takes the best of them by the metric, which then is part of the
+ * trial's settings. A point that these data cannot be trained with is left out (level
+ * 1). One model is kept, the best so far. */
 EASE_API EASE_MUST_USE ease_status ease_tune(const ease_interactions *x,
                                              const ease_interactions *input,
                                              const ease_interactions *target,
                                              const ease_tune_options *o,
                                              ease_tuning **out, ease_error *err);
 EASE_API int ease_tuning_count(const ease_tuning *t);
-/* Trials in the order of lambda; ease_tuning_best says which is best: the highest
- * mean, of equal ones the largest lambda. */
+/* Trials in the order of lambda, or of the grid (the last setting changes fastest);
+ * ease_tuning_best says which is best: the highest mean, of equal ones the largest
+ * lambda or the first point. A method trained with the settings of a trial, on the same
+ * data, gives its model again. */
 EASE_API ease_trial ease_tuning_trial(const ease_tuning *t, int trial);
 EASE_API int ease_tuning_best(const ease_tuning *t);
 EASE_API int ease_tuning_stopped(const ease_tuning *t); /* 1: before it was done */
-/* The model of the best lambda, from the Gram matrix at hand, which is used up. */
+/* The model of the best trial, which is used up: of the best lambda it is made from the
+ * Gram matrix at hand. */
 EASE_API EASE_MUST_USE ease_status ease_tuning_train(ease_tuning *t,
                                                      const ease_hooks *hooks,
                                                      ease_model **out, ease_error *err);

@@ -1189,11 +1189,11 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     ease_tuning *tuned = NULL;
     ease_model *m = NULL;
     watch w;
-    ease_tune_options good = tune_options(&w), o[9];
+    ease_tune_options good = tune_options(&w), o[16];
 
     for (int i = 0; i < COUNT(o); i++)
         o[i] = good;
-    o[0].method = "popularity";
+    o[0].train.settings = "rank=3";
     o[1].method = "none such";
     o[2].method = NULL;
     o[3].metric = "coverage@10";
@@ -1204,6 +1204,17 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     o[7].lambdas = bad;
     o[7].count = 0;
     o[8].size = 0;
+    o[9].grid = "lambda=1|2";
+    for (int i = 10; i < COUNT(o); i++)
+        o[i].method = "wmf";
+    o[10].lambdas = bad;
+    o[10].count = 1;
+    o[11].grid = "rank=4|x";
+    o[12].grid = "rank=4|0";
+    o[13].grid = "rank=4|4";
+    o[14].train.settings = "ranks=4";
+    o[15].grid = "rank=4|8";
+    o[15].train.settings = "rank=4";
     for (int i = 0; i < COUNT(o); i++)
         if (!check_status(t, ease_tune(s.train, s.input, s.target, &o[i], &tuned, NULL),
                           EASE_E_ARG))
@@ -1218,6 +1229,224 @@ static void tuning_refuses_what_it_cannot_use(test *t)
                  EASE_E_MEMORY_LIMIT);
     check(t, tuned == NULL && m == NULL);
     split_free(&s);
+}
+
+/* ---- tuning settings ----------------------------------------------------------------- */
+
+static ease_tune_options grid_options(watch *w, const char *method, const char *grid)
+{
+    ease_tune_options o = tune_options(w);
+
+    o.method = method;
+    o.grid = grid;
+    return o;
+}
+
+static double measured(const ease_model *m, const split *s, const char *metric)
+{
+    ease_eval_options e;
+    ease_report *r = NULL;
+    double mean = -1;
+
+    ease_eval_options_init(&e);
+    e.metrics = metric;
+    if (ease_evaluate(m, s->input, s->target, &e, &r, NULL) == EASE_OK)
+        mean = ease_report_metric(r, 0).mean;
+    ease_report_free(r);
+    return mean;
+}
+
+/* Every method over a grid of its own, with what a user would do by hand. */
+static void every_point_measures_what_training_gives(test *t)
+{
+    static const struct {
+        const char *method, *grid, *fixed;
+        int points;
+    } cases[] = {
+        {"popularity", NULL, NULL, 1},
+        {"item-item", "similarity=cosine|jaccard,neighbours=3|20", "shrinkage=2", 4},
+        {"slim", "l1=0.1|1,l2=1|10", NULL, 4},
+        {"slim-free", "l1=1,l2=1|10", NULL, 2},
+        {"wmf", "rank=2|4,lambda=1|10", "iterations=3", 4},
+        {"ii-svd", "neighbours=10|20,rank=4", NULL, 2},
+        {"cdae", "decay=0.001|0.1", "epochs=4,hidden=4,rate=0.1", 2},
+        {"mult-dae", "decay=0.001|0.1", "epochs=4,hidden=4,rate=0.1", 2},
+        {"mult-vae", "cap=0|1", "epochs=4,hidden=4,latent=2,rate=0.1", 2},
+    };
+    split s = make_split();
+
+    for (int i = 0; i < COUNT(cases); i++) {
+        ease_tuning *tuned = NULL;
+        ease_model *best = NULL;
+        watch w;
+        ease_tune_options o = grid_options(&w, cases[i].method, cases[i].grid);
+
+        o.train.settings = cases[i].fixed;
+        check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                     EASE_OK);
+        check_int(t, ease_tuning_count(tuned), cases[i].points);
+        check_int(t, ease_tuning_stopped(tuned), 0);
+        for (int k = 0; k < ease_tuning_count(tuned); k++) {
+            ease_trial trial = ease_tuning_trial(tuned, k);
+            ease_train_options by_hand;
+            ease_model *m = NULL;
+
+            ease_train_options_init(&by_hand);
+            by_hand.settings = trial.settings;
+            by_hand.threads = 2;
+            check_status(
+                t, ease_train_method(s.train, cases[i].method, &by_hand, &m, NULL),
+                EASE_OK);
+            check_near(t, measured(m, &s, "ndcg@10"), trial.mean, 0);
+            check(t,
+                  trial.mean <= ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean);
+            ease_model_free(m);
+        }
+        check_status(t, ease_tuning_train(tuned, NULL, &best, NULL), EASE_OK);
+        check_near(t, measured(best, &s, "ndcg@10"),
+                   ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean, 0);
+        ease_model_free(best);
+        best = NULL;
+        check_status(t, ease_tuning_train(tuned, NULL, &best, NULL), EASE_E_ARG);
+        ease_tuning_free(tuned);
+    }
+    split_free(&s);
+}
+
+static void trials_are_in_the_order_of_the_grid(test *t)
+{
+    static const char *const wanted[] = {
+        "similarity=cosine,neighbours=5", "similarity=jaccard,neighbours=5",
+        "similarity=cosine,neighbours=9", "similarity=jaccard,neighbours=9"};
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    watch w;
+    ease_tune_options o = grid_options(&w, "item-item",
+                                       "neighbours=5|9,similarity=cosine|jaccard");
+
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    for (int i = 0; i < COUNT(wanted); i++)
+        check_text(t, ease_tuning_trial(tuned, i).settings, wanted[i]);
+    check_int(t, w.counted, 1); /* X'X, once for all */
+    ease_tuning_free(tuned);
+    tuned = NULL;
+    /* What is fixed is no part of a method's own grid: 3 x 6 points are left. */
+    o.grid = NULL;
+    o.train.settings = "shrinkage=1";
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_int(t, ease_tuning_count(tuned), 18);
+    ease_tuning_free(tuned);
+    split_free(&s);
+}
+
+static void a_point_that_cannot_be_trained_is_left_out(test *t)
+{
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    watch w;
+    ease_tune_options o = grid_options(&w, "wmf", "rank=4000|4");
+
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_int(t, ease_tuning_count(tuned), 1);
+    check_int(t, w.left_out, 1);
+    check_text(t, ease_tuning_trial(tuned, 0).settings, "rank=4");
+    ease_tuning_free(tuned);
+    tuned = NULL;
+    o.grid = "rank=4000|5000";
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                 EASE_E_ARG);
+    check(t, tuned == NULL);
+    split_free(&s);
+}
+
+/* In the middle of a training by epochs: what was reached counts, and can be had again. */
+static int stop_late(void *user, const char *stage, double fraction)
+{
+    (void)user;
+    return strcmp(stage, "training") == 0 && fraction > 0.6;
+}
+
+static void a_stopped_network_is_a_trial_of_the_epochs_it_had(test *t)
+{
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    ease_model *m = NULL, *again = NULL;
+    ease_train_options by_hand;
+    watch w;
+    ease_tune_options o = grid_options(&w, "mult-dae", "decay=0.1|0.01");
+
+    o.train.settings = "epochs=10,hidden=4,batch=40";
+    o.train.hooks = (ease_hooks){.progress = stop_late};
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check_int(t, ease_tuning_count(tuned), 1);
+    check_int(t, ease_tuning_stopped(tuned), 1);
+    check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
+    ease_train_options_init(&by_hand);
+    by_hand.settings = ease_tuning_trial(tuned, 0).settings;
+    check(t, strstr(by_hand.settings, "epochs=10") == NULL);
+    check_status(t, ease_train_method(s.train, "mult-dae", &by_hand, &again, NULL),
+                 EASE_OK);
+    check_near(t, measured(m, &s, "ndcg@10"), measured(again, &s, "ndcg@10"), 0);
+    check_text(t, ease_model_describe(m).settings, ease_model_describe(again).settings);
+    ease_model_free(m);
+    ease_model_free(again);
+    ease_tuning_free(tuned);
+    split_free(&s);
+}
+
+static void tuning_settings_survives_every_failed_allocation(test *t)
+{
+    split s = make_split();
+    ease_status status;
+    int n = 0;
+
+    do {
+        ease_tuning *tuned = NULL;
+        ease_model *m = NULL;
+        watch w;
+        ease_tune_options o = grid_options(&w, "item-item", "neighbours=5|9");
+
+        alloc_fail_after(n++);
+        status = ease_tune(s.train, s.input, s.target, &o, &tuned, NULL);
+        if (!status)
+            status = ease_tuning_train(tuned, NULL, &m, NULL);
+        alloc_fail_after(-1);
+        check_int(t, m != NULL, status == EASE_OK);
+        ease_model_free(m);
+        ease_tuning_free(tuned);
+    } while (status == EASE_E_NOMEM);
+    check_status(t, status, EASE_OK);
+    split_free(&s);
+}
+
+static void settings_can_be_checked_before_there_are_data(test *t)
+{
+    static const struct {
+        const char *method, *settings, *text;
+    } cases[] = {
+        {"wmf", "rank=0", "rank: a whole number from 1"},
+        {"wmf", "ranks=1", "wmf has no setting 'ranks'"},
+        {"ease", "rank=1", "EASE has no setting"},
+        {"none", NULL, "no method 'none'"},
+    };
+
+    for (int i = 0; i < COUNT(cases); i++) {
+        ease_error err = {0};
+
+        check_status(t, ease_method_check(cases[i].method, cases[i].settings, &err),
+                     EASE_E_ARG);
+        check_contains(t, err.text, cases[i].text);
+    }
+    check_status(t, ease_method_check(NULL, NULL, NULL), EASE_E_ARG);
+    check_status(t, ease_method_check("ease", NULL, NULL), EASE_OK);
+    for (int i = 0; ease_method_name(i); i++)
+        if (ease_method_grid(ease_method_name(i))) {
+            ease_tune_options o;
+
+            ease_tune_options_init(&o);
+            o.method = ease_method_name(i);
+            check_status(t, ease_tune_options_check(&o, NULL), EASE_OK);
+        }
 }
 
 /* 400 items are one tile of 0.64 MB, which tuning has twice; in float64 1.28 MB more. */
@@ -1316,6 +1545,12 @@ static const test_case cases[] = {
     TEST(without_memory_for_float64_a_lambda_is_left_out),
     TEST(tuning_refuses_what_it_cannot_use),
     TEST(tuning_survives_every_failed_allocation),
+    TEST(every_point_measures_what_training_gives),
+    TEST(trials_are_in_the_order_of_the_grid),
+    TEST(a_point_that_cannot_be_trained_is_left_out),
+    TEST(a_stopped_network_is_a_trial_of_the_epochs_it_had),
+    TEST(tuning_settings_survives_every_failed_allocation),
+    TEST(settings_can_be_checked_before_there_are_data),
 };
 
 TEST_MAIN(cases)

@@ -280,10 +280,10 @@ class Tuned(Split):
         args = ["compare", self.dir_name, "--models", "ease,popularity", "--lambda", "150",
                 "--quiet", "--metrics", "recall@20,gini@10"]
         text = self.ease(*args).out
-        self.assertRegex(text, r"(?m)^ease +150 +0\.\d{5} \(0\.\d{5}\) +0\.\d{5} +\d+\.\d\d$")
+        self.assertRegex(text, r"(?m)^ease +lambda=150 +0\.\d{5} \(0\.\d{5}\) +0\.\d{5} +\d+\.\d\d ")
         self.assertRegex(text, r"(?m)^recall@20 +popularity +-0\.\d{5} +-0\.\d{5} \.\. -0\.")
         text = self.ease(*args, "--markdown").out
-        self.assertRegex(text, r"\| model +\| lambda \| +recall@20 \|.*\n\| --- \| ---: \|")
+        self.assertRegex(text, r"\| model +\| +settings \| +recall@20 \|.*\n\| --- \| ---: \|")
         rows = list(csv.DictReader(self.ease(*args, "--csv").out.splitlines()))
         self.assertEqual([(row["model"], row["metric"]) for row in rows],
                          [("ease", "recall@20"), ("ease", "gini@10"),
@@ -292,6 +292,119 @@ class Tuned(Split):
         self.assertGreater(float(rows[2]["p_holm"]), 0)
         self.ease(*args, "--plot", "tail.svg")
         xml.dom.minidom.parse(self.path("tail.svg"))
+
+    # ---- the other systems
+
+    SMALL = {"popularity": ("", ""), "item-item": ("shrinkage=10", "neighbours=10|50"),
+             "slim": ("", "l1=1|5,l2=30"), "slim-free": ("", "l1=5,l2=30|100"),
+             "wmf": ("iterations=3", "rank=4|8"), "ii-svd": ("neighbours=20", "rank=8|16"),
+             "cdae": ("hidden=8,epochs=3,rate=0.01", "decay=0.01|0.03"),
+             "mult-dae": ("hidden=8,epochs=3,rate=0.01", "decay=1e-4|1e-3"),
+             "mult-vae": ("hidden=16,latent=8,epochs=3,rate=0.01", "cap=0.2|1")}
+
+    def test_every_system_is_tuned_and_compared(self):
+        options = []
+        for name, (fixed, grid) in self.SMALL.items():
+            options += ["--set", f"{name}:{fixed}"] if fixed else []
+            options += ["--grid", f"{name}:{grid}"] if grid else []
+        args = ["compare", self.dir_name, "--models", ",".join(["ease", *self.SMALL]), "--lambda",
+                "150", *options]
+        got = json.loads(self.ease(*args, "--json", "--plot", "tail.svg").out)
+        self.assertEqual([m["model"] for m in got["models"]], ["ease", *self.SMALL])
+        xml.dom.minidom.parse(self.path("tail.svg"))
+        again = json.loads(self.ease(*args, "--json", "--threads", 1).out)
+        for mine, other in zip(got["models"], again["models"]):
+            self.assertEqual(mine["metrics"], other["metrics"])
+            self.assertEqual(mine["settings"], other["settings"])
+        for name, (fixed, grid) in self.SMALL.items():
+            mine = next(m for m in got["models"] if m["model"] == name)
+            args = ["tune", self.dir_name, "-o", "m.ease", "--model", name, "--json"]
+            args += ["--set", fixed] if fixed else []
+            args += ["--grid", grid] if grid else []
+            tuned = json.loads(self.ease(*args).out)
+            best = max(tuned["trials"], key=lambda trial: trial["mean"])
+            self.assertEqual(tuned["settings"], best["settings"])
+            self.assertEqual(mine["metrics"], tuned["test"]["metrics"], name)
+            self.assertEqual(mine["settings"], tuned["settings"])
+            self.assertEqual(mine["trials"], len(tuned["trials"]) if grid else 0)
+            if mine["bytes"] is not None:
+                self.assertGreaterEqual(mine["bytes"], 0)
+            info = json.loads(self.ease("info", "m.ease", "--json").out)
+            self.assertEqual(info["method"], name)
+            for setting in filter(None, mine["settings"].split(",")):
+                self.assertIn(setting, info["settings"].split(","))
+
+    def test_tuning_neighbours_equals_a_grid_in_numpy(self):
+        g = np.asarray((self.x.T @ self.x).todense(), dtype=np.float64)
+        d = np.sqrt(np.outer(np.diag(g), np.diag(g)))
+        got = json.loads(self.ease("tune", self.dir_name, "-o", "m.ease", "--json", "--model",
+                                   "item-item", "--set", "neighbours=100000", "--grid",
+                                   "shrinkage=0|10|1000").out)
+        for trial, shrinkage in zip(got["trials"], (0, 10, 1000)):
+            w = np.divide(g, d + shrinkage, out=np.zeros_like(g), where=g > 0)
+            np.fill_diagonal(w, 0)
+            mean, error = numpy_eval.mean_and_error(
+                self.numpy("validation", w, ["ndcg@100"])["ndcg@100"])
+            self.assertEqual(trial["settings"], f"neighbours=100000,shrinkage={shrinkage}")
+            self.assertAlmostEqual(trial["mean"], mean, delta=1e-5)
+            self.assertAlmostEqual(trial["stderr"], error, delta=1e-5)
+
+    def test_weak_generalization_is_fitted_again_on_all_of_it(self):
+        self.ease("split", support.shared("ml-100k/u.data"), "-o", "w", "--protocol", "volkovs15")
+        fixed, grid = self.SMALL["mult-dae"]
+        tuned = json.loads(self.ease("tune", "w", "-o", "m.ease", "--model", "mult-dae", "--set",
+                                     fixed, "--grid", grid, "--metrics", "ndcg@10", "--json").out)
+        self.ease("train", "w/train.csv", "-o", "n.ease", "--model", "mult-dae", "--set",
+                  tuned["settings"])
+        again = json.loads(self.ease("eval", "n.ease", "--input", "w/test_tr.csv", "--target",
+                                     "w/test_te.csv", "--metrics", "ndcg@10", "--json").out)
+        self.assertEqual(tuned["test"]["users"], again["users"])
+        self.assertAlmostEqual(tuned["test"]["metrics"]["ndcg@10"]["mean"],
+                               again["metrics"]["ndcg@10"]["mean"], delta=1e-3)
+
+    def test_tables_tell_settings_and_what_they_took(self):
+        args = ["compare", self.dir_name, "--models", "ease,wmf", "--lambda", "150", "--set",
+                "wmf:iterations=2", "--grid", "wmf:rank=4|8", "--metrics", "recall@20", "--quiet"]
+        text = self.ease(*args).out
+        self.assertRegex(text, r"(?m)^wmf +rank=[48],iterations=2 +0\.\d{5} \(0\.\d{5}\) +\d+\.\d\d "
+                               r"+\d+\.\d +[\d.]+ .?B$")
+        rows = list(csv.DictReader(self.ease(*args, "--csv").out.splitlines()))
+        self.assertEqual([row["trials"] for row in rows], ["0", "2"])
+        self.assertRegex(rows[1]["settings"], "^rank=[48],iterations=2$")
+        got = json.loads(self.ease("compare", self.dir_name, "--models", "wmf", "--untuned",
+                                   "--set", "wmf:rank=4,iterations=2", "--json").out)
+        self.assertEqual((got["models"][0]["trials"], got["models"][0]["settings"]),
+                         (0, "rank=4,iterations=2"))
+        text = self.ease("tune", self.dir_name, "-o", "m.ease", "--model", "wmf", "--set",
+                         "iterations=2", "--grid", "rank=4|8", "--csv").out
+        self.assertRegex(text, r'^settings,ndcg@100,stderr,seconds\n"rank=4,iterations=2",0\.\d+,')
+
+    def test_wrong_grids_are_told_before_anything_is_read(self):
+        for model, options, text in (
+                ("wmf", ["--grid", "rank=4|x"], "rank: a whole number"),
+                ("wmf", ["--grid", "rank=4|0"], "rank: a whole number"),
+                ("wmf", ["--grid", "ranks=4"], "wmf has no setting 'ranks'"),
+                ("wmf", ["--grid", "rank=4|4"], "rank: 4 is given twice"),
+                ("wmf", ["--grid", "rank"], "expected NAME=VALUE"),
+                ("wmf", ["--grid", "rank=4|8", "--set", "rank=4"], "has one value as well"),
+                ("wmf", ["--set", "rank=-1"], "rank: a whole number"),
+                ("wmf", ["--lambda", "5,50"], "wmf has no lambda"),
+                ("wmf", ["--plot", "p.svg"], "takes no"),
+                ("wmf", ["--nonnegative"], "takes no"),
+                ("ease", ["--grid", "rank=4"], "no settings to tune"),
+                ("ease", ["--set", "rank=4"], "no setting beside lambda"),
+                ("item-item", ["--grid", "similarity=cosine|none"], "one of cosine"),
+                ("nothing", [], "no model 'nothing'")):
+            self.fails(2, text, "tune", "nosplit", "-o", "m", "--model", model, *options)
+        for options, text in ((["--set", "wmf:ranks=4"], "wmf has no setting"),
+                              (["--grid", "wmf:rank=0"], "rank: a whole number"),
+                              (["--grid", "slim:l1=1"], "'slim' is none of --models"),
+                              (["--grid", "rank=1"], "expected MODEL:NAME=VALUE"),
+                              (["--set", "wmf:rank=1", "--set", "wmf:rank=2"], "given twice"),
+                              (["--set", "ease:rank=1"], "no setting beside lambda")):
+            self.fails(2, text, "compare", "nosplit", "--models", "ease,wmf", *options)
+        self.fails(2, "rank: a whole number", "train", "nofile", "-o", "m", "--model", "wmf",
+                   "--set", "rank=0")
 
     def test_figures_of_models(self):
         tuned = json.loads(self.ease("tune", self.dir_name, "-o", "ease.ease", "--lambda", "150",
@@ -358,6 +471,24 @@ class Tuned(Split):
         self.assertEqual(got["test"]["users"], 150)
         info = json.loads(self.ease("info", "m.ease", "--json", "--verify").out)
         self.assertEqual(info["lambda"], best["lambda"])
+
+    def test_an_interrupted_grid_keeps_the_best_so_far(self):
+        grid = "neighbours=" + "|".join(str(k) for k in range(2, 202))
+        r = self.interrupt(signal.SIGINT, "trial 2 of", "tune", self.dir_name, "-o", "m.ease",
+                           "--json", "--model", "item-item", "--grid", grid)
+        self.assertEqual(r.code, 0, r)
+        self.assertIn("interrupted", r.err)
+        got = json.loads(r.out)
+        self.assertTrue(got["stopped"])
+        self.assertLess(len(got["trials"]), 200)
+        best = max(got["trials"], key=lambda trial: trial["mean"])
+        self.assertEqual(got["settings"], best["settings"])
+        info = json.loads(self.ease("info", "m.ease", "--json", "--verify").out)
+        self.assertIn(best["settings"], info["settings"])
+        r = self.interrupt(signal.SIGTERM, "trial 2 of", "tune", self.dir_name, "-o", "n.ease",
+                           "--model", "item-item", "--grid", grid)
+        self.assertEqual(r.code, 143, r)
+        self.assertNotIn("n.ease", os.listdir(self.dir))
 
     def test_a_terminated_tuning_leaves_nothing(self):
         r = self.interrupt(signal.SIGTERM, "lambda 100:", "tune", self.dir_name, "-o", "m.ease",

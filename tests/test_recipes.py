@@ -461,8 +461,8 @@ class Reproduce(Forms):
                 "netflix,ml-20m")
         r = self.ease(*args)
         self.assertRegex(r.out, r"Table 1: .*MovieLens 20M: trained on \d+ users and \d+ items, "
-                                r"means over 12 test users\n\nmodel +lambda +recall@20 +paper")
-        self.assertRegex(r.out, r"\nease +500 +0\.\d{5} \(0\.\d{5}\) +0\.391 ")
+                                r"means over 12 test users\n\nmodel +settings +recall@20 +paper")
+        self.assertRegex(r.out, r"\nease +lambda=500 +0\.\d{5} \(0\.\d{5}\) +0\.391 ")
         self.assertRegex(r.out, r"\nmult-vae +0\.395 +0\.537 +0\.426")
         self.assertIn("Netflix Prize: trained on", r.out)
         self.assertIn("published of MovieLens 20M: 136,677 users", r.err)

@@ -49,14 +49,15 @@ static void settings_are_read_and_printed(test *t)
     char text[EASE__SETTINGS_ROOM];
     double value[3];
 
-    check_status(t, ease__settings_parse(some, "m", NULL, value, NULL), EASE_OK);
-    ease__settings_print(some, value, text);
+    check_status(t, ease__settings_parse(some, "m", NULL, value, NULL, NULL), EASE_OK);
+    ease__settings_print(some, value, NULL, text);
     check_text(t, text, "rank=64,alpha=0.5,how=two");
-    check_status(t, ease__settings_parse(some, "m", "how=three,rank=7", value, NULL),
+    check_status(t,
+                 ease__settings_parse(some, "m", "how=three,rank=7", value, NULL, NULL),
                  EASE_OK);
-    ease__settings_print(some, value, text);
+    ease__settings_print(some, value, NULL, text);
     check_text(t, text, "rank=7,alpha=0.5,how=three");
-    check_status(t, ease__settings_parse(some, "m", text, value, NULL), EASE_OK);
+    check_status(t, ease__settings_parse(some, "m", text, value, NULL, NULL), EASE_OK);
 }
 
 static void wrong_settings_are_refused(test *t)
@@ -77,7 +78,8 @@ static void wrong_settings_are_refused(test *t)
         ease_error err = {0};
         double value[3];
 
-        check_status(t, ease__settings_parse(some, "m", cases[i].text, value, &err),
+        check_status(t,
+                     ease__settings_parse(some, "m", cases[i].text, value, NULL, &err),
                      EASE_E_ARG);
         check_contains(t, err.text, cases[i].says);
     }

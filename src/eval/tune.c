@@ -1,38 +1,13 @@
-/* Lambda, chosen on validation users. */
+/* Tuning on validation users; of lambda here, of settings in grid.c. */
+#include "eval/tune.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "eval/metrics.h"
-#include "gram/gram.h"
-
-enum { MAX_TRIALS = 1000 };
 
 /* The search goes by eighths of a decade: 0 is lambda 1, 8 is 10. */
 enum { DECADE = 8, START = 2 * DECADE, LEAST = -6 * DECADE, MOST = 9 * DECADE };
-
-/* What was tried, and whether it took float64. */
-typedef struct attempt {
-    ease_trial trial;
-    bool wide;
-} attempt;
-
-struct ease_tuning {
-    ease_gram *gram; /* NULL after ease_tuning_train */
-    size_t held;     /* bytes of the interactions and the Gram matrix */
-    ease_train_options train;
-    attempt tried[MAX_TRIALS]; /* in the order of lambda */
-    int count;
-    int stopped;
-};
-
-typedef struct tuner {
-    ease_tuning *result;
-    const ease_interactions *input, *target;
-    ease_tune_options o;
-    double begin;
-    double unsolvable; /* the largest lambda that was too small, and why */
-    ease_error why;
-} tuner;
 
 void ease_tune_options_init(ease_tune_options *o)
 {
@@ -46,6 +21,7 @@ void ease_tuning_free(ease_tuning *t)
     if (!t)
         return;
     ease_gram_free(t->gram);
+    ease_model_free(t->model);
     ease__free(t);
 }
 
@@ -56,7 +32,10 @@ int ease_tuning_count(const ease_tuning *t)
 
 ease_trial ease_tuning_trial(const ease_tuning *t, int trial)
 {
-    return t->tried[trial].trial;
+    ease_trial found = t->tried[trial].trial;
+
+    found.settings = t->tried[trial].settings;
+    return found;
 }
 
 int ease_tuning_stopped(const ease_tuning *t)
@@ -68,9 +47,12 @@ int ease_tuning_best(const ease_tuning *t)
 {
     int best = 0;
 
-    for (int i = 1; i < t->count; i++)
-        if (t->tried[i].trial.mean >= t->tried[best].trial.mean)
+    for (int i = 1; i < t->count; i++) {
+        double more = t->tried[i].trial.mean - t->tried[best].trial.mean;
+
+        if (more > 0 || (more == 0 && !t->rival))
             best = i;
+    }
     return best;
 }
 
@@ -122,7 +104,7 @@ static ease_status solve(const ease_tuning *t, const ease_train_options *o,
     return status;
 }
 
-static void keep(ease_tuning *t, attempt a)
+static void keep(ease_tuning *t, ease__attempt a)
 {
     int at = t->count++;
 
@@ -131,42 +113,56 @@ static void keep(ease_tuning *t, attempt a)
     t->tried[at] = a;
 }
 
-static ease_status try_lambda(tuner *t, double lambda, ease_error *err)
+ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
+                                const ease_hooks *hooks, double begin,
+                                ease__attempt *out, ease_error *err)
 {
-    ease_train_options o = t->o.train;
     ease_eval_options e;
     ease_report *report = NULL;
+    ease_metric value;
+    ease_status status;
+
+    ease_eval_options_init(&e);
+    e.metrics = t->o.metric;
+    e.threads = t->o.train.threads;
+    if (hooks)
+        e.hooks = *hooks;
+    status = ease_evaluate(m, t->input, t->target, &e, &report, err);
+    if (status)
+        return status;
+    value = ease_report_metric(report, 0);
+    out->trial.mean = value.mean;
+    out->trial.standard_error = value.standard_error;
+    out->trial.seconds = ease__seconds() - begin;
+    ease_report_free(report);
+    return EASE_OK;
+}
+
+static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
+{
+    ease_train_options o = t->o.train;
+    ease__attempt a = {.trial = {.lambda = lambda}};
     ease_model *m = NULL;
     double begin = ease__seconds();
     ease_status status;
 
     o.lambda = lambda;
-    ease_eval_options_init(&e);
-    e.metrics = t->o.metric;
-    e.threads = o.threads;
-    e.hooks = o.hooks;
     status = solve(t->result, &o, &m, err);
     if (!status)
-        status = ease_evaluate(m, t->input, t->target, &e, &report, err);
+        status = ease__tuner_measure(t, m, &o.hooks, begin, &a, err);
     if (!status) {
-        ease_metric value = ease_report_metric(report, 0);
-        attempt a = {{lambda, value.mean, value.standard_error, 0},
-                     ease_model_describe(m).precision == EASE_F64};
-
-        a.trial.seconds = ease__seconds() - begin;
+        a.wide = ease_model_describe(m).precision == EASE_F64;
         keep(t->result, a);
         ease__log(&o.hooks, 2, "lambda %g: %s %.5f, standard error %.5f, %.2g s%s",
-                  lambda, t->o.metric, value.mean, value.standard_error,
+                  lambda, t->o.metric, a.trial.mean, a.trial.standard_error,
                   a.trial.seconds,
                   a.wide && o.precision == EASE_F32 ? ", in float64" : "");
     }
-    ease_report_free(report);
     ease_model_free(m);
     return status;
 }
 
-/* Would another trial, as long as the longest so far, end too late? */
-static bool late(const tuner *t)
+bool ease__tuner_late(const ease__tuner *t)
 {
     double longest = 0;
 
@@ -178,7 +174,7 @@ static bool late(const tuner *t)
 }
 
 /* It was tried, or is below what cannot be solved with. */
-static bool known(const tuner *t, double lambda)
+static bool known(const ease__tuner *t, double lambda)
 {
     for (int i = 0; i < t->result->count; i++)
         if (t->result->tried[i].trial.lambda == lambda)
@@ -187,7 +183,7 @@ static bool known(const tuner *t, double lambda)
 }
 
 /* Tries it, unless it is known or time is over; *go_on says whether to try more. */
-static ease_status consider(tuner *t, double lambda, bool *go_on, ease_error *err)
+static ease_status consider(ease__tuner *t, double lambda, bool *go_on, ease_error *err)
 {
     ease_error found = {0};
     ease_status status;
@@ -195,7 +191,7 @@ static ease_status consider(tuner *t, double lambda, bool *go_on, ease_error *er
     if (known(t, lambda))
         return EASE_OK;
     *go_on = false;
-    if (late(t)) {
+    if (ease__tuner_late(t)) {
         t->result->stopped = 1;
         return EASE_OK;
     }
@@ -219,7 +215,7 @@ static ease_status consider(tuner *t, double lambda, bool *go_on, ease_error *er
 
 /* ---- grid and search -------------------------------------------------------------- */
 
-static ease_status try_grid(tuner *t, ease_error *err)
+static ease_status try_grid(ease__tuner *t, ease_error *err)
 {
     bool go_on = true;
     ease_status status = EASE_OK;
@@ -245,7 +241,7 @@ static int best_eighth(const ease_tuning *t)
 }
 
 /* Both sides of the best so far, at this distance; moves on while a side is better. */
-static ease_status climb(tuner *t, int step, bool *go_on, ease_error *err)
+static ease_status climb(ease__tuner *t, int step, bool *go_on, ease_error *err)
 {
     ease_status status = EASE_OK;
     int before;
@@ -262,7 +258,7 @@ static ease_status climb(tuner *t, int step, bool *go_on, ease_error *err)
     return status;
 }
 
-static ease_status search(tuner *t, ease_error *err)
+static ease_status search(ease__tuner *t, ease_error *err)
 {
     bool go_on = true;
     ease_status status = EASE_OK;
@@ -276,15 +272,29 @@ static ease_status search(tuner *t, ease_error *err)
 
 /* ---- tuning ------------------------------------------------------------------------ */
 
-static ease_status check_options(const ease_tune_options *o, ease_error *err)
+static ease_status check_lambdas(const ease_tune_options *o, ease_error *err)
+{
+    if (o->grid)
+        return ease__fail(err, EASE_E_ARG, "%s has no settings to tune", o->method);
+    if (o->lambdas && (o->count < 1 || o->count > EASE__MOST_TRIALS))
+        return ease__fail(err, EASE_E_ARG, "a grid has 1 to %d values of lambda",
+                          (int)EASE__MOST_TRIALS);
+    for (int i = 0; o->lambdas && i < o->count; i++)
+        if (!(o->lambdas[i] > 0) || !isfinite(o->lambdas[i]))
+            return ease__fail(err, EASE_E_ARG,
+                              "lambda must be finite and above 0, not %g",
+                              o->lambdas[i]);
+    return EASE_OK;
+}
+
+ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
 {
     ease__metric metric[EASE__MAX_METRICS];
     ease_status status = EASE__CHECK_OPTIONS(o, err);
     int count = 0;
 
-    if (!status && !(o->method && ease_method_has_lambda(o->method)))
-        status = ease__fail(err, EASE_E_ARG, "%.40s: no method with a lambda to tune",
-                            o->method ? o->method : "NULL");
+    if (!status)
+        status = ease_method_check(o->method, o->train.settings, err);
     if (!status && !o->metric)
         status = ease__fail(err, EASE_E_ARG, "tuning needs a metric");
     if (!status)
@@ -294,14 +304,9 @@ static ease_status check_options(const ease_tune_options *o, ease_error *err)
     if (!status && (count != 1 || !ease__metric_by_user(&metric[0])))
         status = ease__fail(err, EASE_E_ARG, "tuning needs one metric of users, not %s",
                             o->metric);
-    if (!status && o->lambdas && (o->count < 1 || o->count > MAX_TRIALS))
-        status = ease__fail(err, EASE_E_ARG, "a grid has 1 to %d values of lambda",
-                            (int)MAX_TRIALS);
-    for (int i = 0; !status && o->lambdas && i < o->count; i++)
-        if (!(o->lambdas[i] > 0) || !isfinite(o->lambdas[i]))
-            status = ease__fail(err, EASE_E_ARG,
-                                "lambda must be finite and above 0, not %g",
-                                o->lambdas[i]);
+    if (!status)
+        status = ease__rival_of(o->method) ? ease__tune_grid_check(o, err)
+                                           : check_lambdas(o, err);
     return status;
 }
 
@@ -322,18 +327,26 @@ static ease_status check_memory(const ease_interactions *x, const ease_train_opt
                               ease__memory_allowed(o->memory_limit, held), err);
 }
 
-static ease_status run(tuner *t, const ease_interactions *x, ease_error *err)
+static ease_status tune_lambda(ease__tuner *t, ease_error *err)
 {
     const ease_train_options *o = &t->o.train;
-    ease_status status = check_memory(x, o, err);
+    ease_status status = check_memory(t->x, o, err);
 
     if (!status)
-        status = ease_gram_build(x, o, &t->result->gram, err);
+        status = ease_gram_build(t->x, o, &t->result->gram, err);
     if (!status)
-        t->result->held = ease__size_add(ease__interactions_bytes(x),
+        t->result->held = ease__size_add(ease__interactions_bytes(t->x),
                                          t->result->gram->g.bytes);
     if (!status)
         status = t->o.lambdas ? try_grid(t, err) : search(t, err);
+    return status;
+}
+
+static ease_status run(ease__tuner *t, ease_error *err)
+{
+    ease_status status = t->result->rival ? ease__tune_grid(t, err)
+                                          : tune_lambda(t, err);
+
     if (!status && t->result->count == 0) {
         status = t->why.status;
         if (err)
@@ -346,14 +359,15 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
                       const ease_interactions *target, const ease_tune_options *o,
                       ease_tuning **out, ease_error *err)
 {
-    tuner t = {.input = input, .target = target, .begin = ease__seconds()};
+    ease__tuner t = {
+        .x = x, .input = input, .target = target, .begin = ease__seconds()};
     ease_status status;
 
     if (!x || !input || !target || !o || !out)
         return ease__fail(err, EASE_E_ARG,
                           "data to train on, an input, a target and options are "
                           "required");
-    status = check_options(o, err);
+    status = ease_tune_options_check(o, err);
     if (status)
         return status;
     t.o = *o;
@@ -363,7 +377,8 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     if (!t.result)
         return ease__fail(err, EASE_E_NOMEM, "tuning");
     t.result->train = t.o.train;
-    status = run(&t, x, err);
+    t.result->rival = ease__rival_of(o->method);
+    status = run(&t, err);
     if (status) {
         ease_tuning_free(t.result);
         return status;
@@ -375,11 +390,16 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
 ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_model **out,
                               ease_error *err)
 {
-    const attempt *best;
+    const ease__attempt *best;
     ease_train_options o;
 
-    if (!t || !t->gram || !out)
+    if (!t || !(t->gram || t->model) || !out)
         return ease__fail(err, EASE_E_ARG, "a tuning that was not used up is required");
+    if (t->model) {
+        *out = t->model;
+        t->model = NULL;
+        return EASE_OK;
+    }
     best = &t->tried[ease_tuning_best(t)];
     o = t->train;
     o.lambda = best->trial.lambda;

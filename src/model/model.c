@@ -95,17 +95,38 @@ void ease__model_forget(const ease_model *m)
 
 /* ---- a new one -------------------------------------------------------------------- */
 
+static void free_array(const void *p)
+{
+    ease__free((void *)(uintptr_t)p);
+}
+
+ease_status ease__model_set_settings(ease_model *m, const char *settings,
+                                     ease_error *err)
+{
+    char *copy = NULL;
+
+    if (settings && settings[0]) {
+        copy = ease__copy_string(settings);
+        if (!copy)
+            return ease__fail(err, EASE_E_NOMEM, "settings of a model");
+    }
+    free_array(m->settings);
+    m->settings = copy;
+    m->info.settings = copy ? copy : "";
+    return EASE_OK;
+}
+
 static ease_status fill_common(ease_model *m, const ease_interactions *x,
                                const char *settings, ease_error *err)
 {
     double *sums = ease__alloc_zero((size_t)x->items, sizeof(*sums));
+    ease_status status = ease__model_set_settings(m, settings, err);
 
     m->popularity = sums;
-    if (settings && settings[0])
-        m->settings = ease__copy_string(settings);
-    if (!sums || (settings && settings[0] && !m->settings))
-        return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)x->items);
-    m->info.settings = m->settings ? m->settings : "";
+    if (!sums)
+        status = ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)x->items);
+    if (status)
+        return status;
     for (int64_t at = 0; at < x->nnz; at++)
         sums[x->cols[at]] += x->vals ? (double)x->vals[at] : 1;
     return x->item_ids.count ? ease__ids_copy(&m->ids, &x->item_ids, err)
@@ -144,11 +165,6 @@ ease_status ease__model_new(const char *method, const ease_interactions *x,
     }
     *out = m;
     return EASE_OK;
-}
-
-static void free_array(const void *p)
-{
-    ease__free((void *)(uintptr_t)p);
 }
 
 void ease_model_free(ease_model *m)

@@ -61,6 +61,7 @@ struct ease_model {
     const double *popularity;
     ease__ids ids, titles; /* titles: empty table, or one an item, "" for none */
     const char *settings;  /* of the method, as text; NULL: none */
+    int32_t rounds;        /* that it took, where training goes by rounds; 0: unknown */
     void *title_bytes;     /* what `titles` borrows, if not from the file */
     ease__container file;  /* open if the arrays above lie in it, else they are ours */
     int threads;           /* that saving and counting take; 0: all */
@@ -95,6 +96,9 @@ ease_status ease__model_needs_weights(const ease_model *m, const char *what,
  * popularity are there, and what the given settings are as text. */
 ease_status ease__model_new(const char *method, const ease_interactions *x,
                             const char *settings, ease_model **out, ease_error *err);
+/* In the place of those it has; NULL or "": none. */
+ease_status ease__model_set_settings(ease_model *m, const char *settings,
+                                     ease_error *err);
 
 /* Into a file; and out of it, mapped: false where it is damaged. */
 ease_status ease__sparse_write(const ease__sparse *s, int32_t n,

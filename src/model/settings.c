@@ -76,30 +76,48 @@ static ease_status no_setting(const ease_setting *table, const char *method,
                       names[0] ? names : "none");
 }
 
-ease_status ease__settings_parse(const ease_setting *table, const char *method,
-                                 const char *text, double *values, ease_error *err)
+/* "NAME=" at *text, which then is past it. */
+static ease_status take_name(const ease_setting *table, const char *method,
+                             const char **text, bool *given, int *setting,
+                             ease_error *err)
 {
-    bool given[EASE__MOST_SETTINGS] = {false};
+    size_t length = strcspn(*text, "=,");
+    int i = find(table, *text, length);
+
+    if (i < 0)
+        return no_setting(table, method, *text, length, err);
+    if (given[i] || (*text)[length] != '=')
+        return ease__fail(err, EASE_E_ARG, "%s: %s", table[i].name,
+                          given[i] ? "given twice" : "expected NAME=VALUE");
+    given[i] = true;
+    *text += length + 1;
+    *setting = i;
+    return EASE_OK;
+}
+
+ease_status ease__settings_parse(const ease_setting *table, const char *method,
+                                 const char *text, double *values, bool *given,
+                                 ease_error *err)
+{
+    bool seen[EASE__MOST_SETTINGS] = {false};
     ease_status status = EASE_OK;
 
     for (int i = 0; table[i].name; i++)
         values[i] = table[i].value;
     while (!status && text && *text) {
-        size_t name = strcspn(text, "=,"), value = 0;
-        int i = find(table, text, name);
+        size_t length;
+        int i = 0;
 
-        if (i < 0)
-            return no_setting(table, method, text, name, err);
-        if (given[i] || text[name] != '=')
-            return ease__fail(err, EASE_E_ARG, "%s: %s", table[i].name,
-                              given[i] ? "given twice" : "expected NAME=VALUE");
-        given[i] = true;
-        text += name + 1;
-        value = strcspn(text, ",");
-        status = take_value(&table[i], text, value, &values[i], err);
-        text += value;
+        status = take_name(table, method, &text, seen, &i, err);
+        if (status)
+            break;
+        length = strcspn(text, ",");
+        status = take_value(&table[i], text, length, &values[i], err);
+        text += length;
         text += *text == ',';
     }
+    if (given)
+        memcpy(given, seen, sizeof(seen));
     return status;
 }
 
@@ -117,7 +135,7 @@ static void print_value(const ease_setting *s, double value, char to[EASE__FLOAT
 }
 
 void ease__settings_print(const ease_setting *table, const double *values,
-                          char to[EASE__SETTINGS_ROOM])
+                          const bool *shown, char to[EASE__SETTINGS_ROOM])
 {
     size_t used = 0;
 
@@ -125,8 +143,90 @@ void ease__settings_print(const ease_setting *table, const double *values,
     for (int i = 0; table[i].name && used < EASE__SETTINGS_ROOM; i++) {
         char value[EASE__FLOAT_ROOM];
 
+        if (shown && !shown[i])
+            continue;
         print_value(&table[i], values[i], value);
         used += (size_t)snprintf(to + used, EASE__SETTINGS_ROOM - used, "%s%s=%s",
-                                 i ? "," : "", table[i].name, value);
+                                 used ? "," : "", table[i].name, value);
+    }
+}
+
+/* ---- grids ------------------------------------------------------------------------ */
+
+static ease_status add_value(const ease_setting *s, ease__grid *g, double value,
+                             ease_error *err)
+{
+    const ease__axis *a = &g->axis[g->axes];
+    char text[EASE__FLOAT_ROOM];
+
+    for (int i = a->first; i < g->values; i++)
+        if (g->value[i] == value) {
+            print_value(s, value, text);
+            return ease__fail(err, EASE_E_ARG, "%s: %s is given twice", s->name, text);
+        }
+    if (g->values == EASE__GRID_VALUES)
+        return ease__fail(err, EASE_E_ARG, "a grid has at most %d values",
+                          (int)EASE__GRID_VALUES);
+    g->value[g->values++] = value;
+    return EASE_OK;
+}
+
+/* "64|128|256" at *text, which then is past it. */
+static ease_status take_axis(const ease_setting *s, int setting, const char **text,
+                             ease__grid *g, ease_error *err)
+{
+    ease__axis *a = &g->axis[g->axes];
+    bool more;
+
+    *a = (ease__axis){.setting = setting, .first = g->values};
+    do {
+        size_t length = strcspn(*text, "|,");
+        double value;
+        ease_status status = take_value(s, *text, length, &value, err);
+
+        if (!status)
+            status = add_value(s, g, value, err);
+        if (status)
+            return status;
+        *text += length;
+        more = **text == '|';
+        *text += more;
+    } while (more);
+    a->count = g->values - a->first;
+    g->points *= a->count;
+    g->axes++;
+    if (g->points > EASE__GRID_POINTS)
+        return ease__fail(err, EASE_E_ARG, "a grid has at most %d points",
+                          (int)EASE__GRID_POINTS);
+    return EASE_OK;
+}
+
+ease_status ease__grid_parse(const ease_setting *table, const char *method,
+                             const char *text, ease__grid *out, ease_error *err)
+{
+    bool given[EASE__MOST_SETTINGS] = {false};
+    ease__grid g = {.points = 1};
+
+    while (*text) {
+        int i = 0;
+        ease_status status = take_name(table, method, &text, given, &i, err);
+
+        if (!status)
+            status = take_axis(&table[i], i, &text, &g, err);
+        if (status)
+            return status;
+        text += *text == ',';
+    }
+    *out = g;
+    return EASE_OK;
+}
+
+void ease__grid_point(const ease__grid *g, int point, double *values)
+{
+    for (int k = g->axes - 1; k >= 0; k--) {
+        const ease__axis *a = &g->axis[k];
+
+        values[a->setting] = g->value[a->first + point % a->count];
+        point /= a->count;
     }
 }

@@ -7,13 +7,37 @@
 enum { EASE__MOST_SETTINGS = 16, EASE__SETTINGS_ROOM = 400 };
 
 /* values has a number for each entry of the table, which ends with a NULL name: the
- * given ones, else the defaults. EASE_E_ARG for a name that is not there, given twice,
- * or a value out of range; `method` is for the message. text may be NULL. */
+ * given ones, else the defaults; `given` (may be NULL) says which is which. EASE_E_ARG
+ * for a name that is not there, given twice, or a value out of range; `method` is for
+ * the message. text may be NULL. */
 ease_status ease__settings_parse(const ease_setting *table, const char *method,
-                                 const char *text, double *values, ease_error *err);
+                                 const char *text, double *values, bool *given,
+                                 ease_error *err);
 
-/* All of them, as they can be parsed again. */
+/* Those of `shown`, NULL: all, as they can be parsed again. */
 void ease__settings_print(const ease_setting *table, const double *values,
-                          char to[EASE__SETTINGS_ROOM]);
+                          const bool *shown, char to[EASE__SETTINGS_ROOM]);
+
+/* ---- grids: every value of a setting with every one of the others ------------------ */
+
+enum { EASE__GRID_VALUES = 256, EASE__GRID_POINTS = 1000 };
+
+typedef struct ease__axis {
+    int setting;      /* its place in the table */
+    int first, count; /* of the grid's values */
+} ease__axis;
+
+typedef struct ease__grid {
+    ease__axis axis[EASE__MOST_SETTINGS];
+    double value[EASE__GRID_VALUES];
+    int axes, values, points;
+} ease__grid;
+
+/* "rank=64|128,alpha=1|10" is four points; "" is one, of no axis. EASE_E_ARG as above,
+ * and for a value given twice. */
+ease_status ease__grid_parse(const ease_setting *table, const char *method,
+                             const char *text, ease__grid *out, ease_error *err);
+/* What these settings are at a point from 0 on; the last axis changes fastest. */
+void ease__grid_point(const ease__grid *g, int point, double *values);
 
 #endif

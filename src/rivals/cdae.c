@@ -26,4 +26,5 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 
 const ease__rival ease__cdae = {.settings = settings,
                                 .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
+                                .rounds = "epochs",
                                 .train = train};

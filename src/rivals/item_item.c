@@ -345,6 +345,6 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 
 const ease__rival ease__item_item = {
     .settings = settings,
-    .grid = "similarity=cosine|jaccard|conditional,neighbours=20|50|100|200|500,"
+    .grid = "similarity=cosine|jaccard|conditional,neighbours=5|10|20|50|100|200,"
             "shrinkage=0|10|100",
     .train = train};

@@ -25,7 +25,7 @@ static const ease__rival *const rivals[] = {
 _Static_assert(0 EASE__METHODS(COUNT_ONE) == sizeof(rivals) / sizeof(rivals[0]),
                "one for each");
 
-static const ease__rival *rival_of(const char *method)
+const ease__rival *ease__rival_of(const char *method)
 {
     int number = method ? ease__method_number(method) : -1;
 
@@ -34,7 +34,7 @@ static const ease__rival *rival_of(const char *method)
 
 const ease_setting *ease_method_setting(const char *method, int index)
 {
-    const ease__rival *r = rival_of(method);
+    const ease__rival *r = ease__rival_of(method);
 
     for (int i = 0; r && index >= 0 && r->settings[i].name; i++)
         if (i == index)
@@ -44,7 +44,7 @@ const ease_setting *ease_method_setting(const char *method, int index)
 
 const char *ease_method_grid(const char *method)
 {
-    const ease__rival *r = rival_of(method);
+    const ease__rival *r = ease__rival_of(method);
 
     return r ? r->grid : NULL;
 }
@@ -57,32 +57,48 @@ static ease_status train_ease(const ease_interactions *x, bool nonnegative,
 
     if (!o)
         return ease_train(x, o, out, err);
-    if (o->settings && o->settings[0])
-        return ease__fail(err, EASE_E_ARG, "EASE has no setting beside lambda: '%.40s'",
-                          o->settings);
     changed = *o;
     changed.nonnegative = o->nonnegative || nonnegative;
     return ease_train(x, &changed, out, err);
+}
+
+/* A model of fewer rounds than it was told says so: trained again with as many, it is
+ * the same. */
+static ease_status tell_rounds(const ease__rival *r, double *settings, ease_model *m,
+                               ease_error *err)
+{
+    char text[EASE__SETTINGS_ROOM];
+
+    if (!r->rounds || !m->rounds)
+        return EASE_OK;
+    for (int i = 0; r->settings[i].name; i++)
+        if (strcmp(r->settings[i].name, r->rounds) == 0)
+            settings[i] = m->rounds;
+    ease__settings_print(r->settings, settings, NULL, text);
+    return ease__model_set_settings(m, text, err);
 }
 
 static ease_status train_rival(const ease_interactions *x, const char *method,
                                const ease_train_options *o, ease_model **out,
                                ease_error *err)
 {
-    const ease__rival *r = rival_of(method);
+    const ease__rival *r = ease__rival_of(method);
     char text[EASE__SETTINGS_ROOM];
     double settings[EASE__MOST_SETTINGS];
     ease_model *m = NULL;
     ease_status status = ease__train_options_check(o, err);
 
     if (!status)
-        status = ease__settings_parse(r->settings, method, o->settings, settings, err);
+        status = ease__settings_parse(r->settings, method, o->settings, settings, NULL,
+                                      err);
     if (status)
         return status;
-    ease__settings_print(r->settings, settings, text);
+    ease__settings_print(r->settings, settings, NULL, text);
     status = ease__model_new(method, x, text, &m, err);
     if (!status)
         status = r->train(x, o, settings, m, err);
+    if (!status)
+        status = tell_rounds(r, settings, m, err);
     if (status) {
         ease_model_free(m);
         return status;
@@ -105,20 +121,40 @@ static ease_status no_method(const char *method, ease_error *err)
                       names);
 }
 
+static ease_status check_settings(const char *method, const char *settings,
+                                  ease_error *err)
+{
+    const ease__rival *r = ease__rival_of(method);
+    double values[EASE__MOST_SETTINGS];
+
+    if (r)
+        return ease__settings_parse(r->settings, method, settings, values, NULL, err);
+    if (settings && settings[0])
+        return ease__fail(err, EASE_E_ARG, "EASE has no setting beside lambda: '%.40s'",
+                          settings);
+    return EASE_OK;
+}
+
+ease_status ease_method_check(const char *method, const char *settings, ease_error *err)
+{
+    if (!method)
+        return ease__fail(err, EASE_E_ARG, "the name of a method is required");
+    if (ease__method_number(method) < 0)
+        return no_method(method, err);
+    return check_settings(method, settings, err);
+}
+
 ease_status ease_train_method(const ease_interactions *x, const char *method,
                               const ease_train_options *o, ease_model **out,
                               ease_error *err)
 {
     ease_train_options defaults;
-    int number;
+    ease_status status = ease_method_check(method, o ? o->settings : NULL, err);
 
-    if (!method)
-        return ease__fail(err, EASE_E_ARG, "the name of a method is required");
-    number = ease__method_number(method);
-    if (number < 0)
-        return no_method(method, err);
-    if (!rivals[number])
-        return train_ease(x, number == 1, o, out, err);
+    if (status)
+        return status;
+    if (!ease__rival_of(method))
+        return train_ease(x, ease__method_number(method) == 1, o, out, err);
     if (!x || !out || x->items < 1)
         return ease__fail(err, EASE_E_ARG, "interactions are required");
     ease_train_options_init(&defaults);

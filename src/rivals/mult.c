@@ -50,8 +50,11 @@ static ease_status train_vae(const ease_interactions *x, const ease_train_option
     return ease__network_train(x, o, &n, m, err);
 }
 
-const ease__rival ease__mult_dae = {
-    .settings = dae_settings, .grid = "decay=2e-5|2e-4|2e-3", .train = train_dae};
+const ease__rival ease__mult_dae = {.settings = dae_settings,
+                                    .grid = "decay=2e-5|2e-4|2e-3",
+                                    .rounds = "epochs",
+                                    .train = train_dae};
 const ease__rival ease__mult_vae = {.settings = vae_settings,
                                     .grid = "cap=0.2|0.5|1,anneal=1000|5000",
+                                    .rounds = "epochs",
                                     .train = train_vae};

@@ -407,8 +407,10 @@ static ease_status run_epochs(trainer *t, ease_error *err)
     if (!status && t->o->validation_target)
         ease__log(&t->o->hooks, 2, "best epoch: %d of %d, %s %.5f", (int)t->chosen,
                   (int)epochs, t->o->metric, t->best);
-    if (!status || salvage(t, status, why.text))
+    if (!status || salvage(t, status, why.text)) {
+        t->model->rounds = t->chosen;
         return EASE_OK;
+    }
     if (err)
         *err = why;
     return status;

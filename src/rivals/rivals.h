@@ -8,13 +8,17 @@
 
 typedef struct ease__rival {
     const ease_setting
-        *settings;    /* ended by a NULL name; EASE__MOST_SETTINGS at most */
-    const char *grid; /* as ease_method_grid gives it */
+        *settings;      /* ended by a NULL name; EASE__MOST_SETTINGS at most */
+    const char *grid;   /* as ease_method_grid gives it */
+    const char *rounds; /* the setting that says how many there are; NULL: no rounds */
     /* Fills what a model of this form has beside ids and popularity. `settings` has a
      * number for each of the table; x has at least one item, and `o` was checked. */
     ease_status (*train)(const ease_interactions *x, const ease_train_options *o,
                          const double *settings, ease_model *m, ease_error *err);
 } ease__rival;
+
+/* NULL: EASE itself, or no method of this name. */
+const ease__rival *ease__rival_of(const char *method);
 
 extern const ease__rival ease__popularity, ease__item_item, ease__slim, ease__slim_free,
     ease__wmf, ease__ii_svd, ease__cdae, ease__mult_dae, ease__mult_vae, ease__lrec;

@@ -51,7 +51,7 @@ typedef struct job {
     const ease_hooks *hooks;
     const ease__kernels *kernels;
     int threads;
-    int32_t rank;
+    int32_t rank, done; /* done: iterations */
     /* X by items. */
     int64_t *starts;
     int32_t *users;
@@ -251,6 +251,7 @@ static ease_status run(job *j, ease_error *err)
                               (int)i + 1);
         j->v = j->next;
         j->next = spare;
+        j->done = i + 1;
         ease__log(j->hooks, 2, "iteration %d of %d: loss %.7g", (int)i + 1, (int)all,
                   loss);
     }
@@ -271,6 +272,7 @@ static void give(job *j, ease_model *m)
         .dense = j->square,
         .decoder = j->v,
     };
+    m->rounds = j->done;
     j->square = NULL;
     j->v = NULL;
 }
@@ -303,6 +305,8 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return status;
 }
 
-const ease__rival ease__wmf = {.settings = settings,
-                               .grid = "rank=64|128|256,alpha=1|3|10,lambda=10|30|100",
-                               .train = train};
+const ease__rival ease__wmf = {
+    .settings = settings,
+    .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
+    .rounds = "iterations",
+    .train = train};
