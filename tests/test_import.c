@@ -75,7 +75,7 @@ static void separators_headers_and_line_ends_are_recognized(test *t)
 static void ids_are_any_text_on_a_line(test *t)
 {
     static const char items[] =
-        "item,users,all_users\n\"a,b\",3,9\n\"say \"\"x\"\"\",2,9\n"
+        "\"item\",users,\"all_users\"\r\n\"a,b\",3,9\n\"say \"\"x\"\"\",2,9\n"
         "  c ,1,9\n\xc3\xa9,5,9\n";
     static const char text[] = "item,other,users\n\"a,b\",\"say \"\"x\"\"\",2\n"
                                "\"  c \",\xc3\xa9,1\n";

@@ -60,21 +60,26 @@ static ease_status take_lines(listing *l, const char *at, const char *end,
 
 /* ---- as `ease gram sql` has it written ------------------------------------------------- */
 
-static const char head[] = "item,users,all_users";
+static const ease__splitter comma = {EASE__SPLIT_BYTE, ",", 1, true};
 
-/* Behind the header, or NULL. */
+/* Behind the header, quoted or not, or NULL. */
 static const char *pass_head(const char *at, const char *end)
 {
-    size_t length = sizeof(head) - 1;
+    static const char *const names[] = {"item", "users", "all_users"};
 
-    if ((size_t)(end - at) < length || memcmp(at, head, length) != 0)
-        return NULL;
-    at += length;
-    if (at < end && *at == '\r')
-        at++;
-    if (at == end)
-        return at;
-    return *at == '\n' ? at + 1 : NULL;
+    for (int i = 0; i < 3; i++) {
+        ease__field f;
+        ease__field_stop stop;
+
+        if (at == end)
+            return NULL;
+        stop = ease__field_next(&comma, &at, end, &f);
+        if (f.length != strlen(names[i]) || memcmp(f.text, names[i], f.length) != 0 ||
+            (i < 2 ? stop != EASE__FIELD_MORE
+                   : stop != EASE__FIELD_LAST && stop != EASE__FIELD_CUT))
+            return NULL;
+    }
+    return at;
 }
 
 static bool make_room(listing *l, size_t bytes)
@@ -155,7 +160,6 @@ static ease_status take_row(listing *l, const ease__record *r, ease_error *err)
 static ease_status take_rows(listing *l, const char *at, const char *end,
                              ease_error *err)
 {
-    static const ease__splitter comma = {EASE__SPLIT_BYTE, ",", 1, true};
     const char *first = pass_head(at, end);
     ease__record r = {0};
     ease_status status = EASE_OK;
