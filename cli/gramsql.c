@@ -391,10 +391,10 @@ static void put_copy(const script *s, const char *query, const char *file,
         fputs("INSERT OVERWRITE DIRECTORY '", stdout);
         put_dir(s);
         printf("%s%s' USING csv\n"
-               "OPTIONS (header 'true', quote '\"', escape '\"',\n"
+               "OPTIONS (header '%s', quote '\"', escape '\"',\n"
                "         ignoreLeadingWhiteSpace 'false',\n"
                "         ignoreTrailingWhiteSpace 'false')\n%s",
-               file, number, query);
+               file, number, strcmp(file, "items") == 0 ? "true" : "false", query);
         if (shard >= 0)
             printf(" WHERE shard = %" PRId64, shard);
         puts(";");

@@ -160,19 +160,18 @@ static ease_status take_row(listing *l, const ease__record *r, ease_error *err)
 static ease_status take_rows(listing *l, const char *at, const char *end,
                              ease_error *err)
 {
-    const char *first = pass_head(at, end);
     ease__record r = {0};
     ease_status status = EASE_OK;
 
-    if (first) {
-        l->line++;
-        at = first;
-    }
     while (!status && at < end) {
-        ease__record_stop stop;
+        const char *behind = pass_head(at, end); /* again where parts were joined */
+        ease__record_stop stop = EASE__RECORD_BLANK;
 
         l->line++;
-        stop = ease__record_next(&comma, &at, end, true, &r);
+        if (behind)
+            at = behind;
+        else
+            stop = ease__record_next(&comma, &at, end, true, &r);
         if (stop == EASE__RECORD_WHOLE)
             status = take_row(l, &r, err);
         else if (stop == EASE__RECORD_NOMEM)
