@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                : -1;
     ease_train_options_init(&o);
     o.memory_limit = 1 << 24;
-    o.threads = 2;
+    o.threads = 1; /* more would be started for each input */
     if (ease_gram_import_shards(paths, divide ? 2 : 1, data[0] & 128 ? items : NULL, -1,
                                 &o, &g, NULL) == EASE_OK) {
         ease_gram_info info = ease_gram_describe(g);
