@@ -1,5 +1,5 @@
 # The front door; CMake does the work. `make help` lists what there is.
-.PHONY: all demo test test-sanitizers bench bench-eval lint install clean help
+.PHONY: all demo test test-sanitizers test-engines bench bench-eval bench-engines lint install clean help
 
 all: ## install what is missing and build build/ease
 	@scripts/setup build
@@ -17,12 +17,20 @@ test-sanitizers: ## the longer checks: ASan, UBSan, fuzzers, TSan
 	@scripts/setup test
 	@scripts/test asan-ubsan tsan
 
+test-engines: all ## Gram matrices by a local Spark against the native ones (minutes)
+	@scripts/setup engines
+	@/usr/bin/python3 tests/spark_engine.py
+
 bench: all ## beside what people use now, into docs/performance.md (an hour)
 	@scripts/setup bench
 	@bench/bench.py
 
 bench-eval: all ## users a second of eval against NumPy, at gowalla's size (minutes)
 	@bench/eval.py
+
+bench-engines: all ## X'X by DuckDB, PostgreSQL and Spark beside the native one (minutes)
+	@scripts/setup engines
+	@bench/engines.py
 
 lint: ## formatting, warnings of both compilers, clang-tidy
 	@scripts/setup test

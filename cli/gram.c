@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gramsql.h"
 #include "input.h"
 #include "planning.h"
 #include "verbs.h"
@@ -13,6 +14,7 @@ typedef struct gram_args {
     int64_t users;
     int precision;
     size_t memory_limit;
+    sql_args sql;
 } gram_args;
 
 #define AT(member) .at = offsetof(gram_args, member)
@@ -21,21 +23,23 @@ static const option gram_options[] = {
     {.name = "output",
      .letter = 'o',
      .type = OPTION_PATH,
-     .required = true,
      AT(output),
      .value = "FILE",
-     .help = "the Gram file to write; required"},
+     .help = "the Gram file to write; required, but for sql"},
     {.name = "items",
      .type = OPTION_PATH,
      AT(items),
      .value = "FILE",
-     .help = "import: ids, one a line, in the order of the matrix; required for .npy"},
+     .help =
+         "import: the list of items that sql has written, or ids, one a line, in the "
+         "order of the matrix; required for .npy"},
     {.name = "users",
      .type = OPTION_COUNT,
      AT(users),
      .value = "U",
      .least = 1,
-     .help = "import: how many users the matrix stands for"},
+     .help = "import: how many users the matrix stands for, if the list of items does "
+             "not say"},
     {.name = "precision",
      .type = OPTION_CHOICE,
      AT(precision),
@@ -80,11 +84,10 @@ static int import(console *c, const gram_args *a, const ease_train_options *o,
 {
     ease_error err;
 
-    if (a->common.operand_count != 2)
-        return usage_error(c, a->common.verb, "import: one file, not %d",
-                           a->common.operand_count - 1);
-    if (ease_gram_import(a->common.operands[1], a->items, a->users ? a->users : -1, o,
-                         out, &err))
+    if (a->common.operand_count < 2)
+        return usage_error(c, a->common.verb, "import: a file or more");
+    if (ease_gram_import_shards(a->common.operands + 1, a->common.operand_count - 1,
+                                a->items, a->users ? a->users : -1, o, out, &err))
         return fail_with(c, &err);
     return EXIT_DONE;
 }
@@ -113,11 +116,27 @@ static int check(console *c, const gram_args *a, maker make)
                            a->common.operands[0]);
     if (make != import && (a->items || a->users))
         return usage_error(c, v, "--items and --users belong to import");
+    if (!sql_is_default(&a->sql))
+        return usage_error(c, v, "options for SQL belong to sql");
+    if (!a->output)
+        return usage_error(c, v, "--output FILE is required");
     code = check_output_file(c, a->output);
     /* A merge into one of its files is fine: all are read before it is replaced. */
     for (int i = 0; !code && make != merge && i < a->common.operand_count; i++)
         code = check_differs(c, a->output, a->common.operands[i]);
     return code ? code : check_differs(c, a->output, a->items);
+}
+
+static int run_sql(console *c, const gram_args *a)
+{
+    const verb *v = a->common.verb;
+
+    if (a->common.operand_count > 1)
+        return usage_error(c, v, "one argument too many: '%s'", a->common.operands[1]);
+    if (a->output || a->items || a->users || a->memory_limit || a->precision ||
+        !reading_is_default(&a->reading))
+        return usage_error(c, v, "sql prints to standard output, and reads no data");
+    return print_sql(c, v, &a->sql);
 }
 
 static void report_gram(console *c, const gram_args *a, const ease_gram *g,
@@ -153,8 +172,11 @@ static int run(console *c, void *args)
     ease_train_options o;
     ease_gram *g = NULL;
     ease_error err;
-    int code = check(c, a, make);
+    int code;
 
+    if (strcmp(a->common.operands[0], "sql") == 0)
+        return run_sql(c, a);
+    code = check(c, a, make);
     if (code)
         return code;
     ease_train_options_init(&o);
@@ -172,39 +194,47 @@ static int run(console *c, void *args)
     return code;
 }
 
-static const option_group groups[] = {{"Gram matrix", gram_options, 0},
-                                      READING_GROUP(gram_args),
-                                      FORMAT_GROUP(output_options),
-                                      {"General", threads_options, 0},
-                                      GROUPS_END};
+static const option_group groups[] = {
+    {"Gram matrix", gram_options, 0}, {"SQL", sql_options, offsetof(gram_args, sql)},
+    READING_GROUP(gram_args),         FORMAT_GROUP(output_options),
+    {"General", threads_options, 0},  GROUPS_END};
 static const operand operands[] = {
     {"DATA", "interactions, as for train; - for standard input"},
     {"A.gram B.gram ...", "Gram files of disjoint sets of users"},
-    {"TRIPLETS", "rows of item,item,value (either triangle or both), or a square .npy"},
+    {"SHARD ...", "rows of item,item,number (either triangle or both), in a file or a "
+                  "directory of part files; or one square .npy"},
     {NULL, NULL}};
 static const char *const usage[] = {
     "DATA -o FILE.gram [options]", "merge A.gram B.gram ... -o FILE.gram",
-    "import TRIPLETS -o FILE.gram [--items FILE] [--users U]", NULL};
+    "import SHARD ... -o FILE.gram [--items FILE] [--users U]",
+    "sql --engine duckdb|postgres|spark --table T --user U --item I [options]", NULL};
 static const char *const examples[] = {
-    "monday.csv -o monday.gram", "tuesday.csv -o tuesday.gram",
+    "monday.csv -o monday.gram",
+    "tuesday.csv -o tuesday.gram",
     "merge monday.gram tuesday.gram -o all.gram",
-    "import pairs.csv -o counts.gram --items ids.txt --users 5", NULL};
+    "import pairs.csv -o counts.gram --items ids.txt --users 5",
+    "sql --engine postgres --table shop.orders --user customer --item sku > gram.sql",
+    "import pairs.csv --items items.csv -o orders.gram",
+    NULL};
 
 const verb verb_gram = {
     .name = "gram",
-    .summary = "count co-occurrences into a Gram file; merge or import such files",
+    .summary = "count co-occurrences into a Gram file; merge, import, or SQL for it",
     .usage = usage,
     .about =
         "A Gram file holds X'X, the column sums and the number of users: all that "
-        "training needs. Counts of disjoint sets of users merge exactly.\n\nA file "
-        "of data that is called merge or import is written ./merge, ./import.",
+        "training needs. Counts of disjoint sets of users merge exactly.\n\nAn engine "
+        "can count where the data lies: sql prints what it is to run, import takes "
+        "what "
+        "it writes and checks that no shard is missing or stands twice.\n\nA file of "
+        "data that is called merge, import or sql is written ./merge, ./import, ./sql.",
     .operands = operands,
     .groups = groups,
     .examples = examples,
-    .words = "merge import",
+    .words = "merge import sql",
     .least_operands = 1,
     .most_operands = -1,
     .size = sizeof(gram_args),
-    .defaults = &(const gram_args){.reading = READING_DEFAULTS},
+    .defaults = &(const gram_args){.reading = READING_DEFAULTS, .sql = SQL_DEFAULTS},
     .run = run,
 };

@@ -509,15 +509,26 @@ EASE_API EASE_MUST_USE ease_status ease_gram_merge(const char *const *paths, int
                                                    const ease_train_options *o,
                                                    ease_gram **out, ease_error *err);
 
-/* Reads a Gram matrix made elsewhere: a table of item,item,value (upper triangle,
- * lower, or both) or a dense square .npy. `items` is a file of ids, one a line, in
- * the order of the matrix; required for .npy, and for a table it fixes the order
- * and the set. Checked: finite, symmetric, non-negative diagonal, and for counts
- * (all integers) G_ij <= min(G_ii, G_jj). users may be -1: unknown. */
+/* Reads a Gram matrix made elsewhere: rows of item,item,number (upper triangle, lower,
+ * or both), plain or compressed, in a file, a directory of part files or "-"; or a dense
+ * square .npy. `items` is a file of ids, one a line, in the order of the matrix;
+ * required for .npy, and for a table it fixes the order and the set; else items are
+ * numbered as they appear. A file (or directory) with the header item,users,all_users,
+ * as the SQL of `ease gram sql` writes it, has the number of users too: of each item,
+ * which is the diagonal where none is given and must agree with it else, and in all. A
+ * pair that stands twice is an error. Checked: finite, symmetric, non-negative diagonal,
+ * and for counts (all integers) G_ij <= min(G_ii, G_jj) and that none passes 2^32 - 1.
+ * users may be -1: unknown. */
 EASE_API EASE_MUST_USE ease_status ease_gram_import(const char *path, const char *items,
                                                     int64_t users,
                                                     const ease_train_options *o,
                                                     ease_gram **out, ease_error *err);
+
+/* The sum of several tables, each of users of its own, in one go; exact for counts. Each
+ * has a pair once, and in one order. */
+EASE_API EASE_MUST_USE ease_status ease_gram_import_shards(
+    const char *const *paths, int count, const char *items, int64_t users,
+    const ease_train_options *o, ease_gram **out, ease_error *err);
 
 EASE_API ease_gram_info ease_gram_describe(const ease_gram *g);
 EASE_API double ease_gram_at(const ease_gram *g, int32_t i, int32_t j);

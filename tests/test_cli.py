@@ -467,7 +467,7 @@ class Gram(Case):
 
     def test_usage(self):
         self.write("a.csv", as_csv(small_pairs()))
-        for args in (["merge", "a.gram"], ["import"], ["import", "a", "b"], ["a.csv", "b.csv"],
+        for args in (["merge", "a.gram"], ["import"], ["sql"], ["a.csv", "b.csv"],
                      ["a.csv", "--users", "3"], ["merge", "a", "b", "--min-user", "2"], []):
             self.fails(2, "ease: ", "gram", *args, "-o", "x.gram")
         self.fails(2, "--output", "gram", "a.csv")

@@ -32,6 +32,7 @@ typedef struct reader {
     const ease__row_form *form;
     const ease_read_options *o;
     ease__draft *draft;
+    const ease__triplets *triplets; /* NULL: records go to the draft */
     int threads;
     size_t block_bytes, largest;
     size_t longest; /* that a line may be, with the rest of its block */
@@ -322,14 +323,108 @@ static ease_status check_limit(reader *r, slot *s, ease_error *err)
         r->o->memory_limit / 1000000);
 }
 
+/* ---- triplets: nothing is left to be placed -------------------------------- */
+
+/* The first record with an item that is not in the list. */
+static size_t find_stranger(const ease__block *b, size_t known)
+{
+    size_t k = 0;
+
+    if (b->items.fresh.count == 0)
+        return b->count;
+    while (k < b->count && b->records[k * EASE__TRIPLET_WORDS] < known &&
+           b->records[k * EASE__TRIPLET_WORDS + 1] < known)
+        k++;
+    return k;
+}
+
+static void tell_stranger(const ease__block *b, size_t record, size_t known,
+                          char what[EASE__BLOCK_WHAT])
+{
+    const uint32_t *at = b->records + record * EASE__TRIPLET_WORDS;
+    uint32_t code = at[0] < known ? at[1] : at[0];
+    const ease__name *n = ease__dictionary_name(&b->items.fresh, ~code);
+    char shown[EASE__EXCERPT_ROOM];
+
+    snprintf(what, EASE__BLOCK_WHAT, "item '%s' is not in the list of items",
+             ease__excerpt(n->text, n->length, shown));
+}
+
+static ease_status bad_record(const reader *r, const ease__block *b, size_t record,
+                              ease_status status, const char *what, ease_error *err)
+{
+    size_t file = 0;
+    long long line = ease__record_line(r->form, b, record, &file);
+
+    if (!file && !b->opens_file)
+        line += r->lines;
+    return ease__fail_at(err, status, line, "%s:%lld: %s",
+                         ease__input_file_name(r->in, b->file + file), line, what);
+}
+
+static inline uint32_t number_of(const ease__newcomers *n, uint32_t code)
+{
+    return code < n->known ? code : n->numbers[~code];
+}
+
+/* Hands over a block's triplets, also those before a bad line. */
+static ease_status merge_triplets(reader *r, ease__block *b, ease_error *err)
+{
+    const ease__triplets *t = r->triplets;
+    char what[EASE__BLOCK_WHAT] = "";
+    size_t count = b->count, bad = 0;
+    ease_status status;
+
+    if (t->fixed) {
+        count = find_stranger(b, r->items.count);
+    } else {
+        status = number_newcomers(r, &b->items, &r->items, INT32_MAX, "items", err);
+        if (status)
+            return status;
+        for (size_t k = 0; k < count; k++) {
+            uint32_t *at = b->records + k * EASE__TRIPLET_WORDS;
+
+            at[0] = number_of(&b->items, at[0]);
+            at[1] = number_of(&b->items, at[1]);
+        }
+    }
+    status = t->take(t->user, b->records, count, &bad, what);
+    if (status)
+        return bad_record(r, b, bad, status, what, err);
+    if (count == b->count)
+        return EASE_OK;
+    tell_stranger(b, count, r->items.count, what);
+    return bad_record(r, b, count, EASE_E_DATA, what, err);
+}
+
+/* ---- interactions ---------------------------------------------------------- */
+
+static ease_status merge_records(reader *r, slot *s, ease_error *err)
+{
+    ease__block *b = &s->block;
+    ease_status status = number_newcomers(r, &b->users, &r->users,
+                                          (size_t)EASE__MAX_IDS, "users", err);
+
+    if (!status)
+        status = number_newcomers(r, &b->items, &r->items, INT32_MAX, "items", err);
+    if (status)
+        return status;
+    s->place = ease__draft_add(r->draft, b->count);
+    return s->place ? EASE_OK : no_room(r, err);
+}
+
 static ease_status merge_block(reader *r, slot *s, ease_error *err)
 {
     ease__draft *d = r->draft;
     ease__block *b = &s->block;
-    ease_status status;
+    ease_status status = EASE_OK;
 
     if (b->status == EASE_E_NOMEM)
         return no_room(r, err);
+    if (r->triplets)
+        status = merge_triplets(r, b, err);
+    if (status)
+        return status;
     if (b->opens_file || b->bad_file)
         r->lines = 0;
     if (b->status) {
@@ -339,15 +434,10 @@ static ease_status merge_block(reader *r, slot *s, ease_error *err)
                              ease__input_file_name(r->in, b->file + b->bad_file), line,
                              b->what);
     }
-    status = number_newcomers(r, &b->users, &r->users, (size_t)EASE__MAX_IDS, "users",
-                              err);
-    if (!status)
-        status = number_newcomers(r, &b->items, &r->items, INT32_MAX, "items", err);
+    if (!r->triplets)
+        status = merge_records(r, s, err);
     if (status)
         return status;
-    s->place = ease__draft_add(d, b->count);
-    if (!s->place)
-        return no_room(r, err);
     d->counts.rows += (int64_t)b->count + b->below_rating;
     d->counts.below_rating += b->below_rating;
     r->lines += b->lines;
@@ -355,11 +445,6 @@ static ease_status merge_block(reader *r, slot *s, ease_error *err)
 }
 
 /* ---- placing --------------------------------------------------------------- */
-
-static inline uint32_t number_of(const ease__newcomers *n, uint32_t code)
-{
-    return code < n->known ? code : n->numbers[~code];
-}
 
 /* Copies records to their place, with numbers for codes. */
 static void place_records(const ease__block *b, size_t words, uint32_t *to)
@@ -463,10 +548,12 @@ static void merge_next(reader *r)
     change_stage(r, s, PLACING);
     if (status)
         return;
-    pthread_mutex_unlock(&r->lock);
-    place_records(&s->block, ease__record_words(r->form->weighted, r->form->timed),
-                  s->place);
-    pthread_mutex_lock(&r->lock);
+    if (!r->triplets) {
+        pthread_mutex_unlock(&r->lock);
+        place_records(&s->block, ease__record_words(r->form->weighted, r->form->timed),
+                      s->place);
+        pthread_mutex_lock(&r->lock);
+    }
     change_stage(r, s, EMPTY);
 }
 
@@ -497,7 +584,7 @@ static void work(reader *r, bool caller)
 
 static bool start_block(reader *r, ease__block *b)
 {
-    b->users.all = &r->users;
+    b->users.all = r->triplets ? &r->items : &r->users;
     b->items.all = &r->items;
     b->most = r->longest;
     return ease__dictionary_start(&b->users.fresh, r->users.seed, false) &&
@@ -522,6 +609,27 @@ static void choose_sizes(reader *r, size_t block_bytes)
         r->longest = 4 * r->largest;
 }
 
+/* Numbers the ids that triplets may begin with. */
+static bool know_ids(ease__dictionary *d, const ease__ids *ids)
+{
+    for (int64_t i = 0; i < ids->count; i++) {
+        size_t length = ease__ids_length(ids, i);
+        const char *text = ease__ids_at(ids, i);
+        char padded[8] = ""; /* as many bytes as a key reads */
+        ease__key k;
+        bool found;
+
+        if (length < sizeof(padded)) {
+            memcpy(padded, text, length);
+            text = padded;
+        }
+        k = ease__key_of(d, text, length);
+        if (!ease__dictionary_add(d, ease__dictionary_slot(d, k, &found), k))
+            return false;
+    }
+    return true;
+}
+
 static bool start_reader(reader *r, size_t block_bytes)
 {
     uint64_t seed = ease__hash_seed();
@@ -529,6 +637,8 @@ static bool start_reader(reader *r, size_t block_bytes)
     choose_sizes(r, block_bytes);
     if (!ease__dictionary_start(&r->users, seed, true) ||
         !ease__dictionary_start(&r->items, seed, true))
+        return false;
+    if (r->triplets && !know_ids(&r->items, r->triplets->ids))
         return false;
     r->ring = ease__alloc_zero((size_t)r->slots, sizeof(*r->ring));
     if (!r->ring)
@@ -560,6 +670,14 @@ static void free_ring(reader *r)
     ease__free(r->tail);
 }
 
+static bool take_ids(reader *r)
+{
+    if (r->triplets)
+        return ease__dictionary_ids(&r->items, r->triplets->ids);
+    return ease__dictionary_ids(&r->users, &r->draft->user_ids) &&
+           ease__dictionary_ids(&r->items, &r->draft->item_ids);
+}
+
 static ease_status read_all(reader *r, ease_error *err)
 {
 #pragma omp parallel num_threads(r->threads)
@@ -573,10 +691,28 @@ static ease_status read_all(reader *r, ease_error *err)
     r->tail = NULL;
     if (r->status && err)
         *err = r->error;
-    if (!r->status && (!ease__dictionary_ids(&r->users, &r->draft->user_ids) ||
-                       !ease__dictionary_ids(&r->items, &r->draft->item_ids)))
+    if (!r->status && !take_ids(r))
         return no_room(r, err);
     return r->status;
+}
+
+static ease_status run_reader(reader *r, size_t block_bytes, ease_error *err)
+{
+    ease_status status;
+
+    r->threads = ease__threads(r->o->threads);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    if (start_reader(r, block_bytes))
+        status = read_all(r, err);
+    else
+        status = no_room(r, err);
+    free_ring(r);
+    ease__dictionary_free(&r->users);
+    ease__dictionary_free(&r->items);
+    pthread_cond_destroy(&r->changed);
+    pthread_mutex_destroy(&r->lock);
+    return status;
 }
 
 ease_status ease__blocks_read(ease__input *in, const ease__row_form *form,
@@ -584,24 +720,27 @@ ease_status ease__blocks_read(ease__input *in, const ease__row_form *form,
                               const ease_read_options *o, ease__draft *draft,
                               ease_error *err)
 {
-    reader r = {.in = in,
-                .form = form,
-                .o = o,
-                .draft = draft,
-                .threads = ease__threads(o->threads),
-                .lines = first_line - 1,
-                .lock = PTHREAD_MUTEX_INITIALIZER,
-                .changed = PTHREAD_COND_INITIALIZER};
-    ease_status status;
+    reader r = {
+        .in = in, .form = form, .o = o, .draft = draft, .lines = first_line - 1};
 
     draft->weighted = form->weighted;
     draft->timed = form->timed;
-    if (start_reader(&r, block_bytes))
-        status = read_all(&r, err);
-    else
-        status = no_room(&r, err);
-    free_ring(&r);
-    ease__dictionary_free(&r.users);
-    ease__dictionary_free(&r.items);
-    return status;
+    return run_reader(&r, block_bytes, err);
+}
+
+ease_status ease__triplets_read(ease__input *in, const ease__splitter *splitter,
+                                size_t block_bytes, const ease_read_options *o,
+                                const ease__triplets *to, ease_error *err)
+{
+    ease__row_form form = {
+        .kind = EASE__ROWS_TRIPLETS, .splitter = *splitter, .fields = 3, .timed = true};
+    ease__draft counts = {0}; /* rows are counted, none is kept */
+    reader r = {.in = in,
+                .form = &form,
+                .o = o,
+                .draft = &counts,
+                .triplets = to,
+                .next_file = true};
+
+    return run_reader(&r, block_bytes, err);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/moment.h"
 #include "data/number.h"
@@ -208,12 +209,13 @@ static bool no_memory(ease__block *b)
 static bool look_up(const ease__row_form *form, cursor *c)
 {
     ease__block *b = c->block;
+    ease__newcomers *users = form->kind == EASE__ROWS_TRIPLETS ? &b->items : &b->users;
 
     for (int i = 0; i < c->pair_count; i++) {
         const pair *p = &c->pairs[i];
         uint32_t user, item;
 
-        if (!code_of(&b->users, p->user, &user))
+        if (!code_of(users, p->user, &user))
             return no_memory(b);
         if (p->item.length == 0)
             continue;
@@ -493,6 +495,127 @@ static bool parse_coordinate_row(const ease__row_form *form, cursor *c)
     return true;
 }
 
+/* ---- triplets -------------------------------------------------------------- */
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+bool ease__names_amount(const ease__field *f)
+{
+    static const char *const odd[] = {"nan", "inf", "infinity", "null", "none", "na"};
+
+    if (f->length == 0 || !is_letter(f->text[0]))
+        return false;
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+        if (strlen(odd[i]) == f->length && strncasecmp(odd[i], f->text, f->length) == 0)
+            return false;
+    return true;
+}
+
+/* Where the rows of a file begin: behind its mark and its header. *lines: the header's.
+ */
+static const char *pass_head(const ease__row_form *form, const char *start,
+                             const char *end, int64_t *lines)
+{
+    ease__field_stop stop = EASE__FIELD_LAST;
+    ease__field f = {0};
+    size_t fields = 0;
+    const char *at;
+
+    *lines = 0;
+    if (end - start >= 3 && memcmp(start, "\xef\xbb\xbf", 3) == 0)
+        start += 3;
+    at = start;
+    if (at == end)
+        return at;
+    do {
+        stop = ease__field_next(&form->splitter, &at, end, &f);
+        fields++;
+    } while (stop == EASE__FIELD_MORE);
+    if (stop != EASE__FIELD_LAST || fields != form->fields || !ease__names_amount(&f) ||
+        memchr(start, '\n', (size_t)(at - 1 - start)))
+        return start;
+    *lines = 1;
+    return at;
+}
+
+/* Most are counts of a few digits. */
+INLINE bool amount_of(ease__block *b, ease__name v, double *out)
+{
+    enum { EXACT_DIGITS = 15 };
+    ease__number_fault fault;
+    uint64_t n = 0;
+    size_t i = 0;
+
+    if (v.length > 0 && v.length <= EXACT_DIGITS)
+        for (; i < v.length; i++) {
+            unsigned digit = (unsigned char)v.text[i] - (unsigned)'0';
+
+            if (digit > 9)
+                break;
+            n = 10 * n + digit;
+        }
+    if (i == v.length && i > 0) {
+        *out = (double)n;
+        return true;
+    }
+    fault = ease__parse_double(v.text, v.length, out);
+    return fault == EASE__NUMBER_OK || bad_value(b, v, fault);
+}
+
+INLINE bool parse_triplet_row(const ease__row_form *form, cursor *c,
+                              ease__split_kind kind)
+{
+    ease__name field[3] = {0};
+    ease__block *b = c->block;
+    double amount = 0.0;
+    bool more = true;
+    size_t n = 0;
+
+    for (; n < 3 && more; n++)
+        if (!take_field(c, kind, &field[n], &more))
+            return false;
+    if (n < 3 || more)
+        return ragged(form, c, n, more);
+    if (field[0].length == 0 || field[1].length == 0)
+        return empty_id(b, false);
+    if (!amount_of(b, field[2], &amount))
+        return false;
+    return add_pair(form, c, user_key(c, field[0]), field[1], 1.0f, amount);
+}
+
+static bool is_blank_line(const ease__row_form *form, const char *p)
+{
+    if (form->splitter.kind == EASE__SPLIT_BLANKS)
+        p = skip_blanks(p);
+    else if (p[0] == '\r' && p[1] == '\n')
+        p++;
+    return *p == '\n';
+}
+
+int64_t ease__record_line(const ease__row_form *form, const ease__block *b,
+                          size_t record, size_t *file)
+{
+    const char *at = b->text, *end;
+    int64_t line = 0;
+
+    for (*file = 0; *file <= b->break_count; ++*file) {
+        end = b->text + (*file < b->break_count ? b->breaks[*file] : b->bytes);
+        line = 0;
+        if (*file || b->opens_file)
+            at = pass_head(form, at, end, &line);
+        for (; at < end; at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1) {
+            line++;
+            if (!is_blank_line(form, at) && record-- == 0)
+                return line;
+        }
+    }
+    return line;
+}
+
 /* ---- blocks ---------------------------------------------------------------- */
 
 INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind kind,
@@ -510,6 +633,8 @@ INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind ki
             good = parse_adjacency_row(form, c, split);
         else if (kind == EASE__ROWS_HEADED)
             good = parse_headed_row(form, c, timed);
+        else if (kind == EASE__ROWS_TRIPLETS)
+            good = parse_triplet_row(form, c, split);
         else
             good = parse_coordinate_row(form, c);
     }
@@ -519,6 +644,8 @@ INLINE void parse_split(const ease__row_form *form, cursor *c, ease__split_kind 
 {
     if (form->kind == EASE__ROWS_ADJACENCY)
         parse_lines(form, c, EASE__ROWS_ADJACENCY, split, false);
+    else if (form->kind == EASE__ROWS_TRIPLETS)
+        parse_lines(form, c, EASE__ROWS_TRIPLETS, split, true);
     else if (form->timed)
         parse_lines(form, c, EASE__ROWS_TABLE, split, true);
     else
@@ -578,9 +705,11 @@ static bool start_newcomers(ease__newcomers *n)
 static void parse_files(const ease__row_form *form, cursor *c, const char *nul)
 {
     ease__block *b = c->block;
+    bool last = false;
 
-    for (size_t i = 0; i <= b->break_count && !b->status; i++) {
+    for (size_t i = 0; i <= b->break_count && !b->status && !last; i++) {
         const char *start = c->at, *line;
+        int64_t head = 0;
 
         c->end = b->text + (i < b->break_count ? b->breaks[i] : b->bytes);
         b->bad_file = i;
@@ -588,11 +717,14 @@ static void parse_files(const ease__row_form *form, cursor *c, const char *nul)
             b->lines = 0;
             c->item.length = 0;
         }
-        if (nul && nul < c->end) {
+        last = nul && nul < c->end;
+        if (last) {
             line = memrchr(start, '\n', (size_t)(nul - start));
             c->end = line ? line + 1 : start;
-            parse_all(form, c);
-            return;
+        }
+        if (form->kind == EASE__ROWS_TRIPLETS && (i || b->opens_file)) {
+            c->at = pass_head(form, c->at, c->end, &head);
+            b->lines += head;
         }
         parse_all(form, c);
     }
@@ -620,7 +752,8 @@ void ease__parse_block(const ease__row_form *form, ease__block *b)
         return;
     }
     parse_files(form, &c, nul);
-    if (!b->status)
+    /* Triplets before a bad line may be found wrong still, and are then the first. */
+    if (!b->status || (b->status != EASE_E_NOMEM && form->kind == EASE__ROWS_TRIPLETS))
         look_up(form, &c);
     if (nul && !b->status) {
         b->lines++;

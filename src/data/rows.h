@@ -10,7 +10,8 @@ typedef enum ease__row_kind {
     EASE__ROWS_TABLE,
     EASE__ROWS_ADJACENCY,
     EASE__ROWS_COORDINATES, /* numbers from 1, as in MatrixMarket */
-    EASE__ROWS_HEADED       /* rows without an item, below a line with its number */
+    EASE__ROWS_HEADED,      /* rows without an item, below a line with its number */
+    EASE__ROWS_TRIPLETS     /* item, item, number: records are timed by the number */
 } ease__row_kind;
 
 /* The same for all blocks of a file. */
@@ -58,7 +59,8 @@ typedef struct ease__block {
      * and of the next one from each break on. */
     size_t file;
     size_t *breaks, break_count, break_room;
-    bool opens_file;     /* its first line is one of the file; not told of the first */
+    bool opens_file;     /* its first line is one of the file; of the first file this
+                            is told of triplets only */
     ease__heading above; /* what its first line stands below */
     ease__newcomers users, items;
     uint32_t *records; /* as in ease__chunk, with codes */
@@ -74,5 +76,11 @@ typedef struct ease__block {
 /* Parses block->text; its users and items have been started. Never fails: what is
  * wrong stands in block->status. */
 void ease__parse_block(const ease__row_form *form, ease__block *block);
+
+/* Triplets: is the third field of a file's first line a name, not a number? */
+bool ease__names_amount(const ease__field *f);
+/* The line of a record of triplets, counted as in bad_line. */
+int64_t ease__record_line(const ease__row_form *form, const ease__block *block,
+                          size_t record, size_t *file);
 
 #endif
