@@ -328,7 +328,7 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     """
     if isinstance(X, Interactions):
         return X
-    if isinstance(X, dict):
+    if isinstance(X, dict) and not is_sparse(X):
         X = _Dict(X)
     path = isinstance(X, (str, bytes, os.PathLike))
     frame = not path and not is_sparse(X) and is_frame(X)
@@ -430,7 +430,7 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
         if isinstance(X, (str, bytes, os.PathLike)):
             data = path_bytes(X)
         else:
-            if isinstance(X, dict):
+            if isinstance(X, dict) and not is_sparse(X):
                 X = _Dict(X)
             name = os.path.join(place, "data.csv")
             if isinstance(X, Interactions) or is_sparse(X) or not is_frame(X):
