@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def load_packages():
     frame = pd.read_csv(os.path.join(HERE, os.pardir, "npm.tsv.gz"), sep="\t", header=None,
-                        names=["user", "item"], dtype=str)
+                        names=["user", "item"], dtype=str, keep_default_na=False)
     titles = {name: f"{name} (npm)" for name in frame["item"].unique()}
     return frame, titles, {}
 

@@ -389,7 +389,9 @@ class Split(NamedTuple):
 
 def write_frame(X: Any, columns: Columns, path: str) -> None:
     frame, names = open_frame(X)
-    chosen = [c for c in choose_columns(names, columns)]
+    chosen = choose_columns(names, columns)
+    for c in chosen[:2]:
+        id_column(frame[c])  # for what it refuses: "nan" would be an id in a file
     used = [c for c in chosen if c is not None]
     heads = [h for h, c in zip(("user", "item", "rating", "timestamp"), chosen)
              if c is not None]

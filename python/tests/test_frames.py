@@ -155,3 +155,8 @@ def test_splits_by_time():
     assert parts.test_target.nnz == n
     items = parts.test_target.item_ids[parts.test_target.rows()[1]]
     assert set(items.tolist()) == {4}
+
+
+def test_missing_ids_are_not_split():
+    with pytest.raises(ValueError, match="missing"):
+        ease.split({"user": ["a", None, "b"], "item": ["x", "y", "z"]}, "random")
