@@ -136,6 +136,8 @@ class Recommender:
         return self
 
     def _with_plan(self, error: MemoryError, x: Interactions, options: tuple) -> MemoryError:
+        if self._method != "ease":  # plans are of EASE alone
+            return error
         try:
             plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, options)
         except (ValueError, MemoryError):

@@ -11,8 +11,8 @@ import numpy as np
 def encode(item: Any) -> bytes:
     """As the library has it; KeyError for what can be no id."""
     if isinstance(item, str):
-        return item.encode("utf-8", "surrogateescape")
-    if isinstance(item, bytes):
+        item = item.encode("utf-8", "surrogateescape")
+    if isinstance(item, bytes) and b"\0" not in item:
         return item
     try:
         return str(operator.index(item)).encode()

@@ -506,8 +506,11 @@ static ease_status each_list(list_job *j, bool similar, call *c)
     ease_scorer *s = NULL;
     ease_status status = recs ? ease_scorer_new(j->m, &s, &c->err) : no_room(c, 1);
 
-    for (int64_t i = 0; !status && i < j->users; i++)
+    for (int64_t i = 0; !status && i < j->users; i++) {
         status = one_list(j, s, similar, i, recs, c);
+        if (c->hooks.progress(c, "recommending", (double)(i + 1) / (double)j->users))
+            status = EASE_E_CANCELLED;
+    }
     ease_scorer_free(s);
     free(recs);
     return status;
@@ -523,7 +526,7 @@ static ease_status work_similar(void *p, call *c)
     return each_list(p, true, c);
 }
 
-/* The last four views: allowed, items, scores, and none. */
+/* What lists are made of and written to: the views of allowed, items and scores. */
 static bool take_lists(list_job *j, PyObject *allowed, PyObject *items,
                        PyObject *scores, Py_buffer views[3])
 {

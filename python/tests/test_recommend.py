@@ -76,7 +76,7 @@ def test_wrong_shapes(model, X, call):
         call(model, X)
 
 
-@pytest.mark.parametrize("item", [30, -1, "x", 1.5, None])
+@pytest.mark.parametrize("item", [30, -1, "x", "1\0", 1.5, None])
 def test_ids_that_are_not_in_the_model(model, X, item):
     for call in (lambda: model.similar_items(item), lambda: model.explain(0, X[0], item),
                  lambda: model.recommend(0, [item])):
