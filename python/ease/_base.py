@@ -251,6 +251,9 @@ class Recommender:
         many = is_many(userid)
         if user_items is None:
             return self._known(userid if many else [userid])
+        if (is_sparse(user_items) or isinstance(user_items, np.ndarray)
+                and user_items.dtype.kind in "biufc") and len(user_items.shape) == 1:
+            user_items = user_items.reshape(1, -1)  # X[userid] of an array
         if isinstance(user_items, Interactions):
             indptr, indices, data = user_items.rows()
             rows = Rows(indptr, indices, data, user_items.shape)
@@ -306,8 +309,8 @@ class Recommender:
                   ) -> Tuple[np.ndarray, np.ndarray]:
         """The N best items for a user, or for each of several: ids and scores.
 
-        user_items: what the user has, a CSR matrix of one row; for an array of users a
-        row for each; or for one user a list of item ids. Without it, what the user had
+        user_items: what the user has, a row of X (sparse or NumPy); for an array of
+        users a row for each; or for one user a list of item ids. Without it, what the user had
         in the frame or file that the model was fitted from.
 
         For one user the arrays may be shorter than N; for several they are users x N,

@@ -6,6 +6,7 @@ import inspect
 import os
 import pkgutil
 import sys
+import typing
 
 import pytest
 
@@ -29,7 +30,9 @@ def test_everything_public_is_described():
             for member, value in inspect.getmembers(thing):
                 ours = inspect.isfunction(value) and value.__module__.startswith("ease")
                 if ours and not member.startswith("_"):
-                    assert value.__annotations__, f"{name}.{member}"
+                    assert typing.get_type_hints(value), f"{name}.{member}"
+        else:
+            assert typing.get_type_hints(thing), name
 
 
 def test_the_classes_are_those_of_the_library():

@@ -89,6 +89,16 @@ def test_a_list_of_items_is_a_history(model, X):
                                   model.recommend(3, X[3])[0])
 
 
+def test_a_row_of_an_array_is_a_history(model, X):
+    expected = model.recommend(3, X[3])[0]
+    np.testing.assert_array_equal(model.recommend(3, X.toarray()[3])[0], expected)
+    np.testing.assert_array_equal(model.recommend(3, X.toarray().astype(int)[3])[0], expected)
+    np.testing.assert_array_equal(model.recommend(3, sparse.csr_array(X)[[3]])[0], expected)
+    np.testing.assert_array_equal(model.recommend(3, sparse.csr_array(X)[3])[0], expected)
+    with pytest.raises(ValueError, match="columns"):
+        model.recommend(3, np.array([1, 2]))
+
+
 def test_similar_items(model):
     ids, scores = model.similar_items(4, N=3)
     assert len(ids) == 3 and 4 not in ids and (np.abs(scores) <= 1).all()
