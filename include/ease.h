@@ -180,6 +180,28 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_from_csr(
     int64_t users, int32_t items, const int64_t *row_ptr, const int32_t *cols,
     const float *vals, ease_interactions **out, ease_error *err);
 
+/* The same without copying: the arrays must stay as they are until the interactions are
+ * freed. Columns are strictly increasing in each row and no value is 0, else it fails
+ * with EASE_E_ARG. */
+EASE_API EASE_MUST_USE ease_status ease_interactions_borrow_csr(
+    int64_t users, int32_t items, const int64_t *row_ptr, const int32_t *cols,
+    const float *vals, ease_interactions **out, ease_error *err);
+
+/* A column of ids in memory: numbers, which become their digits, or strings. */
+typedef struct ease_id_column {
+    const int64_t *numbers; /* one a row; NULL: */
+    const char *bytes;      /* id i is bytes[offsets[i]] .. bytes[offsets[i + 1] - 1] */
+    const int64_t *offsets; /* rows + 1, not decreasing */
+} ease_id_column;
+
+/* The rows of a table in memory, taken as ease_interactions_read takes those of a file.
+ * `values` may be NULL where `o` asks for none; of `o` format, columns, separator and
+ * header do not matter. Fails with EASE_E_DATA ("row 3: ..."), EASE_E_ARG. */
+EASE_API EASE_MUST_USE ease_status ease_interactions_from_table(
+    int64_t rows, const ease_id_column *users, const ease_id_column *items,
+    const double *values, const ease_read_options *o, ease_interactions **out,
+    ease_error *err);
+
 /* Synthetic data: exactly `interactions` distinct pairs, each user and each item
  * at least once, long-tailed in both, with tastes that a model can learn. The
  * same seed gives the same pairs, at any number of threads. */
@@ -211,6 +233,9 @@ EASE_API const char *ease_interactions_user_id(const ease_interactions *x,
                                                int64_t user);
 EASE_API const char *ease_interactions_item_id(const ease_interactions *x,
                                                int32_t item);
+#define EASE_NO_USER (-1)
+EASE_API int64_t ease_interactions_find_user(const ease_interactions *x,
+                                             const char *user_id); /* or EASE_NO_USER */
 EASE_API void ease_interactions_free(ease_interactions *x);
 
 /* ---- recipes: the paper's data sets, filtered and divided as published --------- */
@@ -491,6 +516,10 @@ EASE_API EASE_MUST_USE ease_status ease_gram_solve(ease_gram **g,
                                                    const ease_train_options *o,
                                                    ease_model **out, ease_error *err);
 
+/* A second one, for a solve that shall not use up the first. */
+EASE_API EASE_MUST_USE ease_status ease_gram_copy(const ease_gram *g, ease_gram **out,
+                                                  ease_error *err);
+
 EASE_API EASE_MUST_USE ease_status ease_gram_save(const ease_gram *g, const char *path,
                                                   const ease_hooks *hooks,
                                                   ease_error *err);
@@ -591,6 +620,11 @@ EASE_API EASE_MUST_USE ease_status ease_model_read_titles(ease_model *m,
                                                           int32_t *matched,
                                                           ease_error *err);
 
+/* The same from memory: one for each item in UTF-8, NULL or "" for none. */
+EASE_API EASE_MUST_USE ease_status ease_model_set_titles(ease_model *m,
+                                                         const char *const *titles,
+                                                         ease_error *err);
+
 EASE_API ease_model_info ease_model_describe(const ease_model *m);
 EASE_API int32_t ease_model_find(const ease_model *m,
                                  const char *item_id); /* or EASE_NO_ITEM */
@@ -606,6 +640,9 @@ EASE_API double ease_model_popularity(const ease_model *m,
 EASE_API float ease_model_base(const ease_model *m, int32_t item);
 /* Row `item` of B: what it adds to the score of each item. out has `items` floats. */
 EASE_API void ease_model_row(const ease_model *m, int32_t item, float *out);
+/* B as it lies in a file of rows in float32, mapped: row i begins at byte i x *stride.
+ * NULL in any other storage, and for a model that is from no file. */
+EASE_API const float *ease_model_rows(const ease_model *m, size_t *stride);
 EASE_API void ease_model_free(ease_model *m);
 
 /* B in the forms that others read, by the ending of `path`: .npy (float32, rows are

@@ -224,100 +224,6 @@ ease_status ease_interactions_read(const char *path, const ease_read_options *o,
     return ease__interactions_read(path, o, 0, out, err);
 }
 
-/* ---- from memory ----------------------------------------------------------- */
-
-static ease_status check_csr(int64_t users, int32_t items, const int64_t *row_ptr,
-                             const int32_t *cols, const float *vals, ease_error *err)
-{
-    if (users < 0 || items < 0 || !row_ptr || (row_ptr[users] > 0 && !cols))
-        return ease__fail(err, EASE_E_ARG, "a CSR matrix is required");
-    if (users > EASE__MAX_IDS)
-        return ease__fail(err, EASE_E_TOO_LARGE, "%lld users", (long long)users);
-    if (row_ptr[0] != 0)
-        return ease__fail(err, EASE_E_ARG, "row_ptr[0] is not 0");
-    for (int64_t u = 0; u < users; u++) {
-        if (row_ptr[u + 1] < row_ptr[u] || row_ptr[u + 1] > row_ptr[users])
-            return ease__fail_at(err, EASE_E_ARG, u, "row_ptr decreases at row %lld",
-                                 (long long)u);
-        for (int64_t i = row_ptr[u]; i < row_ptr[u + 1]; i++) {
-            if (cols[i] < 0 || cols[i] >= items)
-                return ease__fail_at(err, EASE_E_ARG, u,
-                                     "row %lld: column %d is not within 0 .. %d",
-                                     (long long)u, (int)cols[i], (int)items - 1);
-            if (vals && !isfinite(vals[i]))
-                return ease__fail_at(err, EASE_E_ARG, u,
-                                     "row %lld, column %d: the value is not finite",
-                                     (long long)u, (int)cols[i]);
-        }
-    }
-    return EASE_OK;
-}
-
-static ease_status copy_csr(ease_interactions *x, const int64_t *row_ptr,
-                            const int32_t *cols, const float *vals, ease_error *err)
-{
-    size_t nnz = (size_t)x->nnz, ends = (size_t)x->users + 1;
-
-    x->row_ptr = ease__alloc_array(ends, sizeof(*x->row_ptr));
-    x->cols = ease__alloc_array(nnz, sizeof(*x->cols));
-    if (vals)
-        x->vals = ease__alloc_array(nnz, sizeof(*x->vals));
-    if (!x->row_ptr || !x->cols || (vals && !x->vals))
-        return ease__fail(err, EASE_E_NOMEM, "%zu interactions", nnz);
-    memcpy(x->row_ptr, row_ptr, ends * sizeof(*row_ptr));
-    if (nnz)
-        memcpy(x->cols, cols, nnz * sizeof(*cols));
-    if (vals && nnz)
-        memcpy(x->vals, vals, nnz * sizeof(*vals));
-    return EASE_OK;
-}
-
-static ease_status build_csr(ease_interactions *x, const int64_t *row_ptr,
-                             const int32_t *cols, const float *vals, ease_error *err)
-{
-    ease_status status = copy_csr(x, row_ptr, cols, vals, err);
-
-    if (!status)
-        status = ease__fold_rows(x, EASE_REPEAT_FIRST, ease__threads(0), NULL, NULL,
-                                 err);
-    if (!status && x->counts.repeated)
-        status = ease__fail(err, EASE_E_ARG, "%lld columns stand twice in a row",
-                            (long long)x->counts.repeated);
-    if (!status)
-        status = ease__ids_number(&x->user_ids, x->users, err);
-    if (!status)
-        status = ease__ids_number(&x->item_ids, x->items, err);
-    return status;
-}
-
-ease_status ease_interactions_from_csr(int64_t users, int32_t items,
-                                       const int64_t *row_ptr, const int32_t *cols,
-                                       const float *vals, ease_interactions **out,
-                                       ease_error *err)
-{
-    ease_interactions *x;
-    ease_status status;
-
-    if (!out)
-        return ease__fail(err, EASE_E_ARG, "a CSR matrix is required");
-    status = check_csr(users, items, row_ptr, cols, vals, err);
-    if (status)
-        return status;
-    x = ease__alloc_zero(1, sizeof(*x));
-    if (!x)
-        return ease__fail(err, EASE_E_NOMEM, "interactions");
-    x->users = users;
-    x->items = items;
-    x->nnz = x->counts.rows = row_ptr[users];
-    status = build_csr(x, row_ptr, cols, vals, err);
-    if (status) {
-        ease_interactions_free(x);
-        return status;
-    }
-    *out = x;
-    return EASE_OK;
-}
-
 /* ---- looking --------------------------------------------------------------- */
 
 ease_interactions_info ease_interactions_describe(const ease_interactions *x)
@@ -349,6 +255,12 @@ const char *ease_interactions_user_id(const ease_interactions *x, int64_t user)
     return user < 0 || user >= x->users ? NULL : ease__ids_at(&x->user_ids, user);
 }
 
+int64_t ease_interactions_find_user(const ease_interactions *x, const char *user_id)
+{
+    return user_id ? ease__ids_find(&x->user_ids, user_id, strlen(user_id))
+                   : EASE_NO_USER;
+}
+
 const char *ease_interactions_item_id(const ease_interactions *x, int32_t item)
 {
     return item < 0 || item >= x->items ? NULL : ease__ids_at(&x->item_ids, item);
@@ -358,9 +270,11 @@ void ease_interactions_free(ease_interactions *x)
 {
     if (!x)
         return;
-    ease__free(x->row_ptr);
-    ease__free(x->cols);
-    ease__free(x->vals);
+    if (!x->borrowed) {
+        ease__free(x->row_ptr);
+        ease__free(x->cols);
+        ease__free(x->vals);
+    }
     ease__ids_free(&x->user_ids);
     ease__ids_free(&x->item_ids);
     ease__free(x->recognized);

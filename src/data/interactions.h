@@ -10,6 +10,7 @@ struct ease_interactions {
     int64_t *row_ptr; /* users + 1 */
     int32_t *cols;    /* strictly increasing within a row */
     float *vals;      /* NULL: all ones */
+    bool borrowed;    /* the three above are not ours: read only */
     ease__ids user_ids, item_ids;
     char *recognized; /* what the file was taken for; NULL if from no file */
     ease_interactions_info counts; /* rows, below_rating, ... only */

@@ -67,7 +67,7 @@ static ease_status solve_copy(const ease_gram *g, const ease_train_options *o,
                               ease_model **out, ease_error *err)
 {
     ease_gram *copy = NULL;
-    ease_status status = ease__gram_copy(g, &copy, err);
+    ease_status status = ease_gram_copy(g, &copy, err);
 
     return status ? status : ease_gram_solve(&copy, o, out, err);
 }

@@ -43,12 +43,16 @@ void ease_gram_free(ease_gram *g)
     ease__free(g);
 }
 
-ease_status ease__gram_copy(const ease_gram *g, ease_gram **out, ease_error *err)
+ease_status ease_gram_copy(const ease_gram *g, ease_gram **out, ease_error *err)
 {
-    size_t n = (size_t)g->g.n;
-    ease_gram *copy = ease__alloc_zero(1, sizeof(*copy));
+    size_t n;
+    ease_gram *copy;
     ease_status status = EASE_OK;
 
+    if (!g || !out)
+        return ease__fail(err, EASE_E_ARG, "a Gram matrix is required");
+    n = (size_t)g->g.n;
+    copy = ease__alloc_zero(1, sizeof(*copy));
     if (!copy)
         return ease__fail(err, EASE_E_NOMEM, "a copy of the Gram matrix");
     copy->weighted = g->weighted;

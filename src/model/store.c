@@ -224,6 +224,14 @@ float ease__model_weight(const ease_model *m, int32_t i, int32_t j)
     return weight;
 }
 
+const float *ease_model_rows(const ease_model *m, size_t *stride)
+{
+    if (m->store != &ease__store_f32)
+        return NULL;
+    *stride = m->stride;
+    return m->rows;
+}
+
 void ease_model_row(const ease_model *m, int32_t item, float *out)
 {
     m->store->read(m, (ease__window){item, item + 1, 0, m->info.items}, out, 0);

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""The Python module beside RecTools' and irspack's EASE on one matrix: the time of a fit,
+the peak of memory, and whether the lists of ten are the same.
+
+    pip install . rectools irspack pandas
+    bench/python_peers.py [DATA] [--lambda 80] [--repeat 3] [--peers rectools,irspack]
+
+DATA is any file that bench/peers.py reads; by default gowalla, whose fits take minutes
+and, for the peers, some 20 GB. Each fit has a process of its own; the peak is that of
+the process when the fit is done. They take turns, and ratios are of medians. Prints a
+table, and one JSON object with all that was measured."""
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import peers
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+GOWALLA = os.path.join(os.path.dirname(ROOT), "shared", "data", "gowalla", "train.txt")
+K, BLOCK = 10, 256
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def lists_of(x, weights):
+    """The best ten of each user by a matrix of weights, and their scores."""
+    import numpy as np
+
+    ids = np.empty((x.shape[0], K), np.int32)
+    scores = np.empty((x.shape[0], K), np.float32)
+    for at in range(0, x.shape[0], BLOCK):
+        part = x[at:at + BLOCK]
+        s = np.asarray(part @ weights)
+        s[part.nonzero()] = -np.inf
+        best = np.argpartition(-s, K, axis=1)[:, :K]
+        order = np.argsort(-np.take_along_axis(s, best, axis=1), axis=1, kind="stable")
+        best = np.take_along_axis(best, order, axis=1)
+        ids[at:at + BLOCK] = best
+        scores[at:at + BLOCK] = np.take_along_axis(s, best, axis=1)
+    return ids, scores
+
+
+def fit_ease(x, lam):
+    import numpy as np
+
+    import ease
+
+    model = ease.EASE(lambda_=lam)
+    return lambda: model.fit(x), lambda: model.recommend(np.arange(x.shape[0]), x, N=K)
+
+
+def fit_irspack(x, lam):
+    import numpy as np
+    from irspack.recommenders import DenseSLIMRecommender
+
+    model = DenseSLIMRecommender(x, reg=lam)
+    return model.learn, lambda: lists_of(x, np.asarray(model.W))
+
+
+def fit_rectools(x, lam):
+    import numpy as np
+    import pandas as pd
+    from rectools import Columns
+    from rectools.dataset import Dataset
+    from rectools.models import EASEModel
+
+    coo = x.tocoo()
+    data = Dataset.construct(pd.DataFrame({
+        Columns.User: coo.row, Columns.Item: coo.col, Columns.Weight: 1.0,
+        Columns.Datetime: pd.Timestamp("2020-01-01")}))
+    model = EASEModel(regularization=lam)
+
+    def lists():
+        order = np.argsort(data.item_id_map.external_ids)  # ours are 0, 1, ...
+        return lists_of(x, np.asarray(model.weight)[np.ix_(order, order)])
+
+    return lambda: model.fit(data), lists
+
+
+def worker(name, path, lam, out):
+    """One fit, and its lists if `out` is not empty."""
+    import numpy as np
+
+    x = peers.matrix(peers.table(path))
+    x.sort_indices()
+    fit, lists = {"ease": fit_ease, "irspack": fit_irspack,
+                  "rectools": fit_rectools}[name](x, lam)
+    before = peak_bytes()
+    began = time.perf_counter()
+    fit()
+    result = {"seconds": time.perf_counter() - began, "peak_bytes": peak_bytes(),
+              "before_bytes": before, "users": x.shape[0], "items": x.shape[1]}
+    if out:
+        ids, scores = lists()
+        np.savez(out, ids=ids, scores=scores)
+    return result
+
+
+def share_alike(a, b):
+    """Of users whose lists are the same, but for items of (nearly) equal score."""
+    import numpy as np
+
+    a, b = np.load(a), np.load(b)
+    near = 1e-4 * np.abs(b["scores"]).max(axis=1, keepdims=True)
+    alike = (a["ids"] == b["ids"]) | (np.abs(a["scores"] - b["scores"]) <= near)
+    exact = (a["ids"] == b["ids"]).all(axis=1)
+    return {"alike": float(alike.all(axis=1).mean()), "identical": float(exact.mean())}
+
+
+def run_worker(name, options, out):
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), options.data, "--lambda",
+                           str(options.lam), "--worker", name, "--lists", out],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def compare(options):
+    names = ["ease"] + options.peers.split(",")
+    runs = {n: [] for n in names}
+    with tempfile.TemporaryDirectory() as place:
+        lists = {n: os.path.join(place, n + ".npz") for n in names}
+        for turn in range(options.repeat):
+            for n in names:
+                runs[n].append(run_worker(n, options, lists[n] if turn == 0 else ""))
+        alike = {n: share_alike(lists["ease"], lists[n]) for n in names[1:]}
+    seconds = {n: statistics.median(r["seconds"] for r in runs[n]) for n in names}
+    peak = {n: statistics.median(r["peak_bytes"] for r in runs[n]) for n in names}
+    print(f"{options.data}: {runs['ease'][0]['users']:,} users, {runs['ease'][0]['items']:,} items")
+    print("           fit    times ease's   peak      times ease's  same lists")
+    for n in names:
+        same = f"{100 * alike[n]['alike']:.3f} %" if n in alike else ""
+        print(f"{n:8} {seconds[n]:7.2f} s {seconds[n] / seconds['ease']:9.1f}   "
+              f"{peak[n] / 1e6:9,.0f} MB {peak[n] / peak['ease']:9.1f}  {same:>12}")
+    print(json.dumps({"runs": runs, "alike": alike}))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="?", default=GOWALLA)
+    parser.add_argument("--lambda", dest="lam", type=float, default=80.0)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--peers", default="rectools,irspack")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--lists", default="", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        print(json.dumps(worker(options.worker, options.data, options.lam, options.lists)))
+    else:
+        compare(options)
+
+
+if __name__ == "__main__":
+    main()

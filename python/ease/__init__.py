@@ -1,0 +1,37 @@
+"""Recommendations in closed form.
+
+>>> import ease, numpy as np
+>>> X = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [1, 0, 1, 1]])
+>>> model = ease.EASE(lambda_=1.0).fit(X)
+>>> ids, scores = model.recommend(0, X[[0]], N=1)
+>>> ids.tolist()
+[2]
+
+Whatever holds interactions will do: SciPy, NumPy, frames of pandas, polars and Arrow,
+files. The paper's other systems are classes of the same shape, and model files are those
+of the program ``ease``.
+"""
+
+import os as _os
+
+from ._kernels import best_kernels as _best_kernels
+
+with _best_kernels(_os.path.dirname(__file__)):
+    from . import _ease
+
+from ._base import Explanation, NotFittedError, Recommender, load
+from ._data import Interactions, Split, interactions, open_split, split
+from ._ease_class import EASE
+from ._gram import Gram, gram, import_gram, merge_grams, open_gram
+from ._measure import Report, Trial, Tuning, evaluate, scorer, tune
+from .methods import (CDAE, IISVD, SLIM, WMF, ItemItem, MultDAE, MultVAE, Popularity,
+                      SLIMFree)
+
+__version__: str = _ease.version()
+
+__all__ = [
+    "CDAE", "EASE", "Explanation", "Gram", "IISVD", "Interactions", "ItemItem", "MultDAE",
+    "MultVAE", "NotFittedError", "Popularity", "Recommender", "Report", "SLIM", "SLIMFree",
+    "Split", "Trial", "Tuning", "WMF", "evaluate", "gram", "import_gram", "interactions",
+    "load", "merge_grams", "open_gram", "open_split", "scorer", "split", "tune",
+]

@@ -1,0 +1,448 @@
+"""What every recommender can do."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import tempfile
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from . import _ease
+from ._data import (Interactions, Rows, Split, choice, interactions, is_frame, is_sparse,
+                    matrix_rows, open_frame, path_bytes)
+from ._ids import Ids, encode, load_ids
+from ._progress import ShowProgress, watching
+
+KINDS = ("counts", "covariance", "correlation")
+PRECISIONS = ("f32", "f64")
+STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent")
+CLASSES: Dict[str, type] = {}  # by the library's names of methods
+
+
+class NotFittedError(ValueError, AttributeError):
+    """A model is used before it is fitted."""
+
+
+class Explanation(NamedTuple):
+    """Why an item has its score: base + all contributions."""
+
+    score: float
+    contributions: List[Tuple[Any, float]]
+    base: float
+
+
+def is_many(ids: Any) -> bool:
+    return not isinstance(ids, (str, bytes)) and hasattr(ids, "__len__") and np.ndim(ids) > 0
+
+
+class Recommender:
+    """The base of all classes; see :class:`ease.EASE`."""
+
+    _method = ""
+    _model: Any = None
+    _seen: Optional[Interactions] = None
+    _ids_of_items: Optional[Ids] = None
+    _weights: Optional[np.ndarray] = None
+
+    # ---- parameters, as scikit-learn has them ------------------------------------------
+
+    @classmethod
+    def _names(cls) -> List[str]:
+        return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+
+    def get_params(self, deep: bool = True) -> Dict[str, Any]:
+        """The parameters by name."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **params: Any) -> "Recommender":
+        """Changes parameters; fit again to use them."""
+        for name, value in params.items():
+            if name not in self._names():
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: there "
+                                 f"are {', '.join(self._names())}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        shown = []
+        for name, p in inspect.signature(type(self).__init__).parameters.items():
+            if name != "self" and getattr(self, name) != p.default:
+                shown.append(f"{name}={getattr(self, name)!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False),
+                    input_tags=InputTags(sparse=True))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model is not None
+
+    # ---- fitting -----------------------------------------------------------------------
+
+    def _settings(self) -> str:
+        """Of methods other than EASE, as the library reads them."""
+        own = set(self._names()) - {"threads", "memory_limit"}
+        return ",".join(f"{n.rstrip('_')}={getattr(self, n)}" for n in self._names()
+                        if n in own)
+
+    def _options(self, validation: Any = None, metric: str = "ndcg@100") -> tuple:
+        given = self.get_params()
+        told = "lambda_" in given and hasattr(self, "kind")
+        parts = [None, None]
+        if isinstance(validation, Split):
+            validation = (validation.validation_input, validation.validation_target)
+        if validation is not None:
+            parts = [interactions(v)._handle for v in validation]
+        return (float(given["lambda_"]) if told else 0.0,
+                choice(given.get("kind", "counts"), KINDS, "kind"),
+                choice(given.get("precision", "f32"), PRECISIONS, "precision"),
+                int(bool(given.get("nonnegative"))), int(self.threads),
+                int(self.memory_limit or 0),
+                None if given.get("workdir") is None else os.fspath(given["workdir"]),
+                None if told else self._settings(), parts[0], parts[1], metric)
+
+    def plan(self, X: Any, **how: Any) -> Dict[str, Any]:
+        """What fitting will take, before anything large is allocated: memory in bytes,
+        time in seconds. Of EASE; ``X`` is as for :meth:`fit`, or its shape."""
+        if isinstance(X, tuple):
+            users, items, count = X[0], X[1], 0
+        else:
+            x = interactions(X, **how)
+            (users, items), count = x.shape, x.nnz
+        return _ease.plan(users, items, count, self._options())
+
+    def fit(self, X: Any, y: Any = None, *, validation: Any = None,
+            metric: str = "ndcg@100", show_progress: ShowProgress = None,
+            **how: Any) -> "Recommender":
+        """Learns from interactions: all that :func:`ease.interactions` takes, which gets
+        the other keywords. ``y`` is there for scikit-learn and not used.
+
+        validation: (input, target) of users by which methods that are trained by epochs
+        choose the best one, by ``metric``.
+        """
+        x = interactions(X, show_progress=show_progress, **how)
+        options = self._options(validation, metric)
+        with watching(show_progress) as watch:
+            try:
+                model = _ease.train(x._handle, self._method, options, watch)
+            except MemoryError as error:
+                raise self._with_plan(error, x, options) from None
+        table = not (is_sparse(X) or isinstance(X, np.ndarray))
+        self._take(model, x._item_kind, x if table else None)
+        return self
+
+    def _with_plan(self, error: MemoryError, x: Interactions, options: tuple) -> MemoryError:
+        if self._method != "ease":  # plans are of EASE alone
+            return error
+        try:
+            plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, options)
+        except (ValueError, MemoryError):
+            return error
+        text = (f"{error}; the plan: {plan['peak_bytes'] / 1e9:.2f} GB at the peak, "
+                f"{plan['available_bytes'] / 1e9:.2f} GB available, "
+                f"{plan['matrix_bytes'] / 1e9:.2f} GB of it the matrix")
+        made = MemoryError(text)
+        made.plan = plan  # type: ignore[attr-defined]
+        return made
+
+    def _take(self, model: Any, kind: Optional[type] = None,
+              seen: Optional[Interactions] = None) -> None:
+        count = model.info()["items"]
+        values = load_ids(count, model.item_numbers, model.item_ids, kind)
+        self._weights = None
+        self._ids_of_items = Ids(values, model.find, "item")
+        self._seen = seen
+        self._model = model
+
+    def _fitted(self) -> Any:
+        if self._model is None:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit")
+        return self._model
+
+    # ---- looking -----------------------------------------------------------------------
+
+    @property
+    def info(self) -> Dict[str, Any]:
+        """What the model file says of itself: items, users, lambda, residual ..."""
+        found = self._fitted().info()
+        for name, names in (("kind", KINDS), ("precision", PRECISIONS),
+                            ("storage", STORAGES)):
+            found[name] = names[found[name]]
+        return found
+
+    @property
+    def item_ids(self) -> np.ndarray:
+        """The ids of the items, in the order of the columns."""
+        self._fitted()
+        assert self._ids_of_items is not None
+        return self._ids_of_items.values
+
+    @property
+    def titles(self) -> List[Optional[str]]:
+        """The titles of the items, None for those without."""
+        return self._fitted().titles()
+
+    @property
+    def popularity(self) -> np.ndarray:
+        """The column sums of X."""
+        model = self._fitted()
+        n = model.info()["items"]
+        sums, base = np.empty(n, np.float64), np.empty(n, np.float32)
+        model.columns(sums, base)
+        return sums
+
+    @property
+    def B(self) -> np.ndarray:
+        """The weights, items x items in float32, read-only and mapped from a file: that
+        of the model if it is one of float32 rows, else one of B's size without a name in
+        the temporary directory. ``X[u] @ model.B`` are the scores of user u."""
+        model = self._fitted()
+        if self._weights is None:
+            n, stride = model.info()["items"], model.stride()
+            if stride is not None:
+                self._weights = np.ndarray((n, n), np.float32, buffer=model,
+                                           strides=(stride, 4))
+            else:
+                self._weights = self._export()
+        return self._weights
+
+    def _export(self) -> np.ndarray:
+        with tempfile.TemporaryDirectory(prefix="ease-") as place:
+            path = os.path.join(place, "B.npy")
+            self._fitted().export(path_bytes(path), 0, None)
+            return np.load(path, mmap_mode="r")
+
+    def set_titles(self, titles: Any) -> int:
+        """Titles for display, saved with the model: a mapping from ids, a frame with a
+        column of ids and one of titles, or the path of such a table. Returns how many
+        items have one. Not while other threads use the model."""
+        model = self._fitted()
+        if isinstance(titles, (str, bytes, os.PathLike)):
+            return model.read_titles(path_bytes(titles))
+        if not hasattr(titles, "items") or is_frame(titles):
+            frame, names = open_frame(titles)
+            pairs = zip(*(frame[c].to_numpy().tolist() for c in names[:2]))
+        else:
+            pairs = iter(titles.items())
+        out: List[Optional[bytes]] = [None] * model.info()["items"]
+        for item, title in pairs:
+            number = model.find(encode(item))
+            if number >= 0 and title is not None:
+                out[number] = str(title).encode("utf-8", "replace").replace(b"\0", b"")
+        model.set_titles(out)
+        return sum(t is not None for t in out)
+
+    def plot(self, path: Any, *, show_progress: ShowProgress = None) -> None:
+        """Writes the histogram of the weights as SVG."""
+        with watching(show_progress) as watch:
+            self._fitted().plot(path_bytes(path), watch)
+
+    # ---- recommending ------------------------------------------------------------------
+
+    def _histories(self, userid: Any, user_items: Any) -> Rows:
+        """One row for each user."""
+        self._fitted()
+        ids = self._ids_of_items
+        assert ids is not None
+        many = is_many(userid)
+        if user_items is None:
+            return self._known(userid if many else [userid])
+        if (is_sparse(user_items) or isinstance(user_items, np.ndarray)
+                and user_items.dtype.kind in "biufc") and len(user_items.shape) == 1:
+            user_items = user_items.reshape(1, -1)  # X[userid] of an array
+        if isinstance(user_items, Interactions):
+            indptr, indices, data = user_items.rows()
+            rows = Rows(indptr, indices, data, user_items.shape)
+        elif is_sparse(user_items) or (isinstance(user_items, np.ndarray)
+                                       and user_items.ndim == 2):
+            rows = matrix_rows(user_items)
+        elif many:
+            raise ValueError("user_items is a CSR matrix where there are several users")
+        else:
+            numbers = np.unique(ids.numbers(user_items))
+            return Rows(np.array([0, len(numbers)], np.int64), numbers, None,
+                        (1, len(ids.values)))
+        users = len(userid) if many else 1
+        if rows.shape[0] != users:
+            raise ValueError(f"user_items must have a row for each of {users} users, not "
+                             f"{rows.shape[0]}")
+        if rows.shape[1] != len(ids.values):
+            raise ValueError(f"user_items has {rows.shape[1]} columns, the model "
+                             f"{len(ids.values)} items")
+        return rows
+
+    def _known(self, users: Sequence[Any]) -> Rows:
+        """What the users had when the model was fitted."""
+        if self._seen is None:
+            raise ValueError("user_items is required: the model keeps the histories of "
+                             "frames and files it was fitted from, and of nothing else")
+        found = self._seen._user_ids()
+        parts = [self._seen.rows(u, u + 1) for u in map(found.number, users)]
+        indptr = np.zeros(len(parts) + 1, np.int64)
+        np.cumsum([len(p[1]) for p in parts], out=indptr[1:])
+        data = None
+        if parts and parts[0][2] is not None:
+            data = np.concatenate([p[2] for p in parts])  # type: ignore[misc]
+        indices = (np.concatenate([p[1] for p in parts]) if parts
+                   else np.empty(0, np.int32))
+        return Rows(indptr, indices, data, (len(parts), self._seen.shape[1]))
+
+    def _mask(self, filter_items: Any, items: Any) -> Optional[np.ndarray]:
+        assert self._ids_of_items is not None
+        if filter_items is None and items is None:
+            return None
+        if filter_items is not None and items is not None:
+            raise ValueError("filter_items or items, not both")
+        count = len(self._ids_of_items.values)
+        chosen = self._ids_of_items.numbers(items if filter_items is None else filter_items)
+        mask = np.full(count, filter_items is not None, np.uint8)
+        mask[chosen] = filter_items is None
+        return mask
+
+    def recommend(self, userid: Any, user_items: Any = None, N: int = 10,
+                  filter_already_liked_items: bool = True, filter_items: Any = None,
+                  items: Any = None, *, show_progress: ShowProgress = False
+                  ) -> Tuple[np.ndarray, np.ndarray]:
+        """The N best items for a user, or for each of several: ids and scores.
+
+        user_items: what the user has, a row of X (sparse or NumPy); for an array of
+        users a row for each; or for one user a list of item ids. Without it, what the user had
+        in the frame or file that the model was fitted from.
+
+        For one user the arrays may be shorter than N; for several they are users x N,
+        filled up by -1 (None among string ids) with the lowest score there is. Someone
+        without a history gets what is popular.
+
+        filter_items are never recommended; of ``items`` alone it is chosen.
+        """
+        model = self._fitted()
+        rows = self._histories(userid, user_items)
+        if int(N) < 1:
+            raise ValueError(f"N is at least 1, not {N}")
+        users, k = len(rows.indptr) - 1, int(N)
+        chosen, scores = np.empty((users, k), np.int32), np.empty((users, k), np.float32)
+        with watching(show_progress) as watch:
+            model.recommend(rows.indptr, rows.indices, rows.data, k,
+                            not filter_already_liked_items,
+                            self._mask(filter_items, items), int(self.threads), chosen,
+                            scores, watch)
+        return self._lists(chosen, scores, is_many(userid))
+
+    def _lists(self, chosen: np.ndarray, scores: np.ndarray,
+               many: bool) -> Tuple[np.ndarray, np.ndarray]:
+        assert self._ids_of_items is not None
+        if many:
+            return self._ids_of_items.at(chosen), scores
+        there = chosen[0] >= 0
+        return self._ids_of_items.at(chosen[0][there]), scores[0][there]
+
+    def similar_items(self, itemid: Any, N: int = 10, filter_items: Any = None,
+                      items: Any = None) -> Tuple[np.ndarray, np.ndarray]:
+        """The items most like an item, or each of several: ids and similarities, by the
+        partial correlation (EASE), the weight (sparse models) or the cosine (latent)."""
+        model = self._fitted()
+        assert self._ids_of_items is not None
+        many = is_many(itemid)
+        like = self._ids_of_items.numbers(itemid if many else [itemid])
+        if int(N) < 1:
+            raise ValueError(f"N is at least 1, not {N}")
+        chosen = np.empty((len(like), int(N)), np.int32)
+        scores = np.empty(chosen.shape, np.float32)
+        model.similar(like, int(N), self._mask(filter_items, items), chosen, scores)
+        return self._lists(chosen, scores, many)
+
+    def explain(self, userid: Any, user_items: Any, itemid: Any,
+                N: Optional[int] = 10) -> Explanation:
+        """Why an item has its score for a user: what each item of the history adds to
+        it, largest first, the N largest (None: all). ``user_items`` is as in
+        :meth:`recommend`, and may be None."""
+        model = self._fitted()
+        assert self._ids_of_items is not None
+        if is_many(userid):
+            raise ValueError("one user at a time")
+        rows = self._histories(userid, user_items)
+        parts = np.empty(len(rows.indices), np.float32)
+        base, score = model.explain(rows.indices, rows.data,
+                                    self._ids_of_items.number(itemid), parts)
+        order = np.argsort(-parts, kind="stable")[:N]
+        ids = self._ids_of_items.at(rows.indices[order]).tolist()
+        return Explanation(score, list(zip(ids, parts[order].tolist())), base)
+
+    # ---- files -------------------------------------------------------------------------
+
+    def save(self, path: Any, storage: str = "f16", *,
+             show_progress: ShowProgress = None) -> None:
+        """Writes a model file, as the program does: whole or not at all. storage: f16,
+        f32 or packed, about 2, 4 and 2 bytes a weight; packed keeps every bit."""
+        number = choice(storage, STORAGES[:3], "storage")
+        with watching(show_progress) as watch:
+            self._fitted().save(path_bytes(path), number, watch)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        state = {n: getattr(self, n) for n in self._names()}
+        if self._model is not None:
+            assert self._ids_of_items is not None
+            number = self._model.info()["storage"]
+            with tempfile.TemporaryDirectory(prefix="ease-") as place:
+                path = os.path.join(place, "model")
+                self._model.save(path_bytes(path), number if number < 3 else 0, None)
+                with open(path, "rb") as f:
+                    state["_bytes"] = f.read()
+            state["_numbers"] = self._ids_of_items.values.dtype != object
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        state = dict(state)
+        bytes_, numbers = state.pop("_bytes", None), state.pop("_numbers", None)
+        self.__dict__.update(state)
+        if bytes_ is None:
+            return
+        with tempfile.TemporaryDirectory(prefix="ease-") as place:
+            path = os.path.join(place, "model")
+            with open(path, "wb") as f:
+                f.write(bytes_)
+            self._take(_ease.open_model(path_bytes(path)), int if numbers else str)
+
+    # ---- scoring -----------------------------------------------------------------------
+
+    def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
+              seed: int = 0) -> float:
+        """The mean of a metric over the users of X: for ``y``, what they shall be
+        recommended, or without it for a random share of each user's items."""
+        from ._measure import hold_out, evaluate
+
+        x = interactions(X)
+        target = None if y is None else interactions(y)
+        if target is None:
+            x, target = hold_out(x, share, seed)
+        return evaluate(self, x, target, metrics=metric, show_progress=False)[metric]
+
+
+def load(path: Any, ids: Optional[type] = None) -> Any:
+    """Opens a model file of this module or of the program; its weights are mapped.
+
+    ids: int or str; by default whole numbers are taken as such if all ids are.
+    """
+    model = _ease.open_model(path_bytes(path))
+    info = model.info()
+    name = "ease" if info["method"] == "ease-nonneg" else info["method"]
+    cls = CLASSES[name]
+    params: Dict[str, Any] = {}
+    if name == "ease":
+        params = {"lambda_": info["lambda"], "kind": KINDS[info["kind"]],
+                  "precision": PRECISIONS[info["precision"]],
+                  "nonnegative": bool(info["nonnegative"])}
+    kinds = cls.__init__.__annotations__
+    for setting in filter(None, info["settings"].split(",")):
+        key, _, value = setting.partition("=")
+        key = "lambda_" if key == "lambda" else key
+        kind = str(kinds[key])
+        params[key] = (int(float(value)) if kind == "int" else
+                       float(value) if kind == "float" else value)
+    made = cls(**params)
+    made._take(model, ids)
+    return made

@@ -1,0 +1,463 @@
+"""Interactions, from whatever holds them."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import tempfile
+from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _ease
+from ._ids import Ids, load_ids
+from ._progress import ShowProgress, watching
+
+Columns = Union[None, str, Sequence[Union[str, int]]]
+
+REPEATS = ("first", "last", "max", "sum")
+USER_NAMES = ("user", "user_id", "userid", "uid", "customer_id", "visitorid")
+ITEM_NAMES = ("item", "item_id", "itemid", "iid", "movie_id", "movieid", "product_id",
+              "book_id", "track_id")
+VALUE_NAMES = ("rating", "value", "weight", "score", "count", "plays")
+TIME_NAMES = ("time", "timestamp", "datetime", "date")
+
+
+def choice(value: Any, names: Sequence[str], what: str) -> int:
+    if value in names:
+        return names.index(value)
+    raise ValueError(f"{what}: one of {', '.join(names)}, not {value!r}")
+
+
+def path_bytes(path: Any) -> bytes:
+    made = os.fsencode(path)
+    if b"\0" in made:
+        raise ValueError("a path with a zero byte")
+    return made
+
+
+class Interactions:
+    """Who interacted with what, as the library holds it. Made by :func:`interactions`.
+
+    >>> import ease
+    >>> x = ease.interactions([[1, 0, 1], [0, 1, 1]])
+    >>> x.shape, x.nnz
+    ((2, 3), 4)
+    """
+
+    def __init__(self, handle: Any, user_kind: Optional[type] = None,
+                 item_kind: Optional[type] = None):
+        self._handle = handle
+        self._user_kind = user_kind
+        self._item_kind = item_kind
+        self._users: Optional[Ids] = None
+        self.info: dict = handle.info()
+
+    @property
+    def shape(self) -> Tuple[int, int]:
+        return self.info["users"], self.info["items"]
+
+    @property
+    def nnz(self) -> int:
+        return self.info["interactions"]
+
+    def _user_ids(self) -> Ids:
+        if self._users is None:
+            h = self._handle
+            values = load_ids(self.shape[0], h.user_numbers, h.user_ids, self._user_kind)
+            self._users = Ids(values, h.find_user, "user")
+        return self._users
+
+    @property
+    def user_ids(self) -> np.ndarray:
+        """The users, in the order of the rows."""
+        return self._user_ids().values
+
+    @property
+    def item_ids(self) -> np.ndarray:
+        """The items, in the order of the columns."""
+        h = self._handle
+        return load_ids(self.shape[1], h.item_numbers, h.item_ids, self._item_kind)
+
+    def rows(self, first: int = 0, end: Optional[int] = None
+             ) -> Tuple[np.ndarray, np.ndarray, Optional[np.ndarray]]:
+        """indptr, indices and data (None: ones) of some rows."""
+        end = self.shape[0] if end is None else end
+        count = self._handle.count(first, end)
+        indptr = np.empty(end - first + 1, np.int64)
+        indices = np.empty(count, np.int32)
+        data = np.empty(count, np.float32) if self.info["weighted"] else None
+        self._handle.rows(first, end, indptr, indices, data)
+        return indptr, indices, data
+
+    def to_scipy(self) -> Any:
+        """A copy as a SciPy CSR matrix."""
+        from scipy.sparse import csr_matrix
+
+        indptr, indices, data = self.rows()
+        if data is None:
+            data = np.ones(len(indices), np.float32)
+        return csr_matrix((data, indices, indptr), shape=self.shape)
+
+    def write(self, path: Any, *, show_progress: ShowProgress = None) -> None:
+        """Writes a CSV with a header, user by user."""
+        with watching(show_progress) as watch:
+            self._handle.write(path_bytes(path), watch)
+
+    def __repr__(self) -> str:
+        users, items = self.shape
+        return f"<{users} users, {items} items, {self.nnz} interactions>"
+
+
+# ---- matrices -------------------------------------------------------------------------
+
+
+class Rows(NamedTuple):
+    """A canonical CSR matrix in the library's types; data is None for ones."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: Optional[np.ndarray]
+    shape: Tuple[int, int]
+
+
+def is_sparse(X: Any) -> bool:
+    return hasattr(X, "tocsr") and hasattr(X, "shape")
+
+
+def check_numbers(data: np.ndarray) -> None:
+    if data.dtype.kind not in "biuf":
+        raise ValueError(f"values are numbers, not {data.dtype}")
+    if data.dtype.kind == "f" and not np.isfinite(data).all():
+        raise ValueError("a value is not finite")
+
+
+def sparse_rows(X: Any, weights: bool) -> Rows:
+    """SciPy's own arrays where they can be used as they are."""
+    if len(X.shape) != 2:
+        raise ValueError(f"a matrix has two dimensions, not {len(X.shape)}")
+    X = X.tocsr()
+    check_numbers(X.data)
+    if not X.has_canonical_format or (X.data == 0).any():
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    indices = X.indices
+    if indices.dtype != np.int32:
+        if len(indices) and (indices.min() < 0 or indices.max() > 2**31 - 1):
+            raise ValueError("a column is not within the matrix")
+        indices = indices.astype(np.int32)
+    return Rows(np.ascontiguousarray(X.indptr, np.int64), np.ascontiguousarray(indices),
+                values_or_none(X.data, weights), X.shape)
+
+
+def values_or_none(data: np.ndarray, weights: bool) -> Optional[np.ndarray]:
+    if not weights or (data == 1).all():
+        return None
+    with np.errstate(over="ignore"):  # the library says which value is too large
+        return np.ascontiguousarray(data, np.float32)
+
+
+def dense_rows(X: Any, weights: bool) -> Rows:
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"a matrix has two dimensions, not {X.ndim}")
+    check_numbers(X)
+    rows, columns = np.nonzero(X)
+    indptr = np.zeros(X.shape[0] + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=X.shape[0]), out=indptr[1:])
+    return Rows(indptr, columns.astype(np.int32),
+                values_or_none(X[rows, columns], weights), X.shape)
+
+
+def matrix_rows(X: Any, weights: bool = True) -> Rows:
+    rows = sparse_rows(X, weights) if is_sparse(X) else dense_rows(X, weights)
+    if rows.shape[1] > 2**31 - 1:
+        raise ValueError(f"{rows.shape[1]} items are too many")
+    return rows
+
+
+# ---- frames ---------------------------------------------------------------------------
+
+
+def is_frame(X: Any) -> bool:
+    return any(hasattr(X, a) for a in ("columns", "column_names", "__arrow_c_stream__",
+                                       "__dataframe__"))
+
+
+def open_frame(X: Any) -> Tuple[Any, list]:
+    """Something whose columns are had by name, and the names."""
+    if hasattr(X, "column_names"):
+        return X, list(X.column_names)
+    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        return X, list(X.columns)
+    try:
+        import pyarrow
+    except ImportError:
+        raise ValueError(f"pyarrow is needed for a {type(X).__name__}") from None
+    table = pyarrow.table(X)
+    return table, list(table.column_names)
+
+
+def guess(names: list, known: Sequence[str]) -> Optional[Any]:
+    for name in names:
+        if str(name).lower() in known:
+            return name
+    return None
+
+
+def choose_columns(names: list, columns: Columns) -> list:
+    """Names of user, item, value and time; the latter two may be None."""
+    if isinstance(columns, str):
+        columns = [c.strip() or None for c in columns.split(",")]  # type: ignore
+    if columns is not None:
+        if not 2 <= len(columns) <= 4:
+            raise ValueError("columns: user, item[, value[, time]]")
+        chosen = [names[c] if isinstance(c, int) and c not in names else c for c in columns]
+        for c in chosen:
+            if c is not None and c not in names:
+                raise ValueError(f"no column {c!r}: there are {names}")
+        return chosen + [None] * (4 - len(chosen))
+    user, item = guess(names, USER_NAMES), guess(names, ITEM_NAMES)
+    if user is None or item is None:
+        if len(names) < 2:
+            raise ValueError("columns of users and items are required")
+        user, item = names[0], names[1]
+    return [user, item, guess(names, VALUE_NAMES), guess(names, TIME_NAMES)]
+
+
+def arrow_strings(column: Any) -> Optional[Tuple[np.ndarray, np.ndarray]]:
+    """Bytes and offsets of a pyarrow column of strings, as they lie there."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
+    if not isinstance(column, (pa.ChunkedArray, pa.Array)):
+        return None
+    if column.null_count:
+        raise ValueError("an id is missing")
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = str(column.type)
+    if kind not in ("string", "large_string", "string_view"):
+        return None
+    column = column.cast(pa.large_string())
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks) if column.num_chunks else None
+    if column is None or len(column) == 0:
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int64)[column.offset:column.offset + len(column) + 1]
+    return np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8), ends
+
+
+def id_column(column: Any) -> Tuple[Any, type]:
+    """What the library takes, and the kind of ids they are."""
+    strings = arrow_strings(column)
+    if strings is not None:
+        return strings, str
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    if values.dtype.kind in "iu":
+        if values.dtype == np.uint64 and len(values) and values.max() > 2**63 - 1:
+            raise ValueError("ids above 2^63 - 1: give them as strings")
+        return np.ascontiguousarray(values, np.int64), int
+    if values.dtype.kind not in "OUTS":
+        raise ValueError(f"ids are whole numbers or strings, not {values.dtype}")
+    listed = values.tolist()
+    if listed and all(type(v) is int for v in listed):
+        return np.array(listed, np.int64), int
+    if not all(isinstance(v, (str, bytes)) for v in listed):
+        raise ValueError("ids are whole numbers or strings, and none is missing")
+    encoded = [v if isinstance(v, bytes) else v.encode("utf-8", "surrogateescape")
+               for v in listed]
+    ends = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=ends[1:])
+    return (np.frombuffer(b"".join(encoded), np.uint8), ends), str
+
+
+def value_column(column: Any) -> np.ndarray:
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    if values.dtype.kind == "O":
+        values = values.astype(np.float64)
+    check_numbers(values)
+    return np.ascontiguousarray(values, np.float64)
+
+
+# ---- all of them ----------------------------------------------------------------------
+
+
+def read_options(columns: Columns, weights: bool, min_rating: Optional[float], repeat: str,
+                 min_user: int, min_item: int, format: Optional[str],
+                 separator: Optional[str], header: Optional[bool], threads: int,
+                 memory_limit: Optional[int]) -> tuple:
+    text = columns
+    if columns is not None and not isinstance(columns, str):
+        text = ",".join("" if c is None else str(c) for c in columns)
+    return (format, text, separator, -1 if header is None else int(header),
+            math.nan if min_rating is None else float(min_rating), int(weights),
+            choice(repeat, REPEATS, "repeat"), min_user, min_item, threads,
+            memory_limit or 0)
+
+
+def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = None,
+                 min_rating: Optional[float] = None, repeat: str = "first",
+                 min_user: int = 0, min_item: int = 0, format: Optional[str] = None,
+                 separator: Optional[str] = None, header: Optional[bool] = None,
+                 threads: int = 0, memory_limit: Optional[int] = None,
+                 show_progress: ShowProgress = None) -> Interactions:
+    """Takes interactions from a matrix, a frame or a file.
+
+    ``X`` is a SciPy sparse matrix or a NumPy array (rows are users, columns items), a
+    frame of pandas, polars or Arrow with a row for each interaction, or the path of any
+    file that the program ``ease`` reads.
+
+    weights: whether X holds values or ones. By default a matrix is taken as it is (what
+    repeats is added up, as in SciPy), and of a table only who interacted with what.
+    A CSR matrix with int32 indices, in order and without zeros, is not copied, nor are
+    its values if they are float32; it must not be changed as long as it is in use.
+
+    For tables: columns (user, item[, value[, time]], by name or number), min_rating
+    (drops what is below), repeat (which of several rows for a pair counts: first, last,
+    max or sum), min_user and min_item (users and items with fewer are dropped). For
+    files: format, separator and header, where they are not recognized.
+
+    >>> import ease
+    >>> ease.interactions({"user": ["ann", "bob", "ann"], "item": ["x", "x", "y"]})
+    <2 users, 2 items, 3 interactions>
+    """
+    if isinstance(X, Interactions):
+        return X
+    if isinstance(X, dict) and not is_sparse(X):
+        X = _Dict(X)
+    path = isinstance(X, (str, bytes, os.PathLike))
+    frame = not path and not is_sparse(X) and is_frame(X)
+    if not path and not frame:
+        if min_rating is not None or min_user or min_item or columns is not None:
+            raise ValueError("filters are for tables and files: filter the matrix itself")
+        return borrow(matrix_rows(X, weights is not False))
+    options = read_options(columns if path else None, bool(weights), min_rating, repeat,
+                           min_user, min_item, format, separator, header, threads,
+                           memory_limit)
+    with watching(show_progress) as watch:
+        if path:
+            return Interactions(_ease.read(path_bytes(X), options, watch))
+        needed = bool(weights) or min_rating is not None
+        return from_frame(X, columns, needed, options, watch)
+
+
+def borrow(rows: Rows) -> Interactions:
+    return Interactions(_ease.borrow_csr(rows.shape[0], rows.shape[1], rows.indptr,
+                                         rows.indices, rows.data), int, int)
+
+
+def from_frame(X: Any, columns: Columns, values: bool, options: tuple,
+               watch: Any) -> Interactions:
+    frame, names = open_frame(X)
+    user, item, value, _ = choose_columns(names, columns)
+    if values and value is None:
+        raise ValueError("weights or a minimal rating need a column of values")
+    users, user_kind = id_column(frame[user])
+    items, item_kind = id_column(frame[item])
+    count = len(users) if user_kind is int else len(users[1]) - 1
+    numbers = value_column(frame[value]) if values else None
+    handle = _ease.from_table(count, users, items, numbers, options, watch)
+    return Interactions(handle, user_kind, item_kind)
+
+
+class _Dict(dict):
+    """A frame of plain sequences."""
+
+    @property
+    def columns(self) -> list:
+        return list(self)
+
+
+# ---- splits ---------------------------------------------------------------------------
+
+
+class Split(NamedTuple):
+    """Parts of the data: what to fit, what to tune on, what to test on."""
+
+    train: Interactions
+    validation_train: Interactions
+    validation_input: Interactions
+    validation_target: Interactions
+    test_input: Interactions
+    test_target: Interactions
+
+
+def write_frame(X: Any, columns: Columns, path: str) -> None:
+    frame, names = open_frame(X)
+    chosen = choose_columns(names, columns)
+    for c in chosen[:2]:
+        id_column(frame[c])  # for what it refuses: "nan" would be an id in a file
+    used = [c for c in chosen if c is not None]
+    heads = [h for h, c in zip(("user", "item", "rating", "timestamp"), chosen)
+             if c is not None]
+    listed = []
+    for c in used:
+        column = frame[c]
+        values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+        if values.dtype.kind == "M":
+            values = values.astype("datetime64[s]").astype(np.int64)
+        listed.append(values.tolist())
+    with open(path, "w", newline="", encoding="utf-8", errors="surrogateescape") as f:
+        out = csv.writer(f, lineterminator="\n")
+        out.writerow(heads)
+        out.writerows(zip(*listed))
+
+
+def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
+          recipe: Optional[str] = None, heldout_users: int = 0, share: float = 0.0,
+          seed: int = 98765, columns: Columns = None, min_rating: Optional[float] = None,
+          min_user: Optional[int] = None, min_item: Optional[int] = None,
+          show_progress: ShowProgress = None) -> Split:
+    """Divides data by a protocol: liang18 (the default), volkovs15, random, leave-last
+    or time; or by the recipe of one of the paper's data sets.
+
+    heldout_users (liang18) are for validation, and as many for testing; share is what is
+    held out; min_user is 5 for liang18 unless told, as published. With a directory the
+    split is kept there, in the published layout, for the program to use too.
+
+    >>> import ease, numpy as np
+    >>> x = np.random.default_rng(0).random((60, 20)) < 0.5
+    >>> parts = ease.split(x, "random", share=0.3)
+    >>> parts.train.shape[0], parts.test_target.nnz > 0
+    (60, True)
+    """
+    if protocol is None and recipe is None:
+        protocol = "liang18"
+    with tempfile.TemporaryDirectory(prefix="ease-") as place:
+        if isinstance(X, (str, bytes, os.PathLike)):
+            data = path_bytes(X)
+        else:
+            if isinstance(X, dict) and not is_sparse(X):
+                X = _Dict(X)
+            name = os.path.join(place, "data.csv")
+            if isinstance(X, Interactions) or is_sparse(X) or not is_frame(X):
+                interactions(X).write(name, show_progress=False)
+            else:
+                write_frame(X, columns, name)
+            columns = None
+            data = path_bytes(name)
+        told = columns is not None or any(
+            v is not None for v in (min_rating, min_user, min_item))
+        if min_user is None:
+            min_user = 5 if protocol == "liang18" else 0
+        options = read_options(columns, False, min_rating, "first", min_user,
+                               min_item or 0, None, None, None, 0, None)
+        target = path_bytes(directory if directory is not None
+                            else os.path.join(place, "split"))
+        with watching(show_progress) as watch:
+            _ease.split(data, target, options if told else None, recipe, protocol,
+                        heldout_users, share, seed, watch)
+        return open_split(os.fsdecode(target))
+
+
+def open_split(directory: Any) -> Split:
+    """Reads a split that :func:`split`, the program or the published code has written."""
+    parts = _ease.split_open(path_bytes(directory))
+    made = [p and Interactions(p) for p in parts]
+    made[1] = made[1] or made[0]
+    return Split(*made)

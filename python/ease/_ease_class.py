@@ -1,0 +1,95 @@
+"""EASE itself."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional
+
+from . import _ease
+from ._base import CLASSES, Recommender
+from ._gram import Gram, gram
+from ._progress import ShowProgress, watching
+
+
+class EASE(Recommender):
+    """EASE (Steck, WWW 2019): an item-item model in closed form.
+
+    P = (X'X + lambda I)^-1,   B = I - P diagMat(1 / diag P)
+
+    Parameters
+    ----------
+    lambda_
+        The regularization, above 0. There is no value that suits all data: 200 to 1000
+        is usual, and :func:`ease.tune` finds it.
+    kind
+        The Gram matrix: ``counts`` (the paper's), ``covariance`` or ``correlation``.
+    precision
+        Of the solve: ``f32`` or ``f64``.
+    nonnegative
+        Weights below 0 become 0.
+    threads
+        0: all. Results do not depend on it.
+    memory_limit
+        Bytes; by default what is available.
+    workdir
+        Where the matrix may lie in a file if memory does not hold it.
+
+    Examples
+    --------
+    >>> import numpy as np, ease
+    >>> X = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [1, 0, 1, 1]])
+    >>> model = ease.EASE(lambda_=1.0).fit(X)
+    >>> ids, scores = model.recommend(0, X[[0]], N=2)
+    >>> ids
+    array([2, 3], dtype=int32)
+    >>> model.B.shape
+    (4, 4)
+
+    From a table ids are what they are there, and histories are known:
+
+    >>> frame = {"user": ["ann", "ann", "bob", "bob", "cat"],
+    ...          "item": ["tea", "milk", "tea", "milk", "tea"]}
+    >>> model = ease.EASE(lambda_=1.0).fit(frame)
+    >>> ids, scores = model.recommend("cat")
+    >>> ids
+    array(['milk'], dtype=object)
+    >>> model.explain("cat", None, "milk").contributions[0][0]
+    'tea'
+    """
+
+    _method = "ease"
+
+    def __init__(self, lambda_: float, *, kind: str = "counts", precision: str = "f32",
+                 nonnegative: bool = False, threads: int = 0,
+                 memory_limit: Optional[int] = None,
+                 workdir: Optional[str] = None) -> None:
+        self.lambda_ = lambda_
+        self.kind = kind
+        self.precision = precision
+        self.nonnegative = nonnegative
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+
+    def fit_gram(self, G: Any, *, show_progress: ShowProgress = None) -> "EASE":
+        """Learns from a Gram matrix: a :class:`ease.Gram`, the path of a Gram file, or a
+        square NumPy array. It stays as it is.
+
+        >>> import ease
+        >>> G = ease.gram([[1, 1, 0], [0, 1, 1], [1, 1, 1]])
+        >>> ease.EASE(lambda_=2.0).fit_gram(G).B.shape
+        (3, 3)
+        """
+        options = self._options()
+        with watching(show_progress) as watch:
+            if isinstance(G, (str, bytes, os.PathLike)):
+                model = _ease.train_gram_file(os.fsencode(G), options, watch)
+            else:
+                if not isinstance(G, Gram):
+                    G = gram(G, is_gram=True)
+                model = _ease.train_gram(G._handle, options, watch)
+        self._take(model)
+        return self
+
+
+CLASSES["ease"] = EASE

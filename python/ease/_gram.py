@@ -1,0 +1,104 @@
+"""Gram matrices: all that training needs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any, Dict, Optional, Sequence
+
+import numpy as np
+
+from . import _ease
+from ._data import interactions, is_sparse, path_bytes
+from ._ids import load_ids
+from ._progress import ShowProgress, watching
+
+
+def _options(threads: int = 0, memory_limit: Optional[int] = None,
+             wide: bool = False) -> tuple:
+    return (0.0, 0, int(wide), 0, threads, memory_limit or 0, None, None, None, None, "")
+
+
+class Gram:
+    """X'X with the ids of its items; made by :func:`gram`."""
+
+    def __init__(self, handle: Any):
+        self._handle = handle
+
+    @property
+    def info(self) -> Dict[str, Any]:
+        """users, interactions (-1: unknown), items, weighted, has_sums, wide."""
+        return self._handle.info()
+
+    @property
+    def item_ids(self) -> np.ndarray:
+        h = self._handle
+        return load_ids(self.info["items"], h.item_numbers, h.item_ids)
+
+    def to_numpy(self) -> np.ndarray:
+        """A copy, items x items in float64."""
+        n = self.info["items"]
+        out = np.empty((n, n), np.float64)
+        self._handle.dense(out)
+        return out
+
+    def save(self, path: Any, *, show_progress: ShowProgress = None) -> None:
+        """Writes a Gram file, which the program reads too."""
+        with watching(show_progress) as watch:
+            self._handle.save(path_bytes(path), watch)
+
+    def __repr__(self) -> str:
+        return f"<Gram matrix of {self.info['items']} items>"
+
+
+def gram(X: Any, *, is_gram: bool = False, threads: int = 0,
+         memory_limit: Optional[int] = None, show_progress: ShowProgress = None,
+         **how: Any) -> Gram:
+    """X'X of interactions, with all that :func:`ease.interactions` takes. With
+    ``is_gram`` X is such a matrix already, made elsewhere: square and symmetric.
+
+    >>> import ease
+    >>> ease.gram([[1, 1], [0, 1]]).to_numpy()
+    array([[1., 1.],
+           [1., 2.]])
+    """
+    options = _options(threads, memory_limit)
+    if is_gram:
+        return _import_square(X, options)
+    x = interactions(X, show_progress=show_progress, **how)
+    with watching(show_progress) as watch:
+        return Gram(_ease.gram_build(x._handle, options, watch))
+
+
+def _import_square(G: Any, options: tuple) -> Gram:
+    G = np.asarray(G.toarray() if is_sparse(G) else G)
+    if G.ndim != 2 or G.shape[0] != G.shape[1]:
+        raise ValueError(f"a Gram matrix is square, not {G.shape}")
+    with tempfile.TemporaryDirectory(prefix="ease-") as place:
+        matrix, items = os.path.join(place, "G.npy"), os.path.join(place, "items.txt")
+        np.save(matrix, np.ascontiguousarray(G, np.float64))
+        with open(items, "w", encoding="ascii") as f:
+            f.writelines(f"{i}\n" for i in range(len(G)))
+        return Gram(_ease.gram_import(path_bytes(matrix), items, -1, options,
+                                      None))
+
+
+def open_gram(path: Any) -> Gram:
+    """Reads a Gram file of this module or of the program."""
+    return Gram(_ease.gram_open(path_bytes(path), _options(), None))
+
+
+def merge_grams(paths: Sequence[Any], *, show_progress: ShowProgress = None) -> Gram:
+    """The sum of Gram files of disjoint sets of users; items are matched by id."""
+    with watching(show_progress) as watch:
+        return Gram(_ease.gram_merge([path_bytes(p) for p in paths], _options(), watch))
+
+
+def import_gram(path: Any, items: Any = None, *, users: int = -1,
+                show_progress: ShowProgress = None) -> Gram:
+    """Reads a Gram matrix that another engine has made: a table item,item,value, or a
+    square .npy with a file of ids, one a line."""
+    with watching(show_progress) as watch:
+        return Gram(_ease.gram_import(path_bytes(path),
+                                      None if items is None else os.fsdecode(items), users,
+                                      _options(), watch))

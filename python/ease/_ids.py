@@ -1,0 +1,64 @@
+"""Ids as the user has them: columns of a matrix, whole numbers or strings."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable, Iterable, Optional
+
+import numpy as np
+
+
+def encode(item: Any) -> bytes:
+    """As the library has it; KeyError for what can be no id."""
+    if isinstance(item, str):
+        item = item.encode("utf-8", "surrogateescape")
+    if isinstance(item, bytes) and b"\0" not in item:
+        return item
+    try:
+        return str(operator.index(item)).encode()
+    except TypeError:
+        raise KeyError(item) from None
+
+
+def load_ids(count: int, numbers: Callable[[Any], bool],
+             texts: Callable[[], list], kind: Optional[type] = None) -> np.ndarray:
+    """int64 where all are whole numbers (or `kind` says so), else strings."""
+    values = np.empty(count, np.int64)
+    if kind is not str and numbers(values):
+        return values
+    found = texts()
+    if kind is int:
+        return np.array([int(t) for t in found], np.int64)
+    values = np.empty(count, object)
+    values[:] = found
+    return values
+
+
+class Ids:
+    """Numbers of the library <-> ids. `find` gives the number of an id, or -1."""
+
+    def __init__(self, values: np.ndarray, find: Callable[[bytes], int], what: str):
+        self.values = values
+        self.find = find
+        self.what = what
+        self.plain = bool(values.dtype == np.int64 and
+                          np.array_equal(values, np.arange(len(values))))
+
+    def number(self, item: Any) -> int:
+        found = self.find(encode(item))
+        if found < 0:
+            raise KeyError(f"{self.what} {item!r} is not in the model")
+        return found
+
+    def numbers(self, items: Iterable[Any]) -> np.ndarray:
+        return np.fromiter((self.number(i) for i in items), np.int32)
+
+    def at(self, numbers: np.ndarray) -> np.ndarray:
+        """Ids for numbers; -1 stays -1, or is None among strings."""
+        if self.plain:
+            return numbers
+        if len(self.values) == 0:
+            return numbers.astype(np.int64)
+        out = self.values[np.where(numbers < 0, 0, numbers)]
+        out[numbers < 0] = -1 if out.dtype != object else None
+        return out

@@ -1,0 +1,222 @@
+"""Evaluating and tuning."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from . import _ease
+from ._base import Recommender
+from ._data import Interactions, Rows, Split, borrow, interactions
+from ._ease_class import EASE
+from ._progress import ShowProgress, watching
+
+METRICS = "recall@20,recall@50,ndcg@100"
+
+
+class Report(Mapping[str, float]):
+    """Means by the names of the metrics.
+
+    ``standard_error`` has theirs, ``by_user(name)`` one for each user of ``user_ids``
+    where the metric has such, ``info`` who was left out.
+    """
+
+    def __init__(self, handle: Any):
+        self._handle = handle
+        found = handle.metrics()
+        self._means: Dict[str, float] = {n: mean for n, mean, _ in found}
+        self.standard_error: Dict[str, float] = {n: e for n, _, e in found}
+        self.info: Dict[str, int] = handle.info()
+
+    def __getitem__(self, name: str) -> float:
+        return self._means[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._means)
+
+    def __len__(self) -> int:
+        return len(self._means)
+
+    def by_user(self, name: str) -> np.ndarray:
+        """The metric for each user, in the order of ``user_ids``."""
+        out = np.empty(self.info["users"], np.float64)
+        self._handle.values(list(self._means).index(name), out)
+        return out
+
+    @property
+    def user_ids(self) -> List[str]:
+        return self._handle.user_ids()
+
+    def __repr__(self) -> str:
+        parts = (f"{n} {m:.5f} ({self.standard_error[n]:.5f})" for n, m in self.items())
+        return f"<{', '.join(parts)}; {self.info['users']} users>"
+
+
+def evaluate(model: Recommender, input: Any, target: Any = None, *,
+             metrics: Any = METRICS, threads: int = 0,
+             show_progress: ShowProgress = None) -> Report:
+    """Ranks all items for each user from the row of ``input`` and measures where the
+    items of ``target`` are. For a :class:`ease.Split`, its test users. metrics: recall,
+    plain-recall, ndcg, precision, hit, map, mrr, popularity, coverage, gini, each with
+    @K.
+
+    >>> import ease
+    >>> X = [[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]]
+    >>> model = ease.EASE(lambda_=1.0).fit(X)
+    >>> ease.evaluate(model, [[1, 0, 0]], [[0, 1, 0]], metrics="hit@1")["hit@1"]
+    1.0
+    """
+    if isinstance(input, Split):
+        if target is not None:
+            raise ValueError("a split has its own target")
+        input, target = input.test_input, input.test_target
+    if target is None:
+        raise ValueError("a target is required")
+    text = metrics if isinstance(metrics, str) else ",".join(metrics)
+    x, y = interactions(input), interactions(target)
+    with watching(show_progress) as watch:
+        return Report(_ease.evaluate(model._fitted(), x._handle, y._handle, text, threads,
+                                     watch))
+
+
+def hold_out(x: Interactions, share: float, seed: int) -> Tuple[Interactions, Interactions]:
+    """Of each row a random share, at least one entry of two or more, and the rest. Users
+    keep their numbers."""
+    if not 0 < share < 1:
+        raise ValueError(f"share is above 0 and below 1, not {share}")
+    indptr, indices, data = x.rows()
+    counts = np.diff(indptr)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    order = np.lexsort((np.random.default_rng(seed).random(len(indices)), rows))
+    place = np.empty(len(indices), np.int64)
+    place[order] = np.arange(len(indices)) - np.repeat(indptr[:-1], counts)
+    take = np.maximum((counts * share).astype(np.int64), (counts > 1).astype(np.int64))
+    held = place < take[rows]
+
+    def part(keep: np.ndarray) -> Interactions:
+        ends = np.zeros(len(indptr), np.int64)
+        np.cumsum(np.bincount(rows[keep], minlength=len(counts)), out=ends[1:])
+        return borrow(Rows(ends, indices[keep], None if data is None else data[keep],
+                           x.shape))
+
+    return part(~held), part(held)
+
+
+def scorer(metric: str = "ndcg@100", *, share: float = 0.2,
+           seed: int = 0) -> Callable[..., float]:
+    """For scikit-learn's ``scoring=``: :meth:`EASE.score` with this metric.
+
+    >>> import ease
+    >>> X = [[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]]
+    >>> measure = ease.scorer("hit@1")
+    >>> 0.0 <= measure(ease.EASE(lambda_=1.0).fit(X), X) <= 1.0
+    True
+    """
+    def measure(model: Recommender, X: Any, y: Any = None) -> float:
+        return model.score(X, y, metric=metric, share=share, seed=seed)
+
+    return measure
+
+
+# ---- tuning ---------------------------------------------------------------------------
+
+
+class Trial(NamedTuple):
+    params: Dict[str, Any]
+    mean: float
+    standard_error: float
+    seconds: float
+
+
+class Tuning(NamedTuple):
+    """Trials and the best of them; best_estimator has its parameters, unfitted."""
+
+    best_estimator: Recommender
+    best_params: Dict[str, Any]
+    best_score: float
+    trials: List[Trial]
+    stopped: bool
+
+
+def tune(data: Any, estimator: Optional[Recommender] = None, *,
+         grid: Optional[Mapping[str, Sequence[Any]]] = None, metric: str = "ndcg@100",
+         seconds: Optional[float] = None, show_progress: ShowProgress = None) -> Tuning:
+    """Finds the best parameters on validation users.
+
+    data: a :class:`ease.Split`, or (train, input, target). estimator: EASE unless told;
+    its other parameters stay. grid: values by name; without it lambda is searched (EASE)
+    or the method's own grid is tried. seconds: no trial begins that would end later.
+
+    >>> import ease, numpy as np
+    >>> x = (np.random.default_rng(0).random((80, 12)) < 0.4).astype(int)
+    >>> found = ease.tune(ease.split(x, "random"), grid={"lambda_": [1, 10, 100]},
+    ...                   metric="ndcg@5")
+    >>> len(found.trials), found.best_estimator.lambda_ in (1, 10, 100)
+    (3, True)
+    """
+    if estimator is None:
+        estimator = EASE(lambda_=1.0)
+    if isinstance(data, Split):
+        data = (data.validation_train, data.validation_input, data.validation_target)
+    parts = [interactions(d) for d in data]
+    if isinstance(estimator, EASE) and (grid is None or set(grid) == {"lambda_"}):
+        return _tune_lambda(parts, estimator, grid, metric, seconds, show_progress)
+    if grid is None:
+        grid = default_grid(estimator)
+    return _try_all(parts, estimator, grid, metric, seconds, show_progress)
+
+
+def _copy(estimator: Recommender, **params: Any) -> Recommender:
+    return type(estimator)(**{**estimator.get_params(), **params})
+
+
+def _tune_lambda(parts: List[Interactions], estimator: EASE, grid: Any, metric: str,
+                 seconds: Optional[float], show_progress: ShowProgress) -> Tuning:
+    method = "ease-nonneg" if estimator.nonnegative else "ease"
+    lambdas = None if grid is None else np.array(list(grid["lambda_"]), np.float64)
+    with watching(show_progress) as watch:
+        trials, best, stopped = _ease.tune(*(p._handle for p in parts), method, lambdas,
+                                           metric, seconds or 0.0, estimator._options(),
+                                           watch)
+    made = [Trial({"lambda_": t[0]}, *t[1:]) for t in trials]
+    return Tuning(_copy(estimator, **made[best].params), made[best].params,
+                  made[best].mean, made, stopped)
+
+
+def default_grid(estimator: Recommender) -> Dict[str, List[Any]]:
+    """What the library tries for the method unless it is told."""
+    for name, _, grid, settings in _ease.methods():
+        if name == estimator._method:
+            break
+    kinds = {s[0]: (str if s[6] else int if s[5] else float) for s in settings}
+    out: Dict[str, List[Any]] = {}
+    for part in filter(None, (grid or "").split(",")):
+        key, _, values = part.partition("=")
+        out["lambda_" if key == "lambda" else key] = [kinds[key](v)
+                                                      for v in values.split("|")]
+    return out
+
+
+def _try_all(parts: List[Interactions], estimator: Recommender,
+             grid: Mapping[str, Sequence[Any]], metric: str, seconds: Optional[float],
+             show_progress: ShowProgress) -> Tuning:
+    began, longest, stopped = time.monotonic(), 0.0, False
+    trials: List[Trial] = []
+    for values in itertools.product(*grid.values()):
+        start = time.monotonic()
+        if seconds and trials and start - began + longest > seconds:
+            stopped = True
+            break
+        params = dict(zip(grid, values))
+        model = _copy(estimator, **params).fit(parts[0], show_progress=show_progress)
+        report = evaluate(model, parts[1], parts[2], metrics=metric,
+                          show_progress=show_progress)
+        took = time.monotonic() - start
+        longest = max(longest, took)
+        trials.append(Trial(params, report[metric], report.standard_error[metric], took))
+    best = max(trials, key=lambda t: t.mean if not math.isnan(t.mean) else -math.inf)
+    return Tuning(_copy(estimator, **best.params), best.params, best.mean, trials, stopped)

@@ -1,0 +1,51 @@
+"""The examples of the docstrings, and that nothing lacks one."""
+
+import doctest
+import importlib
+import inspect
+import os
+import pkgutil
+import sys
+import typing
+
+import pytest
+
+import ease
+from conftest import ROOT
+
+MODULES = ["ease"] + ["ease." + m.name for m in pkgutil.iter_modules(ease.__path__)
+                      if m.name != "_ease"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_everything_public_is_described():
+    for name in ease.__all__:
+        thing = getattr(ease, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isclass(thing):
+            for member, value in inspect.getmembers(thing):
+                ours = inspect.isfunction(value) and value.__module__.startswith("ease")
+                if ours and not member.startswith("_"):
+                    assert typing.get_type_hints(value), f"{name}.{member}"
+        else:
+            assert typing.get_type_hints(thing), name
+
+
+def test_the_classes_are_those_of_the_library():
+    sys.path.insert(0, os.path.join(ROOT, "python"))
+    try:
+        source = importlib.import_module("generate").source()
+    finally:
+        sys.path.pop(0)
+    with open(os.path.join(ROOT, "python", "ease", "methods.py")) as f:
+        assert f.read() == source
+    covered = {c._method for c in ease.Recommender.__subclasses__()} | {"ease-nonneg"}
+    assert {m[0] for m in ease._ease.methods()} <= covered
+
+
+def test_the_wheel_is_typed():
+    assert os.path.exists(os.path.join(os.path.dirname(ease.__file__), "py.typed"))

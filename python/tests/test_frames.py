@@ -1,0 +1,162 @@
+"""Tables: frames of every kind, files, and the ids they have."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import ease
+
+ROWS = {"user": ["ann", "ann", "bob", "bob", "cat", "bob"],
+        "item": ["tea", "milk", "tea", "milk", "tea", "éclair"],
+        "rating": [5.0, 3.0, 4.0, 1.0, 2.0, 5.0]}
+NUMBERS = {"user": [10, 10, 20, 20, 30, 20], "item": [7, -8, 7, -8, 7, 9],
+           "rating": ROWS["rating"]}
+
+
+def frames(rows):
+    yield "dict", rows
+    for name, make in (("pandas", lambda m: m.DataFrame(rows)),
+                       ("polars", lambda m: m.DataFrame(rows)),
+                       ("pyarrow", lambda m: m.table(rows))):
+        try:
+            yield name, make(__import__(name))
+        except ImportError:
+            pass
+
+
+@pytest.mark.parametrize("rows", [ROWS, NUMBERS], ids=["strings", "numbers"])
+def test_every_frame_gives_the_same(rows):
+    expected = None
+    for name, frame in frames(rows):
+        model = ease.EASE(lambda_=1.0).fit(frame)
+        assert model.item_ids.tolist() == list(dict.fromkeys(rows["item"])), name
+        expected = np.array(model.B) if expected is None else expected
+        np.testing.assert_array_equal(model.B, expected)
+        ids, _ = model.recommend(rows["user"][4])
+        assert set(ids.tolist()) == set(rows["item"][1::4]), name
+        assert type(ids.tolist()[0]) is type(rows["item"][0])
+
+
+def test_arrow_streams_and_views():
+    pa = pytest.importorskip("pyarrow")
+
+    class Stream:
+        def __arrow_c_stream__(self, schema=None):
+            return pa.table(ROWS).__arrow_c_stream__(schema)
+
+    table = pa.concat_tables([pa.table(ROWS).slice(0, 2), pa.table(ROWS).slice(2)])
+    coded = table.set_column(1, "item", table["item"].dictionary_encode())
+    for frame in (Stream(), table, coded):
+        assert ease.interactions(frame).item_ids.tolist() == ["tea", "milk", "éclair"]
+
+
+def test_pandas_kinds_of_columns():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(ROWS)
+    frame["item"] = frame["item"].astype("category")
+    frame["user"] = frame["user"].astype("string")
+    assert ease.interactions(frame).shape == (3, 3)
+    frame["user"] = [1.0, 2.0, np.nan, 1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="ids are"):
+        ease.interactions(frame)
+    frame["user"] = ["a", None, "b", "a", "b", "c"]
+    with pytest.raises(ValueError, match="missing"):
+        ease.interactions(frame)
+
+
+def test_filters_and_weights():
+    x = ease.interactions(ROWS, min_rating=3)
+    assert x.nnz == 4 and x.info["below_rating"] == 2
+    assert not x.info["weighted"]
+    w = ease.interactions(ROWS, weights=True)
+    assert sorted(w.rows()[2].tolist()) == sorted(ROWS["rating"])
+    twice = {k: v + v for k, v in ROWS.items()}
+    assert ease.interactions(twice, weights=True, repeat="sum").rows()[2].sum() == 40
+    assert ease.interactions(twice).nnz == 6
+    assert ease.interactions(ROWS, min_item=2).shape == (3, 2)
+
+
+@pytest.mark.parametrize("how", [{"min_rating": 9}, {"repeat": "mean"}, {"columns": ["user"]},
+                                 {"columns": ["user", "thing"]}, {"min_user": -1}])
+def test_wrong_options(how):
+    with pytest.raises(ValueError):
+        ease.interactions(ROWS, **how)
+
+
+def test_wrong_tables():
+    with pytest.raises(ValueError, match="finite"):
+        ease.interactions({**ROWS, "rating": [1, 2, 3, 4, 5, np.nan]}, weights=True)
+    with pytest.raises(ValueError, match="column of values"):
+        ease.interactions({"user": [1], "item": [2]}, weights=True)
+    with pytest.raises(ValueError):
+        ease.interactions({"user": [1, 2], "item": [2]})
+    with pytest.raises(ValueError):
+        ease.interactions({"user": [], "item": []})
+    with pytest.raises(ValueError, match="empty"):
+        ease.interactions({"user": ["a"], "item": [""]})
+
+
+def test_columns_by_name_and_number():
+    rows = {"n": [1, 2], "what": ["x", "y"], "who": ["a", "b"]}
+    for columns in (["who", "what"], "who,what", [2, 1]):
+        x = ease.interactions(rows, columns=columns)
+        assert x.user_ids.tolist() == ["a", "b"] and x.item_ids.tolist() == ["x", "y"]
+
+
+def test_large_numbers_are_ids():
+    big = 2**62 + 1
+    model = ease.EASE(lambda_=1.0).fit({"user": [1, 1, 2], "item": [big, 5, 5]})
+    assert model.item_ids.tolist() == [big, 5]
+    assert model.recommend(2)[0].tolist() == [big]
+
+
+def test_unknown_users(tmp_path):
+    model = ease.EASE(lambda_=1.0).fit(ROWS)
+    with pytest.raises(KeyError, match="dan"):
+        model.recommend("dan")
+    with pytest.raises(KeyError, match="coke"):
+        model.similar_items("coke")
+    ids, _ = model.recommend(["ann", "cat"], N=3)
+    assert ids.shape == (2, 3) and ids[0].tolist() == ["éclair", None, None]
+    assert model.recommend("dan", ["tea"])[0].tolist()[0] in ("milk", "éclair")
+    again = pickle.loads(pickle.dumps(model))
+    with pytest.raises(ValueError, match="user_items"):
+        again.recommend("ann")
+    assert again.recommend("ann", ["tea", "milk"])[0].tolist() == ["éclair"]
+
+
+def test_files(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating\n" + "".join(
+        f"{u},{i},{r}\n" for u, i, r in zip(*NUMBERS.values())))
+    a = ease.EASE(lambda_=1.0).fit(path)
+    b = ease.EASE(lambda_=1.0).fit(NUMBERS)
+    np.testing.assert_array_equal(a.B, b.B)
+    assert a.item_ids.tolist() == [7, -8, 9]
+    assert ease.load(save(a, tmp_path), ids=str).item_ids.tolist() == ["7", "-8", "9"]
+    with pytest.raises(FileNotFoundError):
+        ease.EASE(lambda_=1.0).fit(tmp_path / "none.csv")
+    path.write_text("user,item\na\n")
+    with pytest.raises(ValueError, match="r.csv:2"):
+        ease.EASE(lambda_=1.0).fit(path)
+
+
+def save(model, tmp_path):
+    model.save(tmp_path / "m.ease")
+    return tmp_path / "m.ease"
+
+
+def test_splits_by_time():
+    n = 40
+    rows = {"user": np.repeat(np.arange(n), 5), "item": np.tile(np.arange(5), n),
+            "timestamp": np.tile(np.arange(5), n) + 1000}
+    parts = ease.split(rows, "leave-last")
+    assert parts.test_target.nnz == n
+    items = parts.test_target.item_ids[parts.test_target.rows()[1]]
+    assert set(items.tolist()) == {4}
+
+
+def test_missing_ids_are_not_split():
+    with pytest.raises(ValueError, match="missing"):
+        ease.split({"user": ["a", None, "b"], "item": ["x", "y", "z"]}, "random")

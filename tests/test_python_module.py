@@ -1,0 +1,98 @@
+"""The Python module: `pip wheel .`, a fresh virtual environment, its own tests."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import support
+
+PLACE = os.path.join(support.BUILD, "python-module")
+UNREACHABLE = re.compile(r"Connection|Temporary failure|No matching distribution|Max retries")
+
+
+def run(*command, **options):
+    return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          **options)
+
+
+def pip(python, *args):
+    env = dict(os.environ, CMAKE_BUILD_PARALLEL_LEVEL=str(os.cpu_count()))
+    done = run(python, "-m", "pip", "--quiet", "--disable-pip-version-check", *args, env=env,
+               cwd=support.ROOT)
+    if done.returncode and UNREACHABLE.search(done.stdout):
+        raise unittest.SkipTest("PyPI cannot be reached")
+    if done.returncode:
+        raise AssertionError(done.stdout[-4000:])
+
+
+def environment(name, python):
+    """A fresh one; the path of its interpreter."""
+    place = os.path.join(PLACE, name)
+    shutil.rmtree(place, ignore_errors=True)
+    made = run(python, "-m", "venv", place)
+    if made.returncode:
+        raise AssertionError(made.stdout)
+    return os.path.join(place, "bin", "python")
+
+
+def newest_python():
+    """The newest Python of this machine that starts: (minor version, path)."""
+    places = os.get_exec_path() + ["/usr/bin", "/usr/local/bin"] + glob.glob(
+        os.path.expanduser("~/.pyenv/versions/*/bin")) + glob.glob("/opt/*/bin")
+    found = set()
+    for path in places:
+        for name in glob.glob(os.path.join(path, "python3.*")):
+            match = re.fullmatch(r"python3\.(\d+)", os.path.basename(name))
+            if match:
+                found.add((int(match[1]), name))
+    for minor, name in sorted(found, reverse=True):
+        if run(name, "-m", "venv", "--help").returncode == 0:
+            return minor, name
+    return sys.version_info[1], sys.executable
+
+
+@unittest.skipIf(support.SANITIZED, "a release build's concern")
+class Module(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        shutil.rmtree(PLACE, ignore_errors=True)
+        cls.python = environment("here", sys.executable)
+        pip(cls.python, "wheel", "--no-deps", "-w", PLACE, support.ROOT)
+        cls.wheel = glob.glob(os.path.join(PLACE, "*.whl"))[0]
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(PLACE, ignore_errors=True)
+
+    def run_tests(self, python, *how):
+        tests = os.path.join(support.ROOT, "python", "tests")
+        done = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests, *how,
+                   cwd=PLACE, env=dict(os.environ, EASE_BUILD=support.BUILD, PYTHONPATH=tests,
+                                       PYTHONDONTWRITEBYTECODE="1"))
+        for line in done.stdout.splitlines():
+            if line.startswith("SKIPPED"):
+                print("skipped  " + line)
+        self.assertEqual(done.returncode, 0, done.stdout[-6000:])
+        self.assertRegex(done.stdout, r"\d{2,} passed")
+
+    def test_the_wheel_is_of_the_stable_abi(self):
+        self.assertRegex(os.path.basename(self.wheel), r"^ease-[0-9.]+-cp311-abi3-linux_")
+
+    def test_the_wheel_passes_its_tests(self):
+        pip(self.python, "install", self.wheel + "[test]")
+        self.run_tests(self.python)
+
+    def test_the_wheel_works_on_the_newest_python(self):
+        minor, path = newest_python()
+        if minor <= sys.version_info[1]:
+            self.skipTest(f"Python 3.{minor} is the newest here")
+        python = environment("newest", path)
+        pip(python, "install", self.wheel, "pytest", "scipy")
+        self.run_tests(python, "-k", "not ml_1m")
+
+
+if __name__ == "__main__":
+    support.main()
