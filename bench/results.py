@@ -357,6 +357,9 @@ def systems_table(name, names):
     yield ""
     yield from differences(part, names[-1])
     yield ""
+    missing = [m for m in SYSTEMS if m not in [row["model"] for row in part["models"]]]
+    if missing:
+        yield "Not measured yet: " + ", ".join(missing) + ".\n"
     if name in REMARKS:
         yield REMARKS[name] + "\n"
     own = [m for m in part["models"] if m["grid"] != m["usual_grid"] or m["fixed"]]
