@@ -56,16 +56,19 @@ OPTIONS = {
         "--set", "mult-dae:epochs=140", "--grid", "mult-dae:decay=2e-5|2e-3"],
     ("volkovs15-systems", "mult-vae"): [
         "--set", "mult-vae:epochs=140,anneal=5000", "--grid", "mult-vae:cap=0.2|1"],
-    ("goodbooks-systems", "slim"): ["--grid", "slim:l1=0.1|1,l2=10|30|100"],
+    ("goodbooks-systems", "item-item"): [
+        "--grid", "item-item:similarity=cosine|jaccard|conditional,neighbours=10|50|200,"
+        "shrinkage=0|10"],
+    ("goodbooks-systems", "slim"): ["--grid", "slim:l1=0.1|1,l2=10|100"],
     ("goodbooks-systems", "slim-free"): ["--grid", "slim-free:l1=1|3,l2=30|100"],
-    ("goodbooks-systems", "wmf"): ["--grid", "wmf:rank=128|256,alpha=3|10|30,lambda=3|10|30"],
+    ("goodbooks-systems", "wmf"): ["--grid", "wmf:rank=128|256,alpha=3|10|30,lambda=3|10"],
     ("goodbooks-systems", "ii-svd"): [
-        "--set", "ii-svd:rank=500", "--grid", "ii-svd:neighbours=10|20|50|100,shrinkage=0|10"],
-    ("goodbooks-systems", "cdae"): ["--set", "cdae:epochs=60", "--grid", "cdae:decay=0.003|0.03"],
+        "--set", "ii-svd:rank=500", "--grid", "ii-svd:neighbours=10|50|200,shrinkage=0"],
+    ("goodbooks-systems", "cdae"): ["--set", "cdae:epochs=40", "--grid", "cdae:decay=0.003|0.03"],
     ("goodbooks-systems", "mult-dae"): [
-        "--set", "mult-dae:epochs=60", "--grid", "mult-dae:decay=2e-5|2e-3"],
+        "--set", "mult-dae:epochs=40", "--grid", "mult-dae:decay=2e-5|2e-3"],
     ("goodbooks-systems", "mult-vae"): [
-        "--set", "mult-vae:epochs=60,anneal=2000", "--grid", "mult-vae:cap=0.2|1"],
+        "--set", "mult-vae:epochs=40,anneal=2000", "--grid", "mult-vae:cap=0.2"],
     ("npm-systems", "item-item"): [
         "--grid", "item-item:similarity=cosine|jaccard|conditional,neighbours=20|100|500,"
         "shrinkage=0|10"],
