@@ -66,9 +66,9 @@ OPTIONS = {
         "--set", "ii-svd:rank=500", "--grid", "ii-svd:neighbours=10|50|200,shrinkage=0"],
     ("goodbooks-systems", "cdae"): ["--set", "cdae:epochs=40", "--grid", "cdae:decay=0.003|0.03"],
     ("goodbooks-systems", "mult-dae"): [
-        "--set", "mult-dae:epochs=40", "--grid", "mult-dae:decay=2e-5|2e-3"],
+        "--set", "mult-dae:epochs=30", "--grid", "mult-dae:decay=2e-5|2e-3"],
     ("goodbooks-systems", "mult-vae"): [
-        "--set", "mult-vae:epochs=40,anneal=2000", "--grid", "mult-vae:cap=0.2"],
+        "--set", "mult-vae:epochs=30,anneal=2000", "--grid", "mult-vae:cap=0.2"],
     ("npm-systems", "item-item"): [
         "--grid", "item-item:similarity=cosine|jaccard|conditional,neighbours=20|100|500,"
         "shrinkage=0|10"],

@@ -333,8 +333,7 @@ static const option_group groups[] = {
 static const operand operands[] = {{"DIR", "a split, as ease split writes it"},
                                    {NULL, NULL}};
 static const char *const usage[] = {
-    "DIR --models NAME,NAME,... [--lambda L | --lambda auto] [--grid ...] [options]",
-    NULL};
+    "DIR --models NAME,NAME,... [--lambda L | --lambda auto] [options]", NULL};
 static const char *const examples[] = {
     "split --models ease,ease-nonneg,popularity",
     "split --models ease,popularity --lambda 500 --metrics ndcg@10 --json",

@@ -213,7 +213,7 @@ static const char *const examples[] = {
     "tuesday.csv -o tuesday.gram",
     "merge monday.gram tuesday.gram -o all.gram",
     "import pairs.csv -o counts.gram --items ids.txt --users 5",
-    "sql --engine postgres --table shop.orders --user customer --item sku > gram.sql",
+    "sql --engine postgres --table shop.orders --user customer --item sku",
     "import pairs.csv --items items.csv -o orders.gram",
     NULL};
 
