@@ -321,10 +321,12 @@ const verb verb_bench = {
         "Measures the parts of the library in one run: reading (lines of the file), "
         "counting X'X (pairs of items of a user), solving (items^3 flops, against "
         "sgemm's rate by all threads at once, at the best of several sizes, in runs of "
-        "seconds before and after each solve), writing models (against copying memory; of_disk "
+        "seconds before and after each solve), writing models (against copying memory; "
+        "of_disk "
         "is against writing and syncing as many bytes), and lists of 100 for all users "
         "from a float16 model. Seconds are medians; rates, limits included, are those "
-        "of the best run, but for the solve and its limit, which are medians.\n\n--json has every run, and of the solve the bytes it took "
+        "of the best run, but for the solve and its limit, which are "
+        "medians.\n\n--json has every run, and of the solve the bytes it took "
         "beside the data, as a multiple of items^2 too.",
     .operands = operands,
     .groups = groups,

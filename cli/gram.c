@@ -207,14 +207,13 @@ static const operand operands[] = {
 static const char *const usage[] = {
     "DATA -o FILE.gram [options]", "merge A.gram B.gram ... -o FILE.gram",
     "import SHARD ... -o FILE.gram [--items FILE] [--users U]",
-    "sql --engine duckdb|postgres|spark --table T --user U --item I [options]", NULL};
+    "sql --engine NAME --table T --user U --item I [options]", NULL};
 static const char *const examples[] = {
     "monday.csv -o monday.gram",
     "tuesday.csv -o tuesday.gram",
     "merge monday.gram tuesday.gram -o all.gram",
     "import pairs.csv -o counts.gram --items ids.txt --users 5",
     "sql --engine postgres --table shop.orders --user customer --item sku",
-    "import pairs.csv --items items.csv -o orders.gram",
     NULL};
 
 const verb verb_gram = {

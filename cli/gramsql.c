@@ -121,9 +121,13 @@ static bool is_quote(char c)
  * ends; NULL: it is none. */
 static const char *take_part(FILE *to, char quote, const char *at)
 {
-    char open = is_quote(*at) ? *at++ : '\0';
-    const char *start = at;
+    bool quoted = is_quote(*at);
+    char open = '\0';
+    const char *start;
 
+    if (quoted)
+        open = *at++;
+    start = at;
     if (to)
         fputc(quote, to);
     while (*at && (open || *at != '.')) {

@@ -111,10 +111,11 @@ static ease_status check_entries(const ease__importing *m, const double *d,
                                  ease_error *err)
 {
     const ease__tiled *t = &m->g->g;
-    int threads = ease__threads(m->o ? m->o->threads : 0);
     int32_t bad = INT32_MAX;
 
-#pragma omp parallel for schedule(dynamic, 64) num_threads(threads) reduction(min : bad)
+#pragma omp parallel for schedule(dynamic, 64) reduction(min    \
+                                                         : bad) \
+    num_threads(ease__threads(m->o ? m->o->threads : 0))
     for (int32_t i = 0; i < t->n; i++)
         if (i < bad && find_excess(t, m->g->weighted, d, i) >= 0)
             bad = i;

@@ -100,7 +100,7 @@ static bool add_listed(ease__importing *m, uint32_t users)
 {
     size_t at = (size_t)m->g->ids.count - 1;
 
-    if (at >= m->listed_room) {
+    if (!m->listed || at >= m->listed_room) {
         size_t room = m->listed_room ? 2 * m->listed_room : 1024;
         uint32_t *grown = ease__realloc_array(m->listed, room, sizeof(*grown));
 

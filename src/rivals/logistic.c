@@ -362,13 +362,14 @@ static double stride(block *b, int k, double ww, double wd, double dd)
 {
     double half = b->l->l2 / 2, slack = 1e-13 * b->loss[k], t = 1;
 
-    for (int i = 0; i < MOST_HALVINGS; i++, t /= 2) {
+    for (int i = 0; i < MOST_HALVINGS; i++) {
         double loss = loss_at(b, k, t) + half * (ww + t * (2 * wd + t * dd));
 
         if (loss <= b->loss[k] - 1e-4 * t * b->fall[k] + slack) {
             b->loss[k] = loss;
             return t;
         }
+        t /= 2;
     }
     return 0;
 }
