@@ -16,8 +16,10 @@ REASONS = {
     "solve, n >= 20,000: 97 % of sgemm": "products of tiles of 640 to 896 pack their operands anew: 4 to 5 % "
     "of the time, which sgemm on matrices of 4,096 shares among more flops; larger tiles gained nothing in "
     "all, since more of the work is triangular then; the check is 0.5 %",
-    "f16 model written: at the disk's speed (90 %)": "two processors turn, scale and halve 1.5 GB/s; a third "
-    "would do",
+    "solve: 6 x Algorithm 1 (inv, float32, same n)": "inv takes 8/3 n^3 flops: at sgemm's rate it would take "
+    "2.7 times as long as we do, and it ran at half of that rate",
+    "f16 model written: at the disk's speed (90 %)": "two processors turn, scale and halve 1.5 GB/s, "
+    "and the disk takes 2",
     "CSV to model, ML-20M shape: 6 x Algorithm 1, 1/10 of its memory": "inv takes 8/3 n^3 flops of float64, "
     "we n^3 of float32: 5.3 times as long at the same share of the processor's peak",
 }
