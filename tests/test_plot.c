@@ -9,13 +9,15 @@
 
 #include "core/random.h"
 #include "eval/weights.h"
+#include "model/model.h"
 #include "test.h"
 
-/* A model that is nothing but a function: the figures know models only by these two. */
-struct ease_model {
-    ease_model_info info;
+/* A model that is nothing but a function: the figures know models only by these two,
+ * and how many threads to use. */
+typedef struct function_model {
+    ease_model model;
     float (*weight)(int32_t i, int32_t j);
-};
+} function_model;
 
 ease_model_info ease_model_describe(const ease_model *m)
 {
@@ -24,8 +26,10 @@ ease_model_info ease_model_describe(const ease_model *m)
 
 void ease_model_row(const ease_model *m, int32_t item, float *out)
 {
+    const function_model *f = (const function_model *)(const void *)m;
+
     for (int32_t j = 0; j < m->info.items; j++)
-        out[j] = item == j ? 0.0f : m->weight(item, j);
+        out[j] = item == j ? 0.0f : f->weight(item, j);
 }
 
 /* Long-tailed on both sides, one in eight exactly 0. */
@@ -61,9 +65,9 @@ static float infinite(int32_t i, int32_t j)
     return i == 3 && j == 6 ? -INFINITY : 0.5f;
 }
 
-static ease_model model_of(int32_t items, float (*weight)(int32_t, int32_t))
+static function_model model_of(int32_t items, float (*weight)(int32_t, int32_t))
 {
-    return (ease_model){{.items = items, .lambda = 250}, weight};
+    return (function_model){{.info = {.items = items, .lambda = 250}}, weight};
 }
 
 static char *file_text(const char *path)
@@ -338,7 +342,7 @@ static void the_summary_is_that_of_all_weights_off_the_diagonal(test *t)
 {
     enum { N = 300, COUNT = N * (N - 1) };
     static const double share[] = {0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999};
-    ease_model m = model_of(N, mixed);
+    function_model m = model_of(N, mixed);
     float *all = malloc(COUNT * sizeof(*all));
     int64_t count = 0, negative = 0, zero = 0;
     ease_weight_summary w;
@@ -354,7 +358,7 @@ static void the_summary_is_that_of_all_weights_off_the_diagonal(test *t)
         negative += all[i] < 0;
         zero += all[i] == 0;
     }
-    check_status(t, ease_model_summarize_weights(&m, &w, NULL, NULL), EASE_OK);
+    check_status(t, ease_model_summarize_weights(&m.model, &w, NULL, NULL), EASE_OK);
     check_int(t, w.count, COUNT);
     check_near(t, w.negative, (double)negative / COUNT, 0);
     check_near(t, w.zero, (double)zero / COUNT, 0);
@@ -371,13 +375,13 @@ static void the_summary_is_that_of_all_weights_off_the_diagonal(test *t)
 
 static void every_weight_is_in_one_bin(test *t)
 {
-    ease_model m = model_of(257, mixed);
+    function_model m = model_of(257, mixed);
     ease_weight_summary w;
     ease__weight_bins b;
     int64_t sum, wrong = 0;
 
-    check_status(t, ease_model_summarize_weights(&m, &w, NULL, NULL), EASE_OK);
-    check_status(t, ease__count_weights(&m, &w, &b, NULL, NULL), EASE_OK);
+    check_status(t, ease_model_summarize_weights(&m.model, &w, NULL, NULL), EASE_OK);
+    check_status(t, ease__count_weights(&m.model, &w, &b, NULL, NULL), EASE_OK);
     check(t, b.edges.count >= 40 && b.edges.count <= EASE__MAX_BINS);
     check(t, b.below > 0 && b.above > 0);
     sum = b.below + b.above + b.zero;
@@ -430,12 +434,12 @@ static int64_t weights_in_figure(const char *text)
 static void the_figure_of_weights_holds_all_of_them(test *t)
 {
     const char *path = test_path("weights.svg"), *again = test_path("again.svg");
-    ease_model m = model_of(400, mixed);
+    function_model m = model_of(400, mixed);
     ease_weight_summary w;
     char *text, *same;
 
-    check_status(t, ease_plot_weights(&m, path, &w, NULL, NULL), EASE_OK);
-    check_status(t, ease_plot_weights(&m, again, NULL, NULL, NULL), EASE_OK);
+    check_status(t, ease_plot_weights(&m.model, path, &w, NULL, NULL), EASE_OK);
+    check_status(t, ease_plot_weights(&m.model, again, NULL, NULL, NULL), EASE_OK);
     text = file_text(path);
     same = file_text(again);
     check(t, well_formed(text));
@@ -466,10 +470,10 @@ static void figures_of_hardly_any_weights_are_drawn(test *t)
 
     for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
         const char *path = test_path("few.svg");
-        ease_model m = model_of(few[i].items, few[i].weight);
+        function_model m = model_of(few[i].items, few[i].weight);
         char *text;
 
-        check_status(t, ease_plot_weights(&m, path, NULL, NULL, NULL), EASE_OK);
+        check_status(t, ease_plot_weights(&m.model, path, NULL, NULL, NULL), EASE_OK);
         text = file_text(path);
         check(t, well_formed(text));
         check_contains(t, text, few[i].says);
@@ -481,13 +485,13 @@ static void figures_of_hardly_any_weights_are_drawn(test *t)
 static void weights_that_are_not_finite_are_named(test *t)
 {
     const char *path = test_path("infinite.svg");
-    ease_model m = model_of(9, not_a_number);
+    function_model m = model_of(9, not_a_number);
     ease_error err;
 
-    check_status(t, ease_plot_weights(&m, path, NULL, NULL, &err), EASE_E_FORMAT);
+    check_status(t, ease_plot_weights(&m.model, path, NULL, NULL, &err), EASE_E_FORMAT);
     check_int(t, err.where, 5);
     m.weight = infinite;
-    check_status(t, ease_plot_weights(&m, path, NULL, NULL, &err), EASE_E_FORMAT);
+    check_status(t, ease_plot_weights(&m.model, path, NULL, NULL, &err), EASE_E_FORMAT);
     check_int(t, err.where, 3);
     check(t, access(path, F_OK) != 0);
 }
@@ -505,9 +509,10 @@ static void counting_weights_can_be_cancelled(test *t)
 {
     const char *path = test_path("cancelled.svg"), *first = NULL;
     ease_hooks hooks = {.progress = cancel_second_stage, .user = &first};
-    ease_model m = model_of(20, mixed);
+    function_model m = model_of(20, mixed);
 
-    check_status(t, ease_plot_weights(&m, path, NULL, &hooks, NULL), EASE_E_CANCELLED);
+    check_status(t, ease_plot_weights(&m.model, path, NULL, &hooks, NULL),
+                 EASE_E_CANCELLED);
     check(t, first != NULL);
     check(t, access(path, F_OK) != 0);
 }
@@ -635,11 +640,11 @@ static void a_figure_that_cannot_be_written_says_where(test *t)
     static const double one[] = {1};
     const int64_t *times[] = {count};
     const char *names[] = {"a"}, *path = test_path("absent/figure.svg");
-    ease_model m = model_of(5, mixed);
+    function_model m = model_of(5, mixed);
     ease_weight_summary w = {.count = -1};
     ease_error err;
 
-    check_status(t, ease_plot_weights(&m, path, &w, NULL, &err), EASE_E_IO);
+    check_status(t, ease_plot_weights(&m.model, path, &w, NULL, &err), EASE_E_IO);
     check_contains(t, err.text, "absent/figure.svg");
     check_int(t, w.count, -1);
     check_status(t, ease_plot_longtail(times, names, 1, 2, 100, path, &err), EASE_E_IO);
@@ -652,8 +657,8 @@ static ease_status draw_all(const char *path)
     static const double one[] = {1};
     const int64_t *times[] = {count, count};
     const char *names[] = {"a", "b"};
-    ease_model m = model_of(40, mixed);
-    ease_status status = ease_plot_weights(&m, path, NULL, NULL, NULL);
+    function_model m = model_of(40, mixed);
+    ease_status status = ease_plot_weights(&m.model, path, NULL, NULL, NULL);
 
     if (!status)
         status = ease_plot_longtail(times, names, 2, 2, 100, path, NULL);
