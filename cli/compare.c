@@ -287,6 +287,9 @@ static int check(console *c, const compare_args *a, contest *all, lambdas *l)
         code = contest_assign(c, a->common.verb, &a->settings, false, all);
     if (!code)
         code = contest_assign(c, a->common.verb, &a->grids, true, all);
+    if (!code && a->untuned && a->grids.count)
+        code = usage_error(c, a->common.verb,
+                           "--untuned and --grid exclude each other");
     if (!code && a->markdown && (a->common.json || a->common.csv))
         code = usage_error(c, a->common.verb,
                            "--markdown, --json and --csv exclude each other");
@@ -316,10 +319,10 @@ static int run(console *c, void *args)
     if (!code)
         code = contest_run(c, &a->common, &a->tuning, &l, a->metrics,
                            a->common.operands[0], &parts, &all);
-    if (!code && a->plot)
-        code = plot_tail(c, a, &all, ease_interactions_describe(parts.train).items);
     if (!code)
         code = put_all(c, a, &all);
+    if (!code && a->plot)
+        code = plot_tail(c, a, &all, ease_interactions_describe(parts.train).items);
     contest_free(&all);
     ease_split_close(&parts);
     lambdas_free(&l);

@@ -255,8 +255,9 @@ class Recommender:
                 and user_items.dtype.kind in "biufc") and len(user_items.shape) == 1:
             user_items = user_items.reshape(1, -1)  # X[userid] of an array
         if isinstance(user_items, Interactions):
-            indptr, indices, data = user_items.rows()
-            rows = Rows(indptr, indices, data, user_items.shape)
+            aligned = Interactions(user_items._handle.align(self._model)[0])
+            indptr, indices, data = aligned.rows()
+            rows = Rows(indptr, indices, data, aligned.shape)
         elif is_sparse(user_items) or (isinstance(user_items, np.ndarray)
                                        and user_items.ndim == 2):
             rows = matrix_rows(user_items)
@@ -430,6 +431,8 @@ def load(path: Any, ids: Optional[type] = None) -> Any:
     model = _ease.open_model(path_bytes(path))
     info = model.info()
     name = "ease" if info["method"] == "ease-nonneg" else info["method"]
+    if name not in CLASSES:
+        raise ValueError(f"a model of {name} is for the program only")
     cls = CLASSES[name]
     params: Dict[str, Any] = {}
     if name == "ease":

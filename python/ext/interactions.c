@@ -224,12 +224,13 @@ static PyObject *interactions_info(PyObject *self, PyObject *unused)
 
     (void)unused;
     return Py_BuildValue(
-        "{s:L,s:i,s:L,s:N,s:s,s:L,s:L,s:L,s:L,s:L}", "users", (long long)i.users,
+        "{s:L,s:i,s:L,s:N,s:N,s:L,s:L,s:L,s:L,s:L}", "users", (long long)i.users,
         "items", (int)i.items, "interactions", (long long)i.interactions, "weighted",
-        PyBool_FromLong(i.weighted), "recognized", i.recognized, "rows",
-        (long long)i.rows, "below_rating", (long long)i.below_rating, "zero_weight",
-        (long long)i.zero_weight, "repeated", (long long)i.repeated, "filtered",
-        (long long)i.filtered);
+        PyBool_FromLong(i.weighted), "recognized",
+        PyUnicode_DecodeUTF8(i.recognized, (Py_ssize_t)strlen(i.recognized), "replace"),
+        "rows", (long long)i.rows, "below_rating", (long long)i.below_rating,
+        "zero_weight", (long long)i.zero_weight, "repeated", (long long)i.repeated,
+        "filtered", (long long)i.filtered);
 }
 
 typedef struct rows_job {

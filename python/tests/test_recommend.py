@@ -176,3 +176,13 @@ def test_titles(model, tmp_path):
 def test_a_figure(model, tmp_path):
     model.plot(tmp_path / "w.svg")
     assert (tmp_path / "w.svg").read_text().startswith("<svg")
+
+
+def test_histories_of_other_data_go_by_ids():
+    model = ease.EASE(lambda_=1.0).fit({"user": ["a", "a", "b", "b", "c", "c"],
+                                        "item": ["tea", "milk", "tea", "cake", "milk", "tea"]})
+    other = ease.interactions({"user": ["x", "x"], "item": ["cake", "milk"]})
+    ids, scores = model.recommend("x", other, N=3)
+    wanted, expected = model.recommend("x", ["cake", "milk"], N=3)
+    assert list(ids) == list(wanted) == ["tea"]
+    assert list(scores) == list(expected)

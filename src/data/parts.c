@@ -1,6 +1,7 @@
 #include "data/parts.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,9 +72,16 @@ static ease_status list_parts(listing *l, ease_error *err)
 
     if (!d)
         return ease__fail_errno(err, "%s: cannot open", l->dir);
-    while (!status && (entry = readdir(d)))
+    while (!status) {
+        errno = 0;
+        entry = readdir(d);
+        if (!entry && errno)
+            status = ease__fail_errno(err, "%s: cannot be read", l->dir);
+        if (!entry)
+            break;
         if (entry->d_name[0] != '.' && entry->d_name[0] != '_')
             status = add_path(l, entry->d_name, err);
+    }
     closedir(d);
     if (!status && l->count == 0)
         status = ease__fail(err, EASE_E_DATA, "%s: a directory without files", l->dir);

@@ -173,11 +173,12 @@ static ease_status try_point(ease__tuner *t, const plan *p, int point, ease_erro
 /* ---- all of them ------------------------------------------------------------------ */
 
 /* A point that these data cannot be trained with: a rank above what they have, numbers
- * that do not stay finite. The others may do. */
+ * that do not stay finite, more memory than there is. The others may do. */
 static bool left_out(ease__tuner *t, ease_status status, int point,
                      const ease_error *found)
 {
-    if (status != EASE_E_ARG && status != EASE_E_ACCURACY)
+    if (status != EASE_E_ARG && status != EASE_E_ACCURACY &&
+        status != EASE_E_MEMORY_LIMIT)
         return false;
     ease__log(&t->o.train.hooks, 1, "trial %d is left out: %s", point + 1, found->text);
     t->why = *found;

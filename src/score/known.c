@@ -66,5 +66,8 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
             atomic_store(&cancelled, true);
     }
     ease__free(scores);
-    return atomic_load(&cancelled) ? ease__cancelled(err) : EASE_OK;
+    /* That thread may have had no user at all. */
+    return atomic_load(&cancelled) || ease__progress(&o->hooks, "recommending", 1)
+               ? ease__cancelled(err)
+               : EASE_OK;
 }

@@ -184,8 +184,11 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
         status = ease__known_check(s->model, o.users, 1, err);
     if (status)
         return status;
-    if (ease__is_known(s->model))
+    if (ease__is_known(s->model)) {
+        o.threads = 1;
+        o.hooks = (ease_hooks){0};
         return ease__recommend_known(s->model, &history, 1, &o, recs, count, err);
+    }
     if (history.count == 0) {
         *count = ease__popular(s->model, &o, s->scores, recs);
         return EASE_OK;
