@@ -26,6 +26,7 @@ bench: all ## beside what people use now, into docs/performance.md (an hour)
 	@bench/bench.py
 
 bench-eval: all ## users a second of eval against NumPy, at gowalla's size (minutes)
+	@scripts/setup test
 	@bench/eval.py
 
 bench-engines: all ## X'X by DuckDB, PostgreSQL and Spark beside the native one (minutes)

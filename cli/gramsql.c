@@ -87,7 +87,9 @@ static const engine engines[] = {
                   .run = "psql -d DATABASE -f gram.sql",
                   .text = "TEXT",
                   .by_bytes = " COLLATE \"C\"",
-                  .shard = "(hashtext(CAST(p.who AS TEXT)) & 2147483647) %% %" PRId64,
+                  /* Equal users can be written in several ways: 1.0 and 1.00. */
+                  .shard = "(hashtext(min(CAST(p.who AS TEXT)) OVER (PARTITION BY "
+                           "p.who)) & 2147483647) %% %" PRId64,
                   .quote = '"'},
     [SPARK] = {.name = "Spark",
                .run = "spark-sql -f gram.sql",
