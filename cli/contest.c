@@ -216,6 +216,25 @@ static int test_all(console *c, contest *all)
     return code;
 }
 
+/* Evaluation would say the same, but after all that comes before. */
+static int check_known_users(console *c, const contest *all, const char *dir,
+                             const ease_split_parts *parts)
+{
+    int64_t users = ease_interactions_describe(parts->test_input).users;
+    const char *first = users ? ease_interactions_user_id(parts->test_input, 0) : NULL;
+
+    for (int i = 0; first && i < all->count; i++)
+        if (ease_method_known_users(all->at[i].name) &&
+            ease_interactions_find_user(parts->train, first) < 0)
+            return fail(
+                c, EXIT_DATA,
+                "%s: %s scores only the users that it was trained with, and the "
+                "test users are others: it needs a split with the same users "
+                "in all parts (weak generalization)",
+                dir, all->at[i].name);
+    return EXIT_DONE;
+}
+
 int contest_run(console *c, const common_args *common, const tuning_args *tuning,
                 const lambdas *l, const char *metrics, const char *dir,
                 const ease_split_parts *parts, contest *all)
@@ -224,6 +243,7 @@ int contest_run(console *c, const common_args *common, const tuning_args *tuning
 
     if (!parts->test_input || !parts->test_target)
         return fail(c, EXIT_DATA, "%s: no test users", dir);
+    code = check_known_users(c, all, dir, parts);
     for (int i = 0; !code && i < all->count; i++) {
         code = choose(c, common, tuning, l, parts, all, &all->at[i]);
         if (!code)

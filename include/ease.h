@@ -583,7 +583,6 @@ typedef struct ease_model_info {
 } ease_model_info;
 
 #define EASE_NO_ITEM (-1)
-#define EASE_NO_USER (-1)
 
 /* Writes the model under another name, syncs and renames: a file at `path` is
  * replaced whole or left as it was. A model without weights is saved as such, whatever

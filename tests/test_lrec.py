@@ -134,6 +134,10 @@ class Lrec(support.Case):
         self.ease("train", "s/train.csv", "-o", "m.ease", "--model", "lrec", "--quiet")
         self.fails(3, "weak generalization", "eval", "m.ease", "--input", "s/test_tr.csv",
                    "--target", "s/test_te.csv", "--quiet")
+        r = self.fails(3, "weak generalization", "compare", "s", "--models", "ease,lrec")
+        self.assertNotIn("lambda", r.err)  # before anything was tuned
+        self.fails(2, "--untuned and --grid exclude", "compare", "s", "--models", "ease,wmf",
+                   "--untuned", "--grid", "wmf:rank=4|8")
 
     def test_weak_generalization_is_measured(self):
         """As NumPy measures its own scores."""
