@@ -93,12 +93,12 @@ REMARKS = {
         "ii-svd are not in that table; both are far below. The time to train mult-dae was taken "
         "on a busy machine, and is some three times what it takes alone.",
     "goodbooks-systems":
-        "EASE >= 0, slim and slim-free are before EASE, where the paper has EASE first: users have "
-        "few books here and the best lambda is small (56), so that what keeps weights few, by a "
-        "sign or by l1, still helps. wmf and the networks are far behind, where the paper has them "
-        "near: a series' next volume is what is asked for, which a pair's own weight says and a "
-        "code of 200 numbers blurs; and the networks had 30 or 40 epochs on small grids, mult-dae "
-        "taking the last of them, so that more would gain something.",
+        "EASE >= 0, slim and slim-free are before EASE, where the paper has EASE first, and wmf and "
+        "the networks are far behind, where the paper has them near. Likely reasons, none of them "
+        "tested: users have few books here and the best lambda is small (56), so that what keeps "
+        "weights few, by a sign or by l1, still helps; the next volume of a series is what is "
+        "asked for, which a pair's own weight says and a code of 200 numbers blurs; and the "
+        "networks had 30 or 40 epochs on small grids, mult-dae taking the last of them.",
     "volkovs15-systems":
         "The order is not the paper's: mult-dae and wmf are first, and item-item far behind, where on ML-10M "
         "EASE was first (.6258) before ii-svd (.6113), wmf (.5969) and item-item (.5957). Likely "
