@@ -3,12 +3,14 @@
 the peak of memory, and whether the lists of ten are the same.
 
     pip install . rectools irspack pandas
-    bench/python_peers.py [DATA] [--lambda 80] [--repeat 3] [--peers rectools,irspack]
+    bench/python_peers.py [DATA] [--items N] [--lambda 80] [--repeat 3]
+                          [--peers rectools,irspack]
 
-DATA is any file that bench/peers.py reads; by default gowalla, whose fits take minutes
-and, for the peers, some 20 GB. Each fit has a process of its own; the peak is that of
-the process when the fit is done. They take turns, and ratios are of medians. Prints a
-table, and one JSON object with all that was measured."""
+DATA is any file that bench/peers.py reads; by default gowalla, whose fits take up to an
+hour and, by the peers, 20 and more GB; --items keeps the N most popular. Each fit has a
+process of its own, which may take nine tenths of the machine's memory; the peak is that
+of the process when the fit is done. They take turns, and ratios are of medians. Prints
+a table, and one JSON object with all that was measured."""
 import argparse
 import json
 import os
@@ -85,17 +87,36 @@ def fit_rectools(x, lam):
     return lambda: model.fit(data), lists
 
 
-def worker(name, path, lam, out):
-    """One fit, and its lists if `out` is not empty."""
+def popular(x, most):
+    """X with its most popular items alone, in their order, and the users who have some."""
     import numpy as np
 
-    x = peers.matrix(peers.table(path))
+    if most:
+        x = x[:, np.sort(np.argsort(-x.getnnz(axis=0), kind="stable")[:most])]
+    return x[x.getnnz(axis=1) > 0]
+
+
+def limit_memory():
+    """So that what does not fit ends by an error, and not the machine."""
+    most = int(0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def worker(name, options):
+    """One fit, and its lists if they are wanted."""
+    import numpy as np
+
+    x = popular(peers.matrix(peers.table(options.data)), options.items)
     x.sort_indices()
     fit, lists = {"ease": fit_ease, "irspack": fit_irspack,
-                  "rectools": fit_rectools}[name](x, lam)
-    before = peak_bytes()
+                  "rectools": fit_rectools}[name](x, options.lam)
+    before, out = peak_bytes(), options.lists
+    limit_memory()
     began = time.perf_counter()
-    fit()
+    try:
+        fit()
+    except MemoryError as e:
+        return {"error": str(e)}
     result = {"seconds": time.perf_counter() - began, "peak_bytes": peak_bytes(),
               "before_bytes": before, "users": x.shape[0], "items": x.shape[1]}
     if out:
@@ -117,9 +138,11 @@ def share_alike(a, b):
 
 def run_worker(name, options, out):
     done = subprocess.run([sys.executable, os.path.abspath(__file__), options.data, "--lambda",
-                           str(options.lam), "--worker", name, "--lists", out],
-                          stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+                           str(options.lam), "--items", str(options.items), "--worker", name,
+                           "--lists", out], stdout=subprocess.PIPE, text=True, check=True)
+    result = json.loads(done.stdout.splitlines()[-1])
+    print(name, result, file=sys.stderr, flush=True)
+    return result
 
 
 def compare(options):
@@ -128,8 +151,11 @@ def compare(options):
     with tempfile.TemporaryDirectory() as place:
         lists = {n: os.path.join(place, n + ".npz") for n in names}
         for turn in range(options.repeat):
-            for n in names:
+            for n in list(names):
                 runs[n].append(run_worker(n, options, lists[n] if turn == 0 else ""))
+                if "error" in runs[n][-1]:
+                    print(f"{n}: out of memory: {runs[n][-1]['error']}")
+                    names.remove(n)
         alike = {n: share_alike(lists["ease"], lists[n]) for n in names[1:]}
     seconds = {n: statistics.median(r["seconds"] for r in runs[n]) for n in names}
     peak = {n: statistics.median(r["peak_bytes"] for r in runs[n]) for n in names}
@@ -145,6 +171,7 @@ def compare(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", nargs="?", default=GOWALLA)
+    parser.add_argument("--items", type=int, default=0)
     parser.add_argument("--lambda", dest="lam", type=float, default=80.0)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--peers", default="rectools,irspack")
@@ -152,7 +179,7 @@ def main():
     parser.add_argument("--lists", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        print(json.dumps(worker(options.worker, options.data, options.lam, options.lists)))
+        print(json.dumps(worker(options.worker, options)))
     else:
         compare(options)
 

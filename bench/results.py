@@ -48,36 +48,28 @@ KNOWN_USERS = ["lrec"]  # in weak generalization alone
 SYSTEM_PARTS = [name + "-systems" for name in STRONG] + ["volkovs15-systems"]
 # Where the program's own grid would take too long, or is not meant for such data.
 OPTIONS = {
-    ("ml-1m-systems", "cdae"): ["--grid", "cdae:decay=0.01|0.03"],
-    ("ml-1m-systems", "mult-vae"): [
-        "--set", "mult-vae:epochs=120,anneal=5000", "--grid", "mult-vae:cap=0.2|0.5"],
     ("volkovs15-systems", "slim-free"): ["--grid", "slim-free:l1=1|2,l2=300|1000"],
-    ("volkovs15-systems", "cdae"): ["--set", "cdae:epochs=140", "--grid", "cdae:decay=0.01|0.03"],
-    ("volkovs15-systems", "mult-dae"): [
-        "--set", "mult-dae:epochs=140", "--grid", "mult-dae:decay=2e-5|2e-3"],
-    ("volkovs15-systems", "mult-vae"): [
-        "--set", "mult-vae:epochs=140,anneal=5000", "--grid", "mult-vae:cap=0.2|1"],
-    ("goodbooks-systems", "item-item"): [
-        "--grid", "item-item:similarity=cosine|jaccard|conditional,neighbours=10|50|200,"
-        "shrinkage=0|10"],
-    ("goodbooks-systems", "slim"): ["--grid", "slim:l1=0.1|1,l2=10|100"],
-    ("goodbooks-systems", "slim-free"): ["--grid", "slim-free:l1=1|3,l2=30|100"],
-    ("goodbooks-systems", "wmf"): ["--grid", "wmf:rank=128|256,alpha=3|10|30,lambda=3|10"],
-    ("goodbooks-systems", "ii-svd"): [
-        "--set", "ii-svd:rank=500", "--grid", "ii-svd:neighbours=10|50|200,shrinkage=0"],
-    ("goodbooks-systems", "cdae"): ["--set", "cdae:epochs=40", "--grid", "cdae:decay=0.003|0.03"],
-    ("goodbooks-systems", "mult-dae"): [
-        "--set", "mult-dae:epochs=30", "--grid", "mult-dae:decay=2e-5|2e-3"],
+    ("volkovs15-systems", "mult-vae"): ["--set", "mult-vae:epochs=60"],
+    ("goodbooks-systems", "ii-svd"): ["--set", "ii-svd:rank=500"],
+    ("goodbooks-systems", "cdae"): [
+        "--set", "cdae:epochs=40", "--grid", "cdae:decay=0.0003|0.001|0.003|0.01,weight=1|2"],
+    ("goodbooks-systems", "mult-dae"): ["--set", "mult-dae:epochs=100"],
     ("goodbooks-systems", "mult-vae"): [
-        "--set", "mult-vae:epochs=30,anneal=2000", "--grid", "mult-vae:cap=0.2"],
+        "--set", "mult-vae:epochs=60,anneal=2000", "--grid", "mult-vae:cap=0.2|1"],
     ("npm-systems", "item-item"): [
-        "--grid", "item-item:similarity=cosine|jaccard|conditional,neighbours=20|100|500,"
-        "shrinkage=0|10"],
-    ("npm-systems", "slim"): ["--grid", "slim:l1=0.1|1,l2=3|10|30"],
-    ("npm-systems", "slim-free"): ["--grid", "slim-free:l1=1|3,l2=3|10"],
+        "--grid", "item-item:similarity=cosine|jaccard|conditional,"
+        "neighbours=20|50|100|200|500|1000,shrinkage=0|10"],
+    ("npm-systems", "slim"): ["--grid", "slim:l1=0.01|0.1|1,l2=1|3|10|30"],
+    ("npm-systems", "slim-free"): ["--grid", "slim-free:l1=1|3,l2=3"],
     ("npm-systems", "wmf"): ["--grid", "wmf:rank=128|256,alpha=10|30,lambda=1|3|10"],
     ("npm-systems", "ii-svd"): [
-        "--set", "ii-svd:rank=500", "--grid", "ii-svd:neighbours=20|100,shrinkage=0|10"],
+        "--set", "ii-svd:rank=500,similarity=conditional",
+        "--grid", "ii-svd:neighbours=100|500,shrinkage=0|10"],
+    ("npm-systems", "cdae"): ["--set", "cdae:epochs=12", "--grid", "cdae:decay=0.0003"],
+    ("npm-systems", "mult-dae"): [
+        "--set", "mult-dae:epochs=15", "--grid", "mult-dae:decay=2e-5"],
+    ("npm-systems", "mult-vae"): [
+        "--set", "mult-vae:epochs=25,anneal=5000", "--grid", "mult-vae:cap=0.2"],
 }
 # What there is to say to a table: where its order is not the paper's, and the likely reason.
 REMARKS = {
