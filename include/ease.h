@@ -24,6 +24,8 @@
  *    stands for the defaults where there are any.
  *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in
  *    which their ids first appear. Ids are strings of any bytes except NUL.
+ *  - Whatever is asked for by its number, any number may be given: of what is not
+ *    there, pointers are NULL, rows empty and numbers NaN, also in a structure.
  *  - The library never prints, exits, aborts or changes process state.
  */
 #ifndef EASE_H
@@ -227,7 +229,6 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_write(const ease_interactio
                                                            ease_error *err);
 
 EASE_API ease_interactions_info ease_interactions_describe(const ease_interactions *x);
-/* An empty row and NULL where there is no such user or item. */
 EASE_API ease_row ease_interactions_row(const ease_interactions *x, int64_t user);
 EASE_API const char *ease_interactions_user_id(const ease_interactions *x,
                                                int64_t user);

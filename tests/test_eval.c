@@ -1,4 +1,5 @@
 /* Metrics, evaluation, comparison, tuning. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -461,6 +462,36 @@ static void what_is_left_out_is_counted(test *t)
     check_int(t, k, 100);
     /* Every list holds the whole catalog less the input. */
     check_int(t, ease_report_times(r, NULL)[0] > 0, 1);
+    ease_report_free(r);
+    scene_free(&s);
+}
+
+static bool is_no_metric(ease_metric m)
+{
+    return !m.name && isnan(m.mean) && isnan(m.standard_error);
+}
+
+static void what_a_report_does_not_have_is_nan_or_null(test *t)
+{
+    scene s = make_scene(9);
+    ease_report *r = NULL;
+    int64_t users;
+
+    check_status(t, ease_evaluate(s.model, s.x, s.y, NULL, &r, NULL), EASE_OK);
+    users = ease_report_describe(r).users;
+    check(t, is_no_metric(ease_report_metric(r, -1)));
+    check(t, is_no_metric(ease_report_metric(r, 3)));
+    check(t, is_no_metric(ease_report_metric(r, INT_MAX)));
+    check(t, isnan(ease_report_value(r, -1, 0)));
+    check(t, isnan(ease_report_value(r, 3, 0)));
+    check(t, isnan(ease_report_value(r, INT_MIN, INT64_MIN)));
+    check(t, isnan(ease_report_value(r, 0, -1)));
+    check(t, isnan(ease_report_value(r, 0, users)));
+    check(t, !isnan(ease_report_value(r, 2, users - 1)));
+    check(t, ease_report_user_id(r, -1) == NULL);
+    check(t, ease_report_user_id(r, users) == NULL);
+    check(t, ease_report_user_id(r, INT64_MAX) == NULL);
+    check(t, ease_report_user_id(r, users - 1) != NULL);
     ease_report_free(r);
     scene_free(&s);
 }
@@ -985,6 +1016,31 @@ static void a_grid_measures_what_training_gives(test *t)
         ease_report_free(r);
         ease_model_free(m);
     }
+    ease_tuning_free(tuned);
+    split_free(&s);
+}
+
+static bool is_no_trial(ease_trial trial)
+{
+    return isnan(trial.lambda) && !trial.settings && isnan(trial.mean) &&
+           isnan(trial.standard_error) && isnan(trial.seconds);
+}
+
+static void a_trial_that_was_not_made_is_nan(test *t)
+{
+    static const double grid[] = {1000, 1};
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    o.lambdas = grid;
+    o.count = COUNT(grid);
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check(t, is_no_trial(ease_tuning_trial(tuned, -1)));
+    check(t, is_no_trial(ease_tuning_trial(tuned, 2)));
+    check(t, is_no_trial(ease_tuning_trial(tuned, INT_MAX)));
+    check(t, !is_no_trial(ease_tuning_trial(tuned, 1)));
     ease_tuning_free(tuned);
     split_free(&s);
 }
@@ -1522,6 +1578,7 @@ static const test_case cases[] = {
     TEST(metrics_that_do_not_exist_are_named),
     TEST(evaluation_equals_its_naive_twin),
     TEST(what_is_left_out_is_counted),
+    TEST(what_a_report_does_not_have_is_nan_or_null),
     TEST(without_anything_held_out_there_is_no_result),
     TEST(evaluation_refuses_what_it_cannot_use),
     TEST(threads_do_not_change_a_bit),
@@ -1535,6 +1592,7 @@ static const test_case cases[] = {
     TEST(holm_corrects_the_smallest_most),
     TEST(only_the_same_users_are_compared),
     TEST(a_grid_measures_what_training_gives),
+    TEST(a_trial_that_was_not_made_is_nan),
     TEST(of_equal_lambdas_the_largest_is_best),
     TEST(the_search_brackets_the_best),
     TEST(the_best_is_trained_from_the_matrix_at_hand),

@@ -373,17 +373,21 @@ ease_report_info ease_report_describe(const ease_report *r)
 
 ease_metric ease_report_metric(const ease_report *r, int metric)
 {
+    if (metric < 0 || metric >= r->info.metrics)
+        return (ease_metric){NULL, NAN, NAN};
     return r->value[metric];
 }
 
 double ease_report_value(const ease_report *r, int metric, int64_t user)
 {
+    if (metric < 0 || metric >= r->info.metrics || user < 0 || user >= r->info.users)
+        return NAN;
     return r->by_user[metric * r->info.users + user];
 }
 
 const char *ease_report_user_id(const ease_report *r, int64_t user)
 {
-    return ease__ids_at(&r->user_ids, user);
+    return user < 0 || user >= r->info.users ? NULL : ease__ids_at(&r->user_ids, user);
 }
 
 const int64_t *ease_report_times(const ease_report *r, int32_t *k)

@@ -32,8 +32,11 @@ int ease_tuning_count(const ease_tuning *t)
 
 ease_trial ease_tuning_trial(const ease_tuning *t, int trial)
 {
-    ease_trial found = t->tried[trial].trial;
+    ease_trial found = {NAN, NULL, NAN, NAN, NAN};
 
+    if (trial < 0 || trial >= t->count)
+        return found;
+    found = t->tried[trial].trial;
     found.settings = t->tried[trial].settings;
     return found;
 }

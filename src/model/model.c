@@ -1,4 +1,5 @@
 /* A model at hand: what it says of itself and of its items. */
+#include <math.h>
 #include <string.h>
 
 #include "data/interactions.h"
@@ -39,12 +40,14 @@ const char *ease_model_title(const ease_model *m, int32_t item)
 
 double ease_model_popularity(const ease_model *m, int32_t item)
 {
-    return known(m, item) ? m->popularity[item] : 0;
+    return known(m, item) ? m->popularity[item] : (double)NAN;
 }
 
 float ease_model_base(const ease_model *m, int32_t item)
 {
-    return m->base && known(m, item) ? m->base[item] : 0.0f;
+    if (!known(m, item))
+        return NAN;
+    return m->base ? m->base[item] : 0.0f;
 }
 
 int64_t ease_model_find_user(const ease_model *m, const char *user_id)
