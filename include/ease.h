@@ -744,7 +744,8 @@ typedef struct ease_eval_options {
 typedef struct ease_report_info {
     int64_t users;           /* that the means are over */
     int64_t without_target;  /* users left out: nothing was held out */
-    int64_t without_input;   /* users with an empty history: they got popular items */
+    int64_t without_input;   /* users with an empty history, or for a method of known
+                                users none in training: they got popular items */
     int64_t unknown_targets; /* held-out items that the model does not know: dropped */
     int metrics;
 } ease_report_info;

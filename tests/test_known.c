@@ -439,6 +439,42 @@ static int cancel(void *user, const char *stage, double fraction)
     return strcmp(stage, user) == 0;
 }
 
+/* Of ten users, the first had nothing in training and the last three no input. */
+static void only_users_without_training_get_popular_items(test *t)
+{
+    enum { USERS = 10, ITEMS = 8 };
+    int64_t ptr[USERS + 1] = {0}, in[USERS + 1] = {0}, out[USERS + 1] = {0};
+    int32_t cols[2 * USERS], inputs[USERS], targets[USERS];
+    ease_interactions *x, *input, *target;
+    ease_report *r = NULL;
+    ease_model *m;
+
+    for (int u = 0; u < USERS; u++) {
+        ptr[u + 1] = ptr[u];
+        if (u > 0) {
+            cols[ptr[u + 1]++] = u % 4;
+            cols[ptr[u + 1]++] = 4 + u % 3;
+        }
+        in[u + 1] = in[u];
+        if (u < USERS - 3)
+            inputs[in[u + 1]++] = u % 4;
+        targets[u] = ITEMS - 1;
+        out[u + 1] = u + 1;
+    }
+    x = from_csr(USERS, ITEMS, ptr, cols, NULL);
+    input = from_csr(USERS, ITEMS, in, inputs, NULL);
+    target = from_csr(USERS, ITEMS, out, targets, NULL);
+    m = train(t, x, NULL, 1);
+    check_status(t, ease_evaluate(m, input, target, NULL, &r, NULL), EASE_OK);
+    check_int(t, ease_report_describe(r).users, USERS);
+    check_int(t, ease_report_describe(r).without_input, 1);
+    ease_report_free(r);
+    ease_model_free(m);
+    ease_interactions_free(target);
+    ease_interactions_free(input);
+    ease_interactions_free(x);
+}
+
 static void training_can_be_cancelled(test *t)
 {
     ease_interactions *x = some_data(60, 40, false);
@@ -521,6 +557,7 @@ static const test_case cases[] = {
     TEST(models_come_back_from_files),
     TEST(lists_are_the_best_of_the_scores),
     TEST(strangers_are_refused),
+    TEST(only_users_without_training_get_popular_items),
     TEST(training_can_be_cancelled),
     TEST(what_cannot_be_trained_is_refused),
     TEST(every_failed_allocation_is_survived),

@@ -174,6 +174,15 @@ static ease_status prepare(evaluation *e, ease_error *err)
 /* ---- a batch ----------------------------------------------------------------------
  */
 
+/* Then nothing but what is popular can be told; a method of known users looks at its
+ * training data, not at the history. */
+static bool is_blank(const evaluation *e, int64_t b)
+{
+    if (e->known[b] == EASE_NO_USER)
+        return e->histories[b].count == 0;
+    return ease_model_history(e->model, e->known[b]).count == 0;
+}
+
 static void find_histories(evaluation *e)
 {
     for (int64_t b = 0; b < e->batch; b++) {
@@ -183,7 +192,7 @@ static void find_histories(evaluation *e)
         e->histories[b] = user < 0 ? (ease_row){0}
                                    : ease_interactions_row(e->input, user);
         e->known[b] = ease_model_find_user(e->model, id);
-        e->report->info.without_input += e->histories[b].count == 0;
+        e->report->info.without_input += is_blank(e, b);
     }
 }
 
