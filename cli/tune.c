@@ -171,7 +171,11 @@ static void note_test(console *c, const ease_report *r)
     for (int i = 0; i < metrics; i++) {
         ease_metric m = ease_report_metric(r, i);
 
-        note(c, "test: %s %.5f, standard error %.5f", m.name, m.mean, m.standard_error);
+        if (isnan(m.standard_error))
+            note(c, "test: %s %.5f", m.name, m.mean);
+        else
+            note(c, "test: %s %.5f, standard error %.5f", m.name, m.mean,
+                 m.standard_error);
     }
 }
 

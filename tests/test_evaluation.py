@@ -203,7 +203,7 @@ class Tuned(Split):
                       "--plot", "direct.svg")
         self.write("trials.csv", r.out)
         self.assertRegex(r.out, r"^lambda,ndcg@100,stderr,seconds\n5,0\.\d+,0\.\d+,")
-        self.assertIn("test: recall@20", r.err)
+        self.assertRegex(r.err, r"test: recall@20 0\.\d+, standard error 0\.\d+\n")
         self.ease("plot", "lambda", "trials.csv", "-o", "csv.svg")
         self.assertEqual(self.read("csv.svg")[:5], b"<svg ")
         r = self.ease("tune", self.dir_name, "-o", "m.ease", "--json", "--lambda", "5,50,500")
@@ -378,6 +378,12 @@ class Tuned(Split):
         text = self.ease("tune", self.dir_name, "-o", "m.ease", "--model", "wmf", "--set",
                          "iterations=2", "--grid", "rank=4|8", "--csv").out
         self.assertRegex(text, r'^settings,ndcg@100,stderr,seconds\n"rank=4,iterations=2",0\.\d+,')
+
+    def test_what_has_no_standard_error_is_told_without(self):
+        r = self.ease("tune", self.dir_name, "-o", "m.ease", "--csv", "--lambda", "50",
+                      "--metrics", "coverage@20")
+        self.assertRegex(r.err, r"test: coverage@20 0\.\d+\n")
+        self.assertNotIn("nan", r.err + r.out)
 
     def test_wrong_grids_are_told_before_anything_is_read(self):
         for model, options, text in (
