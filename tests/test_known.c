@@ -125,10 +125,12 @@ static void regressions_end_at_the_minimum(test *t)
         setting s = prepare(60, 45, l2[round]);
         double *dense = dense_interactions(s.x), losses[EASE__LANES];
         int64_t users[EASE__LANES];
+        ease__logistic_ends ends;
 
         for (int k = 0; k < EASE__LANES; k++)
             users[k] = 7 * k;
-        check_int(t, ease__logistic_fit(&s.l, users, EASE__LANES, &s.room, losses), 0);
+        ends = ease__logistic_fit(&s.l, users, EASE__LANES, &s.room, losses);
+        check_int(t, ends.spent + ends.stalled, 0);
         for (int k = 0; k < EASE__LANES; k++)
             check_minimum(t, &s, dense, users[k], k, losses[k]);
         free(dense);
@@ -159,9 +161,28 @@ static void few_iterations_are_counted(test *t)
     setting s = prepare(60, 45, 1);
     int64_t users[] = {1, 2};
     double losses[2];
+    ease__logistic_ends ends;
 
     s.l.iterations = 1;
-    check_int(t, ease__logistic_fit(&s.l, users, 2, &s.room, losses), 2);
+    ends = ease__logistic_fit(&s.l, users, 2, &s.room, losses);
+    check_int(t, ends.spent, 2);
+    check_int(t, ends.stalled, 0);
+    done(&s);
+}
+
+/* Columns that are not those of the rows give directions that lead nowhere. */
+static void a_search_that_stalls_is_told_apart(test *t)
+{
+    setting s = prepare(60, 45, 1);
+    int64_t users[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    double losses[EASE__LANES];
+    ease__logistic_ends ends;
+
+    for (int64_t i = 0; i < s.x->nnz; i++)
+        s.columns.users[i] = (s.columns.users[i] + 7) % 60;
+    ends = ease__logistic_fit(&s.l, users, EASE__LANES, &s.room, losses);
+    check(t, ends.stalled > 0);
+    check_int(t, ends.spent + ends.stalled, EASE__LANES);
     done(&s);
 }
 
@@ -548,6 +569,7 @@ static const test_case cases[] = {
     TEST(regressions_end_at_the_minimum),
     TEST(regressions_do_not_touch_each_other),
     TEST(few_iterations_are_counted),
+    TEST(a_search_that_stalls_is_told_apart),
     TEST(models_have_the_scores_of_their_users),
     TEST(codes_are_within_half_a_step),
     TEST(threads_do_not_change_a_bit),
