@@ -268,6 +268,8 @@ static int train(console *c, const tune_args *a, const ease_split_parts *parts,
 
     o.lambda = did->best.lambda;
     o.settings = did->best.settings;
+    if (parts->validation_train)
+        ease_tuning_forget(did->tuning);
     status = parts->validation_train
                  ? ease_train_method(parts->train, method_of(a), &o, &did->model, &err)
                  : ease_tuning_train(did->tuning, &o.hooks, &did->model, &err);

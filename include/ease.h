@@ -843,7 +843,7 @@ EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_optio
  * Others: every point of the grid, without the settings that train.settings fixes. What
  * is trained by epochs takes the best of them by the metric, which then is part of the
  * trial's settings. A point that these data cannot be trained with is left out (level
- * 1). One model is kept, the best so far. */
+ * 1). One model is kept, the best so far, which counts as memory in use. */
 EASE_API EASE_MUST_USE ease_status ease_tune(const ease_interactions *x,
                                              const ease_interactions *input,
                                              const ease_interactions *target,
@@ -862,6 +862,8 @@ EASE_API int ease_tuning_stopped(const ease_tuning *t); /* 1: before it was done
 EASE_API EASE_MUST_USE ease_status ease_tuning_train(ease_tuning *t,
                                                      const ease_hooks *hooks,
                                                      ease_model **out, ease_error *err);
+/* Frees what the model would be made from, where none is wanted; the trials stay. */
+EASE_API void ease_tuning_forget(ease_tuning *t);
 EASE_API void ease_tuning_free(ease_tuning *t);
 
 /* ---- the machine's limits ------------------------------------------------------ */

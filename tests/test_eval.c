@@ -1421,6 +1421,84 @@ static int stop_late(void *user, const char *stage, double fraction)
     return strcmp(stage, "training") == 0 && fraction > 0.6;
 }
 
+/* The least limit that training passes. */
+static size_t least_limit(const split *s, const char *method, ease_train_options o)
+{
+    size_t low = 1, high = (size_t)1 << 30;
+
+    while (low < high) {
+        ease_model *m = NULL;
+
+        o.memory_limit = low + (high - low) / 2;
+        if (ease_train_method(s->train, method, &o, &m, NULL) == EASE_OK)
+            high = o.memory_limit;
+        else
+            low = o.memory_limit + 1;
+        ease_model_free(m);
+    }
+    return low;
+}
+
+static void the_best_so_far_counts_as_memory(test *t)
+{
+    static const struct {
+        const char *method, *settings, *grid;
+    } cases[] = {{"item-item", "neighbours=8", "shrinkage=1|10"},
+                 {"wmf", "rank=4,iterations=1", "alpha=1|10"}};
+    split s = make_split();
+
+    for (int i = 0; i < COUNT(cases); i++) {
+        ease_tuning *tuned = NULL;
+        ease_model *m = NULL;
+        watch w;
+        ease_tune_options o = grid_options(&w, cases[i].method, cases[i].grid);
+        size_t least;
+
+        o.train.settings = cases[i].settings;
+        o.train.threads = 1;
+        least = least_limit(&s, cases[i].method, o.train);
+        o.train.memory_limit = least;
+        check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                     EASE_OK);
+        check_int(t, ease_tuning_count(tuned), 1);
+        check_int(t, w.left_out, 1);
+        check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
+        ease_tuning_free(tuned);
+        tuned = NULL;
+        o.train.memory_limit = least + ease__model_held(m);
+        check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                     EASE_OK);
+        check_int(t, ease_tuning_count(tuned), 2);
+        ease_model_free(m);
+        ease_tuning_free(tuned);
+    }
+    split_free(&s);
+}
+
+static void a_tuning_can_forget_its_model(test *t)
+{
+    static const double lambda = 10;
+    split s = make_split();
+
+    for (int i = 0; i < 2; i++) {
+        ease_tuning *tuned = NULL;
+        ease_model *m = NULL;
+        watch w;
+        ease_tune_options o = grid_options(&w, i ? "popularity" : "ease", NULL);
+
+        o.lambdas = i ? NULL : &lambda;
+        o.count = i ? 0 : 1;
+        check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                     EASE_OK);
+        ease_tuning_forget(tuned);
+        check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_E_ARG);
+        check(t, ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean > 0);
+        ease_tuning_free(tuned);
+    }
+    ease_tuning_forget(NULL);
+    split_free(&s);
+}
+
 static void a_stopped_network_is_a_trial_of_the_epochs_it_had(test *t)
 {
     split s = make_split();
@@ -1605,6 +1683,8 @@ static const test_case cases[] = {
     TEST(every_point_measures_what_training_gives),
     TEST(trials_are_in_the_order_of_the_grid),
     TEST(a_point_that_cannot_be_trained_is_left_out),
+    TEST(the_best_so_far_counts_as_memory),
+    TEST(a_tuning_can_forget_its_model),
     TEST(a_stopped_network_is_a_trial_of_the_epochs_it_had),
     TEST(tuning_settings_survives_every_failed_allocation),
     TEST(settings_can_be_checked_before_there_are_data),

@@ -109,6 +109,17 @@ static void keep(ease_tuning *t, const ease__attempt *a, ease_model *m)
     t->model = m;
 }
 
+/* The best model so far is there beside what is trained. What is available, where there
+ * is no limit, is without it already. */
+static size_t limit_beside(size_t limit, const ease_model *best)
+{
+    size_t held = best ? ease__model_held(best) : 0;
+
+    if (!limit)
+        return 0;
+    return held < limit ? limit - held : 1;
+}
+
 static ease_status train_point(ease__tuner *t, const plan *p, int point,
                                const ease_hooks *hooks, ease_model **out,
                                ease_error *err)
@@ -121,6 +132,7 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
     ease__grid_point(&p->grid, point, values);
     ease__settings_print(p->rival->settings, values, NULL, settings);
     o.settings = settings;
+    o.memory_limit = limit_beside(o.memory_limit, t->result->model);
     o.validation_input = t->input;
     o.validation_target = t->target;
     o.metric = t->o.metric;
@@ -180,7 +192,14 @@ static bool left_out(ease__tuner *t, ease_status status, int point,
     if (status != EASE_E_ARG && status != EASE_E_ACCURACY &&
         status != EASE_E_MEMORY_LIMIT)
         return false;
-    ease__log(&t->o.train.hooks, 1, "trial %d is left out: %s", point + 1, found->text);
+    if (status == EASE_E_MEMORY_LIMIT && t->result->model)
+        ease__log(&t->o.train.hooks, 1,
+                  "trial %d is left out: beside the best model so far, %.2f GB, %s",
+                  point + 1, (double)ease__model_held(t->result->model) / 1e9,
+                  found->text);
+    else
+        ease__log(&t->o.train.hooks, 1, "trial %d is left out: %s", point + 1,
+                  found->text);
     t->why = *found;
     return true;
 }

@@ -16,12 +16,19 @@ void ease_tune_options_init(ease_tune_options *o)
     ease_train_options_init(&o->train);
 }
 
-void ease_tuning_free(ease_tuning *t)
+void ease_tuning_forget(ease_tuning *t)
 {
     if (!t)
         return;
     ease_gram_free(t->gram);
     ease_model_free(t->model);
+    t->gram = NULL;
+    t->model = NULL;
+}
+
+void ease_tuning_free(ease_tuning *t)
+{
+    ease_tuning_forget(t);
     ease__free(t);
 }
 
