@@ -400,6 +400,8 @@ class Tuned(Split):
                 ("ease", ["--grid", "rank=4"], "no settings to tune"),
                 ("ease", ["--set", "rank=4"], "no setting beside lambda"),
                 ("item-item", ["--grid", "similarity=cosine|none"], "one of cosine"),
+                ("slim", ["--set", "l1=0,l2=0"], "not determined"),
+                ("slim", ["--set", "l1=0", "--grid", "l2=0"], "not determined"),
                 ("nothing", [], "no model 'nothing'")):
             self.fails(2, text, "tune", "nosplit", "-o", "m", "--model", model, *options)
         for options, text in ((["--set", "wmf:ranks=4"], "wmf has no setting"),
@@ -411,6 +413,8 @@ class Tuned(Split):
             self.fails(2, text, "compare", "nosplit", "--models", "ease,wmf", *options)
         self.fails(2, "rank: a whole number", "train", "nofile", "-o", "m", "--model", "wmf",
                    "--set", "rank=0")
+        self.fails(2, "not determined", "train", "nofile", "-o", "m", "--model", "slim-free",
+                   "--set", "l1=0,l2=0")
 
     def test_figures_of_models(self):
         tuned = json.loads(self.ease("tune", self.dir_name, "-o", "ease.ease", "--lambda", "150",

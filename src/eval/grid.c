@@ -59,13 +59,32 @@ static ease_status make_plan(const ease_tune_options *o, plan *out, ease_error *
     return EASE_OK;
 }
 
+/* Whether any can be trained: a few that cannot are left out in their turn. */
+static ease_status check_points(const plan *p, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int point = 0; p->rival->check && point < p->grid.points; point++) {
+        double values[EASE__MOST_SETTINGS];
+
+        memcpy(values, p->values, sizeof(values));
+        ease__grid_point(&p->grid, point, values);
+        status = p->rival->check(values, err);
+        if (!status)
+            break;
+    }
+    return status;
+}
+
 ease_status ease__tune_grid_check(const ease_tune_options *o, ease_error *err)
 {
     plan p;
+    ease_status status;
 
     if (o->lambdas)
         return ease__fail(err, EASE_E_ARG, "%s has no lambda to tune", o->method);
-    return make_plan(o, &p, err);
+    status = make_plan(o, &p, err);
+    return status ? status : check_points(&p, err);
 }
 
 /* ---- one trial ------------------------------------------------------------------- */
