@@ -171,7 +171,11 @@ static void note_test(console *c, const ease_report *r)
     for (int i = 0; i < metrics; i++) {
         ease_metric m = ease_report_metric(r, i);
 
-        note(c, "test: %s %.5f, standard error %.5f", m.name, m.mean, m.standard_error);
+        if (isnan(m.standard_error))
+            note(c, "test: %s %.5f", m.name, m.mean);
+        else
+            note(c, "test: %s %.5f, standard error %.5f", m.name, m.mean,
+                 m.standard_error);
     }
 }
 
@@ -264,6 +268,8 @@ static int train(console *c, const tune_args *a, const ease_split_parts *parts,
 
     o.lambda = did->best.lambda;
     o.settings = did->best.settings;
+    if (parts->validation_train)
+        ease_tuning_forget(did->tuning);
     status = parts->validation_train
                  ? ease_train_method(parts->train, method_of(a), &o, &did->model, &err)
                  : ease_tuning_train(did->tuning, &o.hooks, &did->model, &err);

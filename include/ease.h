@@ -24,6 +24,8 @@
  *    stands for the defaults where there are any.
  *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in
  *    which their ids first appear. Ids are strings of any bytes except NUL.
+ *  - Whatever is asked for by its number, any number may be given: of what is not
+ *    there, pointers are NULL, rows empty and numbers NaN, also in a structure.
  *  - The library never prints, exits, aborts or changes process state.
  */
 #ifndef EASE_H
@@ -227,7 +229,6 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_write(const ease_interactio
                                                            ease_error *err);
 
 EASE_API ease_interactions_info ease_interactions_describe(const ease_interactions *x);
-/* An empty row and NULL where there is no such user or item. */
 EASE_API ease_row ease_interactions_row(const ease_interactions *x, int64_t user);
 EASE_API const char *ease_interactions_user_id(const ease_interactions *x,
                                                int64_t user);
@@ -743,7 +744,8 @@ typedef struct ease_eval_options {
 typedef struct ease_report_info {
     int64_t users;           /* that the means are over */
     int64_t without_target;  /* users left out: nothing was held out */
-    int64_t without_input;   /* users with an empty history: they got popular items */
+    int64_t without_input;   /* users with an empty history, or for a method of known
+                                users none in training: they got popular items */
     int64_t unknown_targets; /* held-out items that the model does not know: dropped */
     int metrics;
 } ease_report_info;
@@ -841,7 +843,7 @@ EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_optio
  * Others: every point of the grid, without the settings that train.settings fixes. What
  * is trained by epochs takes the best of them by the metric, which then is part of the
  * trial's settings. A point that these data cannot be trained with is left out (level
- * 1). One model is kept, the best so far. */
+ * 1). One model is kept, the best so far, which counts as memory in use. */
 EASE_API EASE_MUST_USE ease_status ease_tune(const ease_interactions *x,
                                              const ease_interactions *input,
                                              const ease_interactions *target,
@@ -860,6 +862,8 @@ EASE_API int ease_tuning_stopped(const ease_tuning *t); /* 1: before it was done
 EASE_API EASE_MUST_USE ease_status ease_tuning_train(ease_tuning *t,
                                                      const ease_hooks *hooks,
                                                      ease_model **out, ease_error *err);
+/* Frees what the model would be made from, where none is wanted; the trials stay. */
+EASE_API void ease_tuning_forget(ease_tuning *t);
 EASE_API void ease_tuning_free(ease_tuning *t);
 
 /* ---- the machine's limits ------------------------------------------------------ */

@@ -1,4 +1,5 @@
 /* Metrics, evaluation, comparison, tuning. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -461,6 +462,36 @@ static void what_is_left_out_is_counted(test *t)
     check_int(t, k, 100);
     /* Every list holds the whole catalog less the input. */
     check_int(t, ease_report_times(r, NULL)[0] > 0, 1);
+    ease_report_free(r);
+    scene_free(&s);
+}
+
+static bool is_no_metric(ease_metric m)
+{
+    return !m.name && isnan(m.mean) && isnan(m.standard_error);
+}
+
+static void what_a_report_does_not_have_is_nan_or_null(test *t)
+{
+    scene s = make_scene(9);
+    ease_report *r = NULL;
+    int64_t users;
+
+    check_status(t, ease_evaluate(s.model, s.x, s.y, NULL, &r, NULL), EASE_OK);
+    users = ease_report_describe(r).users;
+    check(t, is_no_metric(ease_report_metric(r, -1)));
+    check(t, is_no_metric(ease_report_metric(r, 3)));
+    check(t, is_no_metric(ease_report_metric(r, INT_MAX)));
+    check(t, isnan(ease_report_value(r, -1, 0)));
+    check(t, isnan(ease_report_value(r, 3, 0)));
+    check(t, isnan(ease_report_value(r, INT_MIN, INT64_MIN)));
+    check(t, isnan(ease_report_value(r, 0, -1)));
+    check(t, isnan(ease_report_value(r, 0, users)));
+    check(t, !isnan(ease_report_value(r, 2, users - 1)));
+    check(t, ease_report_user_id(r, -1) == NULL);
+    check(t, ease_report_user_id(r, users) == NULL);
+    check(t, ease_report_user_id(r, INT64_MAX) == NULL);
+    check(t, ease_report_user_id(r, users - 1) != NULL);
     ease_report_free(r);
     scene_free(&s);
 }
@@ -989,6 +1020,31 @@ static void a_grid_measures_what_training_gives(test *t)
     split_free(&s);
 }
 
+static bool is_no_trial(ease_trial trial)
+{
+    return isnan(trial.lambda) && !trial.settings && isnan(trial.mean) &&
+           isnan(trial.standard_error) && isnan(trial.seconds);
+}
+
+static void a_trial_that_was_not_made_is_nan(test *t)
+{
+    static const double grid[] = {1000, 1};
+    split s = make_split();
+    ease_tuning *tuned = NULL;
+    watch w;
+    ease_tune_options o = tune_options(&w);
+
+    o.lambdas = grid;
+    o.count = COUNT(grid);
+    check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
+    check(t, is_no_trial(ease_tuning_trial(tuned, -1)));
+    check(t, is_no_trial(ease_tuning_trial(tuned, 2)));
+    check(t, is_no_trial(ease_tuning_trial(tuned, INT_MAX)));
+    check(t, !is_no_trial(ease_tuning_trial(tuned, 1)));
+    ease_tuning_free(tuned);
+    split_free(&s);
+}
+
 static void of_equal_lambdas_the_largest_is_best(test *t)
 {
     static const double grid[] = {1e7, 1e8, 1e6};
@@ -1365,6 +1421,84 @@ static int stop_late(void *user, const char *stage, double fraction)
     return strcmp(stage, "training") == 0 && fraction > 0.6;
 }
 
+/* The least limit that training passes. */
+static size_t least_limit(const split *s, const char *method, ease_train_options o)
+{
+    size_t low = 1, high = (size_t)1 << 30;
+
+    while (low < high) {
+        ease_model *m = NULL;
+
+        o.memory_limit = low + (high - low) / 2;
+        if (ease_train_method(s->train, method, &o, &m, NULL) == EASE_OK)
+            high = o.memory_limit;
+        else
+            low = o.memory_limit + 1;
+        ease_model_free(m);
+    }
+    return low;
+}
+
+static void the_best_so_far_counts_as_memory(test *t)
+{
+    static const struct {
+        const char *method, *settings, *grid;
+    } cases[] = {{"item-item", "neighbours=8", "shrinkage=1|10"},
+                 {"wmf", "rank=4,iterations=1", "alpha=1|10"}};
+    split s = make_split();
+
+    for (int i = 0; i < COUNT(cases); i++) {
+        ease_tuning *tuned = NULL;
+        ease_model *m = NULL;
+        watch w;
+        ease_tune_options o = grid_options(&w, cases[i].method, cases[i].grid);
+        size_t least;
+
+        o.train.settings = cases[i].settings;
+        o.train.threads = 1;
+        least = least_limit(&s, cases[i].method, o.train);
+        o.train.memory_limit = least;
+        check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                     EASE_OK);
+        check_int(t, ease_tuning_count(tuned), 1);
+        check_int(t, w.left_out, 1);
+        check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
+        ease_tuning_free(tuned);
+        tuned = NULL;
+        o.train.memory_limit = least + ease__model_held(m);
+        check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                     EASE_OK);
+        check_int(t, ease_tuning_count(tuned), 2);
+        ease_model_free(m);
+        ease_tuning_free(tuned);
+    }
+    split_free(&s);
+}
+
+static void a_tuning_can_forget_its_model(test *t)
+{
+    static const double lambda = 10;
+    split s = make_split();
+
+    for (int i = 0; i < 2; i++) {
+        ease_tuning *tuned = NULL;
+        ease_model *m = NULL;
+        watch w;
+        ease_tune_options o = grid_options(&w, i ? "popularity" : "ease", NULL);
+
+        o.lambdas = i ? NULL : &lambda;
+        o.count = i ? 0 : 1;
+        check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
+                     EASE_OK);
+        ease_tuning_forget(tuned);
+        check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_E_ARG);
+        check(t, ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean > 0);
+        ease_tuning_free(tuned);
+    }
+    ease_tuning_forget(NULL);
+    split_free(&s);
+}
+
 static void a_stopped_network_is_a_trial_of_the_epochs_it_had(test *t)
 {
     split s = make_split();
@@ -1522,6 +1656,7 @@ static const test_case cases[] = {
     TEST(metrics_that_do_not_exist_are_named),
     TEST(evaluation_equals_its_naive_twin),
     TEST(what_is_left_out_is_counted),
+    TEST(what_a_report_does_not_have_is_nan_or_null),
     TEST(without_anything_held_out_there_is_no_result),
     TEST(evaluation_refuses_what_it_cannot_use),
     TEST(threads_do_not_change_a_bit),
@@ -1535,6 +1670,7 @@ static const test_case cases[] = {
     TEST(holm_corrects_the_smallest_most),
     TEST(only_the_same_users_are_compared),
     TEST(a_grid_measures_what_training_gives),
+    TEST(a_trial_that_was_not_made_is_nan),
     TEST(of_equal_lambdas_the_largest_is_best),
     TEST(the_search_brackets_the_best),
     TEST(the_best_is_trained_from_the_matrix_at_hand),
@@ -1547,6 +1683,8 @@ static const test_case cases[] = {
     TEST(every_point_measures_what_training_gives),
     TEST(trials_are_in_the_order_of_the_grid),
     TEST(a_point_that_cannot_be_trained_is_left_out),
+    TEST(the_best_so_far_counts_as_memory),
+    TEST(a_tuning_can_forget_its_model),
     TEST(a_stopped_network_is_a_trial_of_the_epochs_it_had),
     TEST(tuning_settings_survives_every_failed_allocation),
     TEST(settings_can_be_checked_before_there_are_data),

@@ -203,7 +203,7 @@ class Tuned(Split):
                       "--plot", "direct.svg")
         self.write("trials.csv", r.out)
         self.assertRegex(r.out, r"^lambda,ndcg@100,stderr,seconds\n5,0\.\d+,0\.\d+,")
-        self.assertIn("test: recall@20", r.err)
+        self.assertRegex(r.err, r"test: recall@20 0\.\d+, standard error 0\.\d+\n")
         self.ease("plot", "lambda", "trials.csv", "-o", "csv.svg")
         self.assertEqual(self.read("csv.svg")[:5], b"<svg ")
         r = self.ease("tune", self.dir_name, "-o", "m.ease", "--json", "--lambda", "5,50,500")
@@ -379,6 +379,12 @@ class Tuned(Split):
                          "iterations=2", "--grid", "rank=4|8", "--csv").out
         self.assertRegex(text, r'^settings,ndcg@100,stderr,seconds\n"rank=4,iterations=2",0\.\d+,')
 
+    def test_what_has_no_standard_error_is_told_without(self):
+        r = self.ease("tune", self.dir_name, "-o", "m.ease", "--csv", "--lambda", "50",
+                      "--metrics", "coverage@20")
+        self.assertRegex(r.err, r"test: coverage@20 0\.\d+\n")
+        self.assertNotIn("nan", r.err + r.out)
+
     def test_wrong_grids_are_told_before_anything_is_read(self):
         for model, options, text in (
                 ("wmf", ["--grid", "rank=4|x"], "rank: a whole number"),
@@ -394,6 +400,8 @@ class Tuned(Split):
                 ("ease", ["--grid", "rank=4"], "no settings to tune"),
                 ("ease", ["--set", "rank=4"], "no setting beside lambda"),
                 ("item-item", ["--grid", "similarity=cosine|none"], "one of cosine"),
+                ("slim", ["--set", "l1=0,l2=0"], "not determined"),
+                ("slim", ["--set", "l1=0", "--grid", "l2=0"], "not determined"),
                 ("nothing", [], "no model 'nothing'")):
             self.fails(2, text, "tune", "nosplit", "-o", "m", "--model", model, *options)
         for options, text in ((["--set", "wmf:ranks=4"], "wmf has no setting"),
@@ -405,6 +413,8 @@ class Tuned(Split):
             self.fails(2, text, "compare", "nosplit", "--models", "ease,wmf", *options)
         self.fails(2, "rank: a whole number", "train", "nofile", "-o", "m", "--model", "wmf",
                    "--set", "rank=0")
+        self.fails(2, "not determined", "train", "nofile", "-o", "m", "--model", "slim-free",
+                   "--set", "l1=0,l2=0")
 
     def test_figures_of_models(self):
         tuned = json.loads(self.ease("tune", self.dir_name, "-o", "ease.ease", "--lambda", "150",

@@ -125,10 +125,12 @@ static void regressions_end_at_the_minimum(test *t)
         setting s = prepare(60, 45, l2[round]);
         double *dense = dense_interactions(s.x), losses[EASE__LANES];
         int64_t users[EASE__LANES];
+        ease__logistic_ends ends;
 
         for (int k = 0; k < EASE__LANES; k++)
             users[k] = 7 * k;
-        check_int(t, ease__logistic_fit(&s.l, users, EASE__LANES, &s.room, losses), 0);
+        ends = ease__logistic_fit(&s.l, users, EASE__LANES, &s.room, losses);
+        check_int(t, ends.spent + ends.stalled, 0);
         for (int k = 0; k < EASE__LANES; k++)
             check_minimum(t, &s, dense, users[k], k, losses[k]);
         free(dense);
@@ -159,9 +161,28 @@ static void few_iterations_are_counted(test *t)
     setting s = prepare(60, 45, 1);
     int64_t users[] = {1, 2};
     double losses[2];
+    ease__logistic_ends ends;
 
     s.l.iterations = 1;
-    check_int(t, ease__logistic_fit(&s.l, users, 2, &s.room, losses), 2);
+    ends = ease__logistic_fit(&s.l, users, 2, &s.room, losses);
+    check_int(t, ends.spent, 2);
+    check_int(t, ends.stalled, 0);
+    done(&s);
+}
+
+/* Columns that are not those of the rows give directions that lead nowhere. */
+static void a_search_that_stalls_is_told_apart(test *t)
+{
+    setting s = prepare(60, 45, 1);
+    int64_t users[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    double losses[EASE__LANES];
+    ease__logistic_ends ends;
+
+    for (int64_t i = 0; i < s.x->nnz; i++)
+        s.columns.users[i] = (s.columns.users[i] + 7) % 60;
+    ends = ease__logistic_fit(&s.l, users, EASE__LANES, &s.room, losses);
+    check(t, ends.stalled > 0);
+    check_int(t, ends.spent + ends.stalled, EASE__LANES);
     done(&s);
 }
 
@@ -439,6 +460,42 @@ static int cancel(void *user, const char *stage, double fraction)
     return strcmp(stage, user) == 0;
 }
 
+/* Of ten users, the first had nothing in training and the last three no input. */
+static void only_users_without_training_get_popular_items(test *t)
+{
+    enum { USERS = 10, ITEMS = 8 };
+    int64_t ptr[USERS + 1] = {0}, in[USERS + 1] = {0}, out[USERS + 1] = {0};
+    int32_t cols[2 * USERS], inputs[USERS], targets[USERS];
+    ease_interactions *x, *input, *target;
+    ease_report *r = NULL;
+    ease_model *m;
+
+    for (int u = 0; u < USERS; u++) {
+        ptr[u + 1] = ptr[u];
+        if (u > 0) {
+            cols[ptr[u + 1]++] = u % 4;
+            cols[ptr[u + 1]++] = 4 + u % 3;
+        }
+        in[u + 1] = in[u];
+        if (u < USERS - 3)
+            inputs[in[u + 1]++] = u % 4;
+        targets[u] = ITEMS - 1;
+        out[u + 1] = u + 1;
+    }
+    x = from_csr(USERS, ITEMS, ptr, cols, NULL);
+    input = from_csr(USERS, ITEMS, in, inputs, NULL);
+    target = from_csr(USERS, ITEMS, out, targets, NULL);
+    m = train(t, x, NULL, 1);
+    check_status(t, ease_evaluate(m, input, target, NULL, &r, NULL), EASE_OK);
+    check_int(t, ease_report_describe(r).users, USERS);
+    check_int(t, ease_report_describe(r).without_input, 1);
+    ease_report_free(r);
+    ease_model_free(m);
+    ease_interactions_free(target);
+    ease_interactions_free(input);
+    ease_interactions_free(x);
+}
+
 static void training_can_be_cancelled(test *t)
 {
     ease_interactions *x = some_data(60, 40, false);
@@ -512,6 +569,7 @@ static const test_case cases[] = {
     TEST(regressions_end_at_the_minimum),
     TEST(regressions_do_not_touch_each_other),
     TEST(few_iterations_are_counted),
+    TEST(a_search_that_stalls_is_told_apart),
     TEST(models_have_the_scores_of_their_users),
     TEST(codes_are_within_half_a_step),
     TEST(threads_do_not_change_a_bit),
@@ -521,6 +579,7 @@ static const test_case cases[] = {
     TEST(models_come_back_from_files),
     TEST(lists_are_the_best_of_the_scores),
     TEST(strangers_are_refused),
+    TEST(only_users_without_training_get_popular_items),
     TEST(training_can_be_cancelled),
     TEST(what_cannot_be_trained_is_refused),
     TEST(every_failed_allocation_is_survived),

@@ -1048,6 +1048,27 @@ static void tab_separated_text_knows_no_quotes(test *t)
     ease_model_free(m);
 }
 
+static void what_a_model_does_not_have_is_nan_or_null(test *t)
+{
+    enum { N = 20 };
+    static const int32_t strange[] = {-1, N, INT32_MAX, INT32_MIN};
+    ease_model *m = random_model(N, 5, true, EASE_GRAM_COVARIANCE, false);
+
+    for (size_t k = 0; k < sizeof(strange) / sizeof(strange[0]); k++) {
+        float row[N] = {0};
+
+        ease_model_row(m, strange[k], row);
+        for (int32_t j = 0; j < N; j++)
+            check(t, isnan(row[j]));
+        check(t, isnan(ease_model_popularity(m, strange[k])));
+        check(t, isnan(ease_model_base(m, strange[k])));
+        check(t, ease_model_item_id(m, strange[k]) == NULL);
+        check(t, ease_model_title(m, strange[k]) == NULL);
+        check_int(t, ease_model_history(m, strange[k]).count, 0);
+    }
+    ease_model_free(m);
+}
+
 /* Row by row: magnitudes fall, of equal ones the smaller item is first, and nothing
  * left out is larger than the last. */
 static void top_weights_are_the_largest_by_magnitude(test *t)
@@ -1194,6 +1215,7 @@ static const test_case cases[] = {
     TEST(ids_are_written_one_a_line),
     TEST(text_is_quoted_where_needed),
     TEST(tab_separated_text_knows_no_quotes),
+    TEST(what_a_model_does_not_have_is_nan_or_null),
     TEST(top_weights_are_the_largest_by_magnitude),
     TEST(a_model_is_made_or_not_at_every_failed_allocation),
     TEST(saving_survives_every_failed_allocation),

@@ -24,6 +24,12 @@ size_t ease__ids_length(const ease__ids *t, int64_t number)
     return (size_t)(t->offsets[number + 1] - t->offsets[number]) - 1;
 }
 
+size_t ease__ids_held(const ease__ids *t)
+{
+    return t->byte_room + (size_t)t->room * sizeof(*t->offsets) +
+           (t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0);
+}
+
 /* The slot that holds the id, or the free one where it would go. */
 static size_t probe(const ease__ids *t, const char *id, size_t length)
 {

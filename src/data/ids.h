@@ -30,6 +30,8 @@ size_t ease__ids_length(const ease__ids *t, int64_t number);
 ease_status ease__ids_number(ease__ids *t, int64_t count, ease_error *err);
 ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err);
 
+/* Bytes of memory that it takes, of what is not borrowed. */
+size_t ease__ids_held(const ease__ids *t);
 /* As it lies in a file: count + 1 offsets, then the bytes. */
 size_t ease__ids_bytes(const ease__ids *t);
 void ease__ids_pack(const ease__ids *t, void *to);

@@ -174,6 +174,15 @@ static ease_status prepare(evaluation *e, ease_error *err)
 /* ---- a batch ----------------------------------------------------------------------
  */
 
+/* Then nothing but what is popular can be told; a method of known users looks at its
+ * training data, not at the history. */
+static bool is_blank(const evaluation *e, int64_t b)
+{
+    if (e->known[b] == EASE_NO_USER)
+        return e->histories[b].count == 0;
+    return ease_model_history(e->model, e->known[b]).count == 0;
+}
+
 static void find_histories(evaluation *e)
 {
     for (int64_t b = 0; b < e->batch; b++) {
@@ -183,7 +192,7 @@ static void find_histories(evaluation *e)
         e->histories[b] = user < 0 ? (ease_row){0}
                                    : ease_interactions_row(e->input, user);
         e->known[b] = ease_model_find_user(e->model, id);
-        e->report->info.without_input += e->histories[b].count == 0;
+        e->report->info.without_input += is_blank(e, b);
     }
 }
 
@@ -373,17 +382,21 @@ ease_report_info ease_report_describe(const ease_report *r)
 
 ease_metric ease_report_metric(const ease_report *r, int metric)
 {
+    if (metric < 0 || metric >= r->info.metrics)
+        return (ease_metric){NULL, NAN, NAN};
     return r->value[metric];
 }
 
 double ease_report_value(const ease_report *r, int metric, int64_t user)
 {
+    if (metric < 0 || metric >= r->info.metrics || user < 0 || user >= r->info.users)
+        return NAN;
     return r->by_user[metric * r->info.users + user];
 }
 
 const char *ease_report_user_id(const ease_report *r, int64_t user)
 {
-    return ease__ids_at(&r->user_ids, user);
+    return user < 0 || user >= r->info.users ? NULL : ease__ids_at(&r->user_ids, user);
 }
 
 const int64_t *ease_report_times(const ease_report *r, int32_t *k)

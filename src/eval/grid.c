@@ -59,13 +59,32 @@ static ease_status make_plan(const ease_tune_options *o, plan *out, ease_error *
     return EASE_OK;
 }
 
+/* Whether any can be trained: a few that cannot are left out in their turn. */
+static ease_status check_points(const plan *p, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int point = 0; p->rival->check && point < p->grid.points; point++) {
+        double values[EASE__MOST_SETTINGS];
+
+        memcpy(values, p->values, sizeof(values));
+        ease__grid_point(&p->grid, point, values);
+        status = p->rival->check(values, err);
+        if (!status)
+            break;
+    }
+    return status;
+}
+
 ease_status ease__tune_grid_check(const ease_tune_options *o, ease_error *err)
 {
     plan p;
+    ease_status status;
 
     if (o->lambdas)
         return ease__fail(err, EASE_E_ARG, "%s has no lambda to tune", o->method);
-    return make_plan(o, &p, err);
+    status = make_plan(o, &p, err);
+    return status ? status : check_points(&p, err);
 }
 
 /* ---- one trial ------------------------------------------------------------------- */
@@ -109,6 +128,17 @@ static void keep(ease_tuning *t, const ease__attempt *a, ease_model *m)
     t->model = m;
 }
 
+/* The best model so far is there beside what is trained. What is available, where there
+ * is no limit, is without it already. */
+static size_t limit_beside(size_t limit, const ease_model *best)
+{
+    size_t held = best ? ease__model_held(best) : 0;
+
+    if (!limit)
+        return 0;
+    return held < limit ? limit - held : 1;
+}
+
 static ease_status train_point(ease__tuner *t, const plan *p, int point,
                                const ease_hooks *hooks, ease_model **out,
                                ease_error *err)
@@ -121,6 +151,7 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
     ease__grid_point(&p->grid, point, values);
     ease__settings_print(p->rival->settings, values, NULL, settings);
     o.settings = settings;
+    o.memory_limit = limit_beside(o.memory_limit, t->result->model);
     o.validation_input = t->input;
     o.validation_target = t->target;
     o.metric = t->o.metric;
@@ -180,7 +211,14 @@ static bool left_out(ease__tuner *t, ease_status status, int point,
     if (status != EASE_E_ARG && status != EASE_E_ACCURACY &&
         status != EASE_E_MEMORY_LIMIT)
         return false;
-    ease__log(&t->o.train.hooks, 1, "trial %d is left out: %s", point + 1, found->text);
+    if (status == EASE_E_MEMORY_LIMIT && t->result->model)
+        ease__log(&t->o.train.hooks, 1,
+                  "trial %d is left out: beside the best model so far, %.2f GB, %s",
+                  point + 1, (double)ease__model_held(t->result->model) / 1e9,
+                  found->text);
+    else
+        ease__log(&t->o.train.hooks, 1, "trial %d is left out: %s", point + 1,
+                  found->text);
     t->why = *found;
     return true;
 }

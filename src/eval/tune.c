@@ -16,12 +16,19 @@ void ease_tune_options_init(ease_tune_options *o)
     ease_train_options_init(&o->train);
 }
 
-void ease_tuning_free(ease_tuning *t)
+void ease_tuning_forget(ease_tuning *t)
 {
     if (!t)
         return;
     ease_gram_free(t->gram);
     ease_model_free(t->model);
+    t->gram = NULL;
+    t->model = NULL;
+}
+
+void ease_tuning_free(ease_tuning *t)
+{
+    ease_tuning_forget(t);
     ease__free(t);
 }
 
@@ -32,8 +39,11 @@ int ease_tuning_count(const ease_tuning *t)
 
 ease_trial ease_tuning_trial(const ease_tuning *t, int trial)
 {
-    ease_trial found = t->tried[trial].trial;
+    ease_trial found = {NAN, NULL, NAN, NAN, NAN};
 
+    if (trial < 0 || trial >= t->count)
+        return found;
+    found = t->tried[trial].trial;
     found.settings = t->tried[trial].settings;
     return found;
 }

@@ -346,17 +346,11 @@ ease_status ease__gram_build(const ease_interactions *x, ease__element element,
 /* ---- the public way, with its memory known before ---------------------------------
  */
 
-static size_t ids_bytes(const ease__ids *t)
-{
-    return t->byte_room + (size_t)t->room * sizeof(*t->offsets) +
-           (t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0);
-}
-
 size_t ease__interactions_bytes(const ease_interactions *x)
 {
     return ((size_t)x->users + 1) * sizeof(*x->row_ptr) +
-           (size_t)x->nnz * (x->vals ? 8 : 4) + ids_bytes(&x->user_ids) +
-           ids_bytes(&x->item_ids);
+           (size_t)x->nnz * (x->vals ? 8 : 4) + ease__ids_held(&x->user_ids) +
+           ease__ids_held(&x->item_ids);
 }
 
 size_t ease__gram_scratch_bytes(int64_t interactions, int32_t items, bool weighted,

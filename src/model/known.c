@@ -26,6 +26,17 @@ size_t ease__known_bytes(const ease_interactions *x)
     return ease__size_add(code_bytes(x->users, x->items), ease__size_add(rows, cells));
 }
 
+size_t ease__known_held(const ease__known *k, int32_t items)
+{
+    size_t users = (size_t)k->users;
+
+    if (!k->codes)
+        return 0;
+    return code_bytes(k->users, items) + ease__ids_held(&k->ids) +
+           (users + 1) * (sizeof(*k->starts) + sizeof(*k->low) + sizeof(*k->step)) +
+           (size_t)k->starts[users] * sizeof(*k->items);
+}
+
 size_t ease__known_code_bytes(const ease__known *k, int32_t items)
 {
     return code_bytes(k->users, items);

@@ -26,6 +26,9 @@ void ease__known_free(ease__known *k, bool mapped);
 /* Bytes of such a model, in memory and in a file; SIZE_MAX where it overflows. */
 size_t ease__known_bytes(const ease_interactions *x);
 
+/* Bytes of memory that it takes. */
+size_t ease__known_held(const ease__known *k, int32_t items);
+
 /* Of the scores alone. */
 size_t ease__known_code_bytes(const ease__known *k, int32_t items);
 

@@ -1,4 +1,5 @@
 /* A model at hand: what it says of itself and of its items. */
+#include <math.h>
 #include <string.h>
 
 #include "data/interactions.h"
@@ -39,12 +40,33 @@ const char *ease_model_title(const ease_model *m, int32_t item)
 
 double ease_model_popularity(const ease_model *m, int32_t item)
 {
-    return known(m, item) ? m->popularity[item] : 0;
+    return known(m, item) ? m->popularity[item] : (double)NAN;
 }
 
 float ease_model_base(const ease_model *m, int32_t item)
 {
-    return m->base && known(m, item) ? m->base[item] : 0.0f;
+    if (!known(m, item))
+        return NAN;
+    return m->base ? m->base[item] : 0.0f;
+}
+
+/* No sum overflows: it is all there. */
+size_t ease__model_held(const ease_model *m)
+{
+    const ease__latent *l = &m->latent;
+    size_t n = (size_t)m->info.items, floats = m->base ? n : 0, bytes;
+
+    if (l->decoder)
+        floats += n * (size_t)ease__latent_rank(&l->shape) +
+                  ease__latent_dense_count(&l->shape);
+    if (l->embedding)
+        floats += n * (size_t)l->shape.width[0];
+    bytes = floats * sizeof(float) + n * sizeof(*m->popularity);
+    if (m->sparse.starts)
+        bytes += (n + 1) * sizeof(*m->sparse.starts) +
+                 (size_t)m->sparse.starts[n] *
+                     (sizeof(*m->sparse.columns) + sizeof(*m->sparse.weights));
+    return bytes + ease__ids_held(&m->ids) + ease__known_held(&m->known, m->info.items);
 }
 
 int64_t ease_model_find_user(const ease_model *m, const char *user_id)

@@ -88,6 +88,9 @@ typedef struct ease__recipe {
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__recipe *r,
                                      ease_model **out, ease_error *err);
 
+/* Bytes of memory that a trained model takes, in any form but the dense one. */
+size_t ease__model_held(const ease_model *m);
+
 /* EASE_E_ARG where there are no weights to do with what `what` says. */
 ease_status ease__model_needs_weights(const ease_model *m, const char *what,
                                       ease_error *err);

@@ -1,4 +1,5 @@
 /* The storage forms: how a rectangle of weights is read from each. */
+#include <math.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -234,5 +235,12 @@ const float *ease_model_rows(const ease_model *m, size_t *stride)
 
 void ease_model_row(const ease_model *m, int32_t item, float *out)
 {
-    m->store->read(m, (ease__window){item, item + 1, 0, m->info.items}, out, 0);
+    int32_t n = m->info.items;
+
+    if (item >= 0 && item < n) {
+        m->store->read(m, (ease__window){item, item + 1, 0, n}, out, 0);
+        return;
+    }
+    for (int32_t j = 0; j < n; j++)
+        out[j] = NAN;
 }

@@ -422,11 +422,12 @@ static void begin(block *b, const int64_t *users, int count)
         b->loss[k] = loss_at(b, k, 0);
 }
 
-int ease__logistic_fit(const ease__logistic *l, const int64_t *users, int count,
-                       ease__logistic_room *r, double *losses)
+ease__logistic_ends ease__logistic_fit(const ease__logistic *l, const int64_t *users,
+                                       int count, ease__logistic_room *r,
+                                       double *losses)
 {
     block b = {.l = l, .r = r};
-    int unfinished = 0;
+    ease__logistic_ends ends = {0};
 
     begin(&b, users, count);
     find_gradient(&b, true);
@@ -436,8 +437,11 @@ int ease__logistic_fit(const ease__logistic *l, const int64_t *users, int count,
         find_gradient(&b, false);
     }
     for (int k = 0; k < count; k++) {
-        unfinished += b.now[k] > l->tolerance * b.first[k];
+        bool short_of = b.now[k] > l->tolerance * b.first[k];
+
+        ends.spent += short_of && b.active[k];
+        ends.stalled += short_of && !b.active[k];
         losses[k] = b.loss[k];
     }
-    return unfinished;
+    return ends;
 }

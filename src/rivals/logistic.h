@@ -37,11 +37,17 @@ ease_status ease__logistic_room_new(const ease__logistic *l, ease__logistic_room
                                     ease_error *err);
 void ease__logistic_room_free(ease__logistic_room *r);
 
+/* How many regressions ended short of the tolerance. */
+typedef struct ease__logistic_ends {
+    int spent;   /* their iterations are used up */
+    int stalled; /* no step along the direction lowers the loss any more */
+} ease__logistic_ends;
+
 /* Fits up to EASE__LANES users, each with at least one item but not all: z is in
  * r->scores then, and w in r->weights with b behind it. A regression's bits do not
- * depend on those beside it. losses[k] is that of users[k]. Returns how many are not
- * within the tolerance. */
-int ease__logistic_fit(const ease__logistic *l, const int64_t *users, int count,
-                       ease__logistic_room *r, double *losses);
+ * depend on those beside it. losses[k] is that of users[k]. */
+ease__logistic_ends ease__logistic_fit(const ease__logistic *l, const int64_t *users,
+                                       int count, ease__logistic_room *r,
+                                       double *losses);
 
 #endif

@@ -41,7 +41,7 @@ typedef struct job {
     double *losses; /* in this order */
     const ease_hooks *hooks;
     atomic_llong done;
-    atomic_int unfinished;
+    atomic_int spent, stalled; /* users short of the tolerance, and why */
     atomic_bool cancelled;
 } job;
 
@@ -116,8 +116,8 @@ static void fit_block(job *j, int64_t first, ease__logistic_room *r)
     int64_t left = j->learned - first;
     int count = left < EASE__LANES ? (int)left : EASE__LANES;
     int32_t n = j->x->items;
-    int unfinished = ease__logistic_fit(&j->logistic, j->order + first, count, r,
-                                        j->losses + first);
+    ease__logistic_ends ends = ease__logistic_fit(&j->logistic, j->order + first, count,
+                                                  r, j->losses + first);
 
     for (int k = 0; k < count; k++) {
         double *row = r->bent; /* is free by now */
@@ -126,7 +126,8 @@ static void fit_block(job *j, int64_t first, ease__logistic_room *r)
             row[i] = r->scores[(size_t)i * EASE__LANES + (size_t)k];
         ease__known_put(&j->model->known, j->order[first + k], row, n);
     }
-    atomic_fetch_add_explicit(&j->unfinished, unfinished, memory_order_relaxed);
+    atomic_fetch_add_explicit(&j->spent, ends.spent, memory_order_relaxed);
+    atomic_fetch_add_explicit(&j->stalled, ends.stalled, memory_order_relaxed);
     atomic_fetch_add_explicit(&j->done, count, memory_order_relaxed);
     if (omp_get_thread_num() == 0 &&
         ease__progress(j->hooks, "fitting",
@@ -159,12 +160,26 @@ static void fit_all(job *j, int threads, ease__logistic_room *rooms)
     }
 }
 
+static void tell_ends(job *j)
+{
+    int spent = atomic_load(&j->spent), stalled = atomic_load(&j->stalled);
+
+    if (spent > 0)
+        ease__log(j->hooks, 1,
+                  "%d of %lld users: not within the tolerance after %d iterations",
+                  spent, (long long)j->learned, (int)j->logistic.iterations);
+    if (stalled > 0)
+        ease__log(j->hooks, 1,
+                  "%d of %lld users: short of the tolerance, where no step lowers the "
+                  "loss any more",
+                  stalled, (long long)j->learned);
+}
+
 static ease_status fit(job *j, int threads, ease_error *err)
 {
     ease__logistic_room *rooms = ease__alloc_zero((size_t)threads, sizeof(*rooms));
     ease_status status = rooms ? EASE_OK
                                : ease__fail(err, EASE_E_NOMEM, "%d threads", threads);
-    int unfinished;
 
     for (int t = 0; !status && t < threads; t++)
         status = ease__logistic_room_new(&j->logistic, &rooms[t], err);
@@ -176,11 +191,8 @@ static ease_status fit(job *j, int threads, ease_error *err)
     for (int t = 0; rooms && t < threads; t++)
         ease__logistic_room_free(&rooms[t]);
     ease__free(rooms);
-    unfinished = atomic_load(&j->unfinished);
-    if (!status && unfinished > 0)
-        ease__log(j->hooks, 1,
-                  "%d of %lld users: not within the tolerance after %d iterations",
-                  unfinished, (long long)j->learned, (int)j->logistic.iterations);
+    if (!status)
+        tell_ends(j);
     return status;
 }
 

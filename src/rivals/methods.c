@@ -126,9 +126,12 @@ static ease_status check_settings(const char *method, const char *settings,
 {
     const ease__rival *r = ease__rival_of(method);
     double values[EASE__MOST_SETTINGS];
+    ease_status status;
 
-    if (r)
-        return ease__settings_parse(r->settings, method, settings, values, NULL, err);
+    if (r) {
+        status = ease__settings_parse(r->settings, method, settings, values, NULL, err);
+        return status || !r->check ? status : r->check(values, err);
+    }
     if (settings && settings[0])
         return ease__fail(err, EASE_E_ARG, "EASE has no setting beside lambda: '%.40s'",
                           settings);

@@ -11,6 +11,8 @@ typedef struct ease__rival {
         *settings;      /* ended by a NULL name; EASE__MOST_SETTINGS at most */
     const char *grid;   /* as ease_method_grid gives it */
     const char *rounds; /* the setting that says how many there are; NULL: no rounds */
+    /* Settings that each are allowed, but not together; NULL: all are. */
+    ease_status (*check)(const double *settings, ease_error *err);
     /* Fills what a model of this form has beside ids and popularity. `settings` has a
      * number for each of the table; x has at least one item, and `o` was checked. */
     ease_status (*train)(const ease_interactions *x, const ease_train_options *o,

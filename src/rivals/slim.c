@@ -535,16 +535,21 @@ static ease_status fit_into(job *j, int threads, ease_model *m, ease_error *err)
     return status ? status : ease__ragged_turn(&j->found, m, err);
 }
 
+static ease_status check(const double *given, ease_error *err)
+{
+    if (given[L1] > 0 || given[L2] > 0)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG,
+                      "l1 or l2 must be above 0: without them the weights are not "
+                      "determined");
+}
+
 static ease_status train(job *j, const ease_train_options *o, ease_model *m,
                          ease_error *err)
 {
     int threads = ease__threads(o->threads);
     ease_status status;
 
-    if (j->settings[L1] == 0 && j->settings[L2] == 0)
-        return ease__fail(err, EASE_E_ARG,
-                          "l1 or l2 must be above 0: without them the weights are not "
-                          "determined");
     j->hooks = &o->hooks;
     j->fixed = fixed_bytes(j->x, threads);
     j->allowed = ease__memory_allowed(o->memory_limit, ease__interactions_bytes(j->x));
@@ -577,7 +582,10 @@ static ease_status train_free(const ease_interactions *x, const ease_train_optio
 
 const ease__rival ease__slim = {.settings = settings,
                                 .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
+                                .check = check,
                                 .train = train_slim};
 /* Without the constraint a smaller l1 leaves many weights, and takes long. */
-const ease__rival ease__slim_free = {
-    .settings = settings, .grid = "l1=1|2|5,l2=30|100|300|1000", .train = train_free};
+const ease__rival ease__slim_free = {.settings = settings,
+                                     .grid = "l1=1|2|5,l2=30|100|300|1000",
+                                     .check = check,
+                                     .train = train_free};
