@@ -401,7 +401,8 @@ def write_frame(X: Any, columns: Columns, path: str) -> None:
         values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
         if values.dtype.kind == "M":
             values = values.astype("datetime64[s]").astype(np.int64)
-        listed.append(values.tolist())
+        listed.append([v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else v
+                       for v in values.tolist()])
     with open(path, "w", newline="", encoding="utf-8", errors="surrogateescape") as f:
         out = csv.writer(f, lineterminator="\n")
         out.writerow(heads)

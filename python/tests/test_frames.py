@@ -160,3 +160,12 @@ def test_splits_by_time():
 def test_missing_ids_are_not_split():
     with pytest.raises(ValueError, match="missing"):
         ease.split({"user": ["a", None, "b"], "item": ["x", "y", "z"]}, "random")
+
+
+def test_ids_that_are_bytes_are_split_as_they_are():
+    rows = {"user": [f"u{k // 6}".encode() for k in range(60)],
+            "item": [b"caf\xe9 %d" % (k % 6) for k in range(60)]}
+    for kind in (list, np.array):
+        parts = ease.split({k: kind(v) for k, v in rows.items()}, "random")
+        assert set(parts.train.user_ids) == {f"u{k}" for k in range(10)}
+        assert set(parts.train.item_ids) == {f"caf\udce9 {k}" for k in range(6)}
