@@ -27,7 +27,8 @@ typedef ease_status call_work(void *job, call *c);
 
 /* Runs `work` without the lock. In a forked child it has a thread of its own: the
  * threads that OpenMP had there before are gone, and it would wait for them. Returns
- * false with an exception set; one that a callback or a signal raised comes first. */
+ * false with an exception set; one that a callback or a signal raised comes first, even
+ * if the work was done all the same: what it has made is then for the caller to free. */
 bool call_run(call *c, PyObject *watch, call_work *work, void *job);
 void call_setup(void);
 

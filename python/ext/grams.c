@@ -48,7 +48,10 @@ static PyObject *finish_gram(gram_job *j, PyObject *watch, call_work *work)
 {
     call c;
 
-    return call_run(&c, watch, work, j) ? wrap_gram(j->g) : NULL;
+    if (call_run(&c, watch, work, j))
+        return wrap_gram(j->g);
+    ease_gram_free(j->g);
+    return NULL;
 }
 
 static ease_status work_build(void *p, call *c)

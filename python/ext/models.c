@@ -91,14 +91,21 @@ static ease_status work_train(void *p, call *c)
     return status ? status : ease_gram_solve(&copy, &j->o, &j->m, &c->err);
 }
 
+/* The result of a call that has succeeded, or nothing of it: rounds that were
+ * interrupted have made a model too. */
+static PyObject *finish_model(bool good, ease_model *const *m)
+{
+    if (good)
+        return wrap_model(*m);
+    ease_model_free(*m);
+    return NULL;
+}
+
 static PyObject *finish_train(train_job *j, PyObject *watch)
 {
     call c;
 
-    if (call_run(&c, watch, work_train, j))
-        return wrap_model(j->m);
-    ease_model_free(j->m); /* of rounds that were interrupted */
-    return NULL;
+    return finish_model(call_run(&c, watch, work_train, j), &j->m);
 }
 
 static PyObject *train(PyObject *self, PyObject *args)
@@ -203,9 +210,9 @@ static PyObject *open_model(PyObject *self, PyObject *args)
     call c;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "y", &j.path) || !call_run(&c, NULL, work_open, &j))
+    if (!PyArg_ParseTuple(args, "y", &j.path))
         return NULL;
-    return wrap_model(j.m);
+    return finish_model(call_run(&c, NULL, work_open, &j), &j.m);
 }
 
 static ease_status work_save(void *p, call *c)
