@@ -102,7 +102,7 @@ class Recommender:
                 choice(given.get("precision", "f32"), PRECISIONS, "precision"),
                 int(bool(given.get("nonnegative"))), int(self.threads),
                 int(self.memory_limit or 0),
-                None if given.get("workdir") is None else os.fspath(given["workdir"]),
+                None if given.get("workdir") is None else path_bytes(given["workdir"]),
                 None if told else self._settings(), parts[0], parts[1], metric)
 
     def plan(self, X: Any, **how: Any) -> Dict[str, Any]:

@@ -86,6 +86,9 @@ PyObject *id_list(int64_t count, const char *(*at)(const void *of, int64_t numbe
 PyObject *id_numbers(int64_t count, const char *(*at)(const void *of, int64_t number),
                      const void *of, PyObject *out);
 
+/* For O& in formats: bytes, or None for NULL, which live as long as the arguments. */
+int take_path(PyObject *o, void *to);
+
 /* A nested tuple: (lambda, kind, precision, nonnegative, threads, memory_limit,
  * workdir, settings, validation_input, validation_target, metric). What it points to
  * lives as long as the tuple. */

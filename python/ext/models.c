@@ -56,8 +56,8 @@ bool take_train_options(PyObject *tuple, ease_train_options *o)
     Py_ssize_t limit;
 
     ease_train_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "diiiinzzOOs", &o->lambda, &kind, &precision,
-                          &o->nonnegative, &o->threads, &limit, &o->workdir,
+    if (!PyArg_ParseTuple(tuple, "diiiinO&zOOs", &o->lambda, &kind, &precision,
+                          &o->nonnegative, &o->threads, &limit, take_path, &o->workdir,
                           &o->settings, &input, &target, &o->metric))
         return false;
     o->kind = (ease_gram_kind)kind;

@@ -1,5 +1,7 @@
 """What is fitted: matrices in every form, and what is refused."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -170,6 +172,17 @@ def test_b_is_read_only_and_mapped(model, tmp_path):
     expected = np.array(model.B)
     del loaded, model
     np.testing.assert_array_equal(B, expected)  # what it looks into lives on
+
+
+def test_directories_have_any_name(X, tmp_path):
+    for name in (tmp_path / "a", str(tmp_path / "b"), os.fsencode(tmp_path) + b"/c\xff"):
+        os.mkdir(name)
+        model = ease.EASE(lambda_=20.0, workdir=name).fit(X)
+        np.testing.assert_array_equal(model.B, weights_of(X))
+    with pytest.raises(ValueError, match="zero byte"):
+        ease.EASE(lambda_=20.0, workdir="a\0b").fit(X)
+    with pytest.raises(TypeError):
+        ease.EASE(lambda_=20.0, workdir=7).fit(X)
 
 
 def test_memory_errors_have_the_plan(X):
