@@ -17,7 +17,7 @@ from ._progress import ShowProgress, watching
 
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
-STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent")
+STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
 CLASSES: Dict[str, type] = {}  # by the library's names of methods
 
 
@@ -250,7 +250,7 @@ class Recommender:
         assert ids is not None
         many = is_many(userid)
         if user_items is None:
-            return self._known(userid if many else [userid])
+            return self._remembered(userid if many else [userid])
         if (is_sparse(user_items) or isinstance(user_items, np.ndarray)
                 and user_items.dtype.kind in "biufc") and len(user_items.shape) == 1:
             user_items = user_items.reshape(1, -1)  # X[userid] of an array
@@ -276,7 +276,11 @@ class Recommender:
                              f"{len(ids.values)} items")
         return rows
 
-    def _known(self, users: Sequence[Any]) -> Rows:
+    def _users(self, users: Sequence[Any]) -> Optional[np.ndarray]:
+        """Their numbers, where scores depend on who someone is."""
+        return None
+
+    def _remembered(self, users: Sequence[Any]) -> Rows:
         """What the users had when the model was fitted."""
         if self._seen is None:
             raise ValueError("user_items is required: the model keeps the histories of "
@@ -321,13 +325,14 @@ class Recommender:
         filter_items are never recommended; of ``items`` alone it is chosen.
         """
         model = self._fitted()
-        rows = self._histories(userid, user_items)
         if int(N) < 1:
             raise ValueError(f"N is at least 1, not {N}")
+        numbers = self._users(userid if is_many(userid) else [userid])
+        rows = self._histories(userid, user_items)
         users, k = len(rows.indptr) - 1, int(N)
         chosen, scores = np.empty((users, k), np.int32), np.empty((users, k), np.float32)
         with watching(show_progress) as watch:
-            model.recommend(rows.indptr, rows.indices, rows.data, k,
+            model.recommend(numbers, rows.indptr, rows.indices, rows.data, k,
                             not filter_already_liked_items,
                             self._mask(filter_items, items), int(self.threads), chosen,
                             scores, watch)
@@ -421,6 +426,42 @@ class Recommender:
         if target is None:
             x, target = hold_out(x, share, seed)
         return evaluate(self, x, target, metrics=metric, show_progress=False)[metric]
+
+
+class KnownUsers(Recommender):
+    """The base of methods that learn of each user alone: they score the users of their
+    training data and nobody else. What those had then is kept, in files and pickles too,
+    and ``user_items`` only says what is not to be recommended."""
+
+    def _take(self, model: Any, kind: Optional[type] = None,
+              seen: Optional[Interactions] = None) -> None:
+        super()._take(model, kind)
+
+    def _users(self, users: Sequence[Any]) -> np.ndarray:
+        find = self._fitted().find_user
+        numbers = np.fromiter((find(encode(u)) for u in users), np.int64, len(users))
+        for user in np.flatnonzero(numbers < 0)[:1]:
+            raise KeyError(f"user {users[user]!r} is not in the model: {self._method} scores "
+                           f"only the users that it was trained with")
+        return numbers
+
+    def _remembered(self, users: Sequence[Any]) -> Rows:
+        model = self._fitted()
+        parts = [np.frombuffer(model.history(u), np.int32) for u in self._users(users)]
+        indptr = np.zeros(len(parts) + 1, np.int64)
+        np.cumsum([len(p) for p in parts], out=indptr[1:])
+        return Rows(indptr, np.concatenate(parts or [np.empty(0, np.int32)]), None,
+                    (len(parts), len(self.item_ids)))
+
+    def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
+              seed: int = 0) -> float:
+        """The mean of a metric over users of the training data X, for ``y``, what was
+        held out of it. Other users cannot be scored, so that nothing can be searched by
+        cross-validation over them; :func:`ease.tune` takes a split that keeps users."""
+        if y is None:
+            raise ValueError(f"{self._method} scores only the users that it was trained "
+                             "with: y, what was held out of their rows, is required")
+        return super().score(X, y, metric=metric, share=share, seed=seed)
 
 
 def load(path: Any, ids: Optional[type] = None) -> Any:

@@ -189,7 +189,7 @@ def _tune_lambda(parts: List[Interactions], estimator: EASE, grid: Any, metric: 
 
 def default_grid(estimator: Recommender) -> Dict[str, List[Any]]:
     """What the library tries for the method unless it is told."""
-    for name, _, grid, settings in _ease.methods():
+    for name, _, _, grid, settings in _ease.methods():
         if name == estimator._method:
             break
     kinds = {s[0]: (str if s[6] else int if s[5] else float) for s in settings}

@@ -223,7 +223,7 @@ RIVALS = {"Popularity": {}, "ItemItem": {"neighbours": 5, "similarity": "jaccard
           "SLIM": {"l1": 0.5}, "SLIMFree": {"l1": 0.5, "l2": 10}, "WMF": {"rank": 4},
           "IISVD": {"rank": 4}, "CDAE": {"hidden": 8, "epochs": 2},
           "MultDAE": {"hidden": 8, "epochs": 2},
-          "MultVAE": {"hidden": 8, "latent": 4, "epochs": 2}}
+          "MultVAE": {"hidden": 8, "latent": 4, "epochs": 2}, "LRec": {"l2": 3.0}}
 
 
 @pytest.mark.parametrize("name", RIVALS)
