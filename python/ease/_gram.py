@@ -12,6 +12,7 @@ from . import _ease
 from ._data import interactions, is_sparse, path_bytes
 from ._ids import load_ids
 from ._progress import ShowProgress, watching
+from ._tables import Pump, batches_of, is_parquet, is_path, write_items
 
 
 def _options(threads: int = 0, memory_limit: Optional[int] = None,
@@ -79,7 +80,7 @@ def _import_square(G: Any, options: tuple) -> Gram:
         np.save(matrix, np.ascontiguousarray(G, np.float64))
         with open(items, "w", encoding="ascii") as f:
             f.writelines(f"{i}\n" for i in range(len(G)))
-        return Gram(_ease.gram_import(path_bytes(matrix), items, -1, options,
+        return Gram(_ease.gram_import([path_bytes(matrix)], path_bytes(items), -1, options,
                                       None))
 
 
@@ -94,11 +95,51 @@ def merge_grams(paths: Sequence[Any], *, show_progress: ShowProgress = None) -> 
         return Gram(_ease.gram_merge([path_bytes(p) for p in paths], _options(), watch))
 
 
-def import_gram(path: Any, items: Any = None, *, users: int = -1,
+def import_gram(source: Any, items: Any = None, *, users: int = -1,
+                columns: Optional[Sequence[str]] = None, threads: int = 0,
+                memory_limit: Optional[int] = None,
                 show_progress: ShowProgress = None) -> Gram:
-    """Reads a Gram matrix that another engine has made: a table item,item,value, or a
-    square .npy with a file of ids, one a line."""
-    with watching(show_progress) as watch:
-        return Gram(_ease.gram_import(path_bytes(path),
-                                      None if items is None else os.fsdecode(items), users,
-                                      _options(), watch))
+    """Reads a Gram matrix that another engine has counted (docs/engines.md).
+
+    source: a table item, item, count, of pairs or of one triangle: the path of a file or
+    of a directory of part files, as text or Parquet, or a frame (Arrow, a reader of its
+    record batches, pandas, polars, a dict). A list of them are shards, each of users that
+    no other has; counts add up exactly. Or the path of a square .npy.
+
+    items: which items there are, in this order: the path of a file or frame item, users,
+    all_users as ``ease gram sql`` has it made, against which counts are checked; or ids,
+    in a sequence or a file. Needed for .npy; else items are numbered as they appear.
+
+    columns: the names of the three in Parquet or a frame that has more. users: how many
+    the matrix stands for, where the list of items does not say it (-1: unknown). Parquet
+    and frames need pyarrow and are read a batch at a time.
+
+    >>> import ease
+    >>> G = ease.import_gram([{"a": ["x", "x", "y"], "b": ["x", "y", "y"], "n": [3, 1, 2]},
+    ...                       {"a": ["x"], "b": ["x"], "n": [4]}], items=["y", "x"])
+    >>> G.to_numpy()
+    array([[2., 1.],
+           [1., 7.]])
+    """
+    shards = list(source) if isinstance(source, (list, tuple)) else [source]
+    with tempfile.TemporaryDirectory(prefix="ease-") as place:
+        listed = None if items is None else _list_items(items, place)
+        pump, paths = Pump(place, columns), []
+        for k, shard in enumerate(shards):
+            batches = batches_of(shard)
+            name = os.fsdecode(shard) if is_path(shard) else f"shard {k}"
+            paths.append(path_bytes(shard) if batches is None else pump.add(name, batches))
+        with watching(show_progress) as watch, pump:
+            try:
+                return Gram(_ease.gram_import(paths, listed, users,
+                                              _options(threads, memory_limit), watch))
+            except ValueError as error:
+                raise ValueError(pump.say(str(error))) from None
+
+
+def _list_items(items: Any, place: str) -> bytes:
+    if is_path(items) and not is_parquet(path_bytes(items)):
+        return path_bytes(items)
+    name = os.path.join(place, "items")
+    write_items(items, name)
+    return path_bytes(name)
