@@ -12,13 +12,13 @@ import numpy as np
 from . import _ease
 from ._data import (Interactions, Rows, Split, choice, interactions, is_frame, is_sparse,
                     matrix_rows, open_frame, path_bytes)
-from ._ids import Ids, encode, load_ids
+from ._ids import Array, Ids, encode, load_ids
 from ._progress import ShowProgress, watching
 
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
 STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
-CLASSES: Dict[str, type] = {}  # by the library's names of methods
+CLASSES: Dict[str, Any] = {}  # by the library's names of methods
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -41,10 +41,12 @@ class Recommender:
     """The base of all classes; see :class:`ease.EASE`."""
 
     _method = ""
-    _model: Any = None
+    _model: Optional[_ease.Model] = None
+    threads: int
+    memory_limit: Optional[int]
     _seen: Optional[Interactions] = None
     _ids_of_items: Optional[Ids] = None
-    _weights: Optional[np.ndarray] = None
+    _weights: Optional[Array] = None
 
     # ---- parameters, as scikit-learn has them ------------------------------------------
 
@@ -89,10 +91,10 @@ class Recommender:
         return ",".join(f"{n.rstrip('_')}={getattr(self, n)}" for n in self._names()
                         if n in own)
 
-    def _options(self, validation: Any = None, metric: str = "ndcg@100") -> tuple:
+    def _options(self, validation: Any = None, metric: str = "ndcg@100") -> Tuple[Any, ...]:
         given = self.get_params()
         told = "lambda_" in given and hasattr(self, "kind")
-        parts = [None, None]
+        parts: List[Optional[_ease.Interactions]] = [None, None]
         if isinstance(validation, Split):
             validation = (validation.validation_input, validation.validation_target)
         if validation is not None:
@@ -135,7 +137,8 @@ class Recommender:
         self._take(model, x._item_kind, x if table else None)
         return self
 
-    def _with_plan(self, error: MemoryError, x: Interactions, options: tuple) -> MemoryError:
+    def _with_plan(self, error: MemoryError, x: Interactions,
+                   options: Tuple[Any, ...]) -> MemoryError:
         if self._method != "ease":  # plans are of EASE alone
             return error
         try:
@@ -149,7 +152,7 @@ class Recommender:
         made.plan = plan  # type: ignore[attr-defined]
         return made
 
-    def _take(self, model: Any, kind: Optional[type] = None,
+    def _take(self, model: _ease.Model, kind: Optional[type] = None,
               seen: Optional[Interactions] = None) -> None:
         count = model.info()["items"]
         values = load_ids(count, model.item_numbers, model.item_ids, kind)
@@ -158,7 +161,7 @@ class Recommender:
         self._seen = seen
         self._model = model
 
-    def _fitted(self) -> Any:
+    def _fitted(self) -> _ease.Model:
         if self._model is None:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit")
         return self._model
@@ -175,7 +178,7 @@ class Recommender:
         return found
 
     @property
-    def item_ids(self) -> np.ndarray:
+    def item_ids(self) -> Array:
         """The ids of the items, in the order of the columns."""
         self._fitted()
         assert self._ids_of_items is not None
@@ -187,7 +190,7 @@ class Recommender:
         return self._fitted().titles()
 
     @property
-    def popularity(self) -> np.ndarray:
+    def popularity(self) -> Array:
         """The column sums of X."""
         model = self._fitted()
         n = model.info()["items"]
@@ -196,7 +199,7 @@ class Recommender:
         return sums
 
     @property
-    def B(self) -> np.ndarray:
+    def B(self) -> Array:
         """The weights, items x items in float32, read-only and mapped from a file: that
         of the model if it is one of float32 rows, else one of B's size without a name in
         the temporary directory. ``X[u] @ model.B`` are the scores of user u."""
@@ -204,17 +207,18 @@ class Recommender:
         if self._weights is None:
             n, stride = model.info()["items"], model.stride()
             if stride is not None:
-                self._weights = np.ndarray((n, n), np.float32, buffer=model,
+                self._weights = np.ndarray((n, n), np.float32, buffer=memoryview(model),
                                            strides=(stride, 4))
             else:
                 self._weights = self._export()
         return self._weights
 
-    def _export(self) -> np.ndarray:
+    def _export(self) -> Array:
         with tempfile.TemporaryDirectory(prefix="ease-") as place:
             path = os.path.join(place, "B.npy")
             self._fitted().export(path_bytes(path), 0, None)
-            return np.load(path, mmap_mode="r")
+            made: Array = np.load(path, mmap_mode="r")
+            return made
 
     def set_titles(self, titles: Any) -> int:
         """Titles for display, saved with the model: a mapping from ids, a frame with a
@@ -255,7 +259,7 @@ class Recommender:
                 and user_items.dtype.kind in "biufc") and len(user_items.shape) == 1:
             user_items = user_items.reshape(1, -1)  # X[userid] of an array
         if isinstance(user_items, Interactions):
-            aligned = Interactions(user_items._handle.align(self._model)[0])
+            aligned = Interactions(user_items._handle.align(self._fitted())[0])
             indptr, indices, data = aligned.rows()
             rows = Rows(indptr, indices, data, aligned.shape)
         elif is_sparse(user_items) or (isinstance(user_items, np.ndarray)
@@ -276,7 +280,7 @@ class Recommender:
                              f"{len(ids.values)} items")
         return rows
 
-    def _users(self, users: Sequence[Any]) -> Optional[np.ndarray]:
+    def _users(self, users: Sequence[Any]) -> Optional[Array]:
         """Their numbers, where scores depend on who someone is."""
         return None
 
@@ -291,12 +295,12 @@ class Recommender:
         np.cumsum([len(p[1]) for p in parts], out=indptr[1:])
         data = None
         if parts and parts[0][2] is not None:
-            data = np.concatenate([p[2] for p in parts])  # type: ignore[misc]
+            data = np.concatenate([p[2] for p in parts if p[2] is not None])
         indices = (np.concatenate([p[1] for p in parts]) if parts
                    else np.empty(0, np.int32))
         return Rows(indptr, indices, data, (len(parts), self._seen.shape[1]))
 
-    def _mask(self, filter_items: Any, items: Any) -> Optional[np.ndarray]:
+    def _mask(self, filter_items: Any, items: Any) -> Optional[Array]:
         assert self._ids_of_items is not None
         if filter_items is None and items is None:
             return None
@@ -311,7 +315,7 @@ class Recommender:
     def recommend(self, userid: Any, user_items: Any = None, N: int = 10,
                   filter_already_liked_items: bool = True, filter_items: Any = None,
                   items: Any = None, *, show_progress: ShowProgress = False
-                  ) -> Tuple[np.ndarray, np.ndarray]:
+                  ) -> Tuple[Array, Array]:
         """The N best items for a user, or for each of several: ids and scores.
 
         user_items: what the user has, a row of X (sparse or NumPy); for an array of
@@ -338,8 +342,8 @@ class Recommender:
                             scores, watch)
         return self._lists(chosen, scores, is_many(userid))
 
-    def _lists(self, chosen: np.ndarray, scores: np.ndarray,
-               many: bool) -> Tuple[np.ndarray, np.ndarray]:
+    def _lists(self, chosen: Array, scores: Array,
+               many: bool) -> Tuple[Array, Array]:
         assert self._ids_of_items is not None
         if many:
             return self._ids_of_items.at(chosen), scores
@@ -347,7 +351,7 @@ class Recommender:
         return self._ids_of_items.at(chosen[0][there]), scores[0][there]
 
     def similar_items(self, itemid: Any, N: int = 10, filter_items: Any = None,
-                      items: Any = None) -> Tuple[np.ndarray, np.ndarray]:
+                      items: Any = None) -> Tuple[Array, Array]:
         """The items most like an item, or each of several: ids and similarities, by the
         partial correlation (EASE), the weight (sparse models) or the cosine (latent)."""
         model = self._fitted()
@@ -433,11 +437,11 @@ class KnownUsers(Recommender):
     training data and nobody else. What those had then is kept, in files and pickles too,
     and ``user_items`` only says what is not to be recommended."""
 
-    def _take(self, model: Any, kind: Optional[type] = None,
+    def _take(self, model: _ease.Model, kind: Optional[type] = None,
               seen: Optional[Interactions] = None) -> None:
         super()._take(model, kind)
 
-    def _users(self, users: Sequence[Any]) -> np.ndarray:
+    def _users(self, users: Sequence[Any]) -> Array:
         find = self._fitted().find_user
         numbers = np.fromiter((find(encode(u)) for u in users), np.int64, len(users))
         for user in np.flatnonzero(numbers < 0)[:1]:

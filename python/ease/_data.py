@@ -6,15 +6,15 @@ import csv
 import math
 import os
 import tempfile
-from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _ease
-from ._ids import Ids, load_ids
+from ._ids import Array, Ids, load_ids
 from ._progress import ShowProgress, watching
 
-Columns = Union[None, str, Sequence[Union[str, int]]]
+Columns = Union[None, str, Sequence[Union[None, str, int]]]
 
 REPEATS = ("first", "last", "max", "sum")
 USER_NAMES = ("user", "user_id", "userid", "uid", "customer_id", "visitorid")
@@ -46,13 +46,13 @@ class Interactions:
     ((2, 3), 4)
     """
 
-    def __init__(self, handle: Any, user_kind: Optional[type] = None,
+    def __init__(self, handle: _ease.Interactions, user_kind: Optional[type] = None,
                  item_kind: Optional[type] = None):
         self._handle = handle
         self._user_kind = user_kind
         self._item_kind = item_kind
         self._users: Optional[Ids] = None
-        self.info: dict = handle.info()
+        self.info: Dict[str, Any] = handle.info()
 
     @property
     def shape(self) -> Tuple[int, int]:
@@ -60,7 +60,7 @@ class Interactions:
 
     @property
     def nnz(self) -> int:
-        return self.info["interactions"]
+        return int(self.info["interactions"])
 
     def _user_ids(self) -> Ids:
         if self._users is None:
@@ -70,18 +70,18 @@ class Interactions:
         return self._users
 
     @property
-    def user_ids(self) -> np.ndarray:
+    def user_ids(self) -> Array:
         """The users, in the order of the rows."""
         return self._user_ids().values
 
     @property
-    def item_ids(self) -> np.ndarray:
+    def item_ids(self) -> Array:
         """The items, in the order of the columns."""
         h = self._handle
         return load_ids(self.shape[1], h.item_numbers, h.item_ids, self._item_kind)
 
     def rows(self, first: int = 0, end: Optional[int] = None
-             ) -> Tuple[np.ndarray, np.ndarray, Optional[np.ndarray]]:
+             ) -> Tuple[Array, Array, Optional[Array]]:
         """indptr, indices and data (None: ones) of some rows."""
         end = self.shape[0] if end is None else end
         count = self._handle.count(first, end)
@@ -116,9 +116,9 @@ class Interactions:
 class Rows(NamedTuple):
     """A canonical CSR matrix in the library's types; data is None for ones."""
 
-    indptr: np.ndarray
-    indices: np.ndarray
-    data: Optional[np.ndarray]
+    indptr: Array
+    indices: Array
+    data: Optional[Array]
     shape: Tuple[int, int]
 
 
@@ -126,7 +126,7 @@ def is_sparse(X: Any) -> bool:
     return hasattr(X, "tocsr") and hasattr(X, "shape")
 
 
-def check_numbers(data: np.ndarray) -> None:
+def check_numbers(data: Array) -> None:
     if data.dtype.kind not in "biuf":
         raise ValueError(f"values are numbers, not {data.dtype}")
     if data.dtype.kind == "f" and not np.isfinite(data).all():
@@ -152,7 +152,7 @@ def sparse_rows(X: Any, weights: bool) -> Rows:
                 values_or_none(X.data, weights), X.shape)
 
 
-def values_or_none(data: np.ndarray, weights: bool) -> Optional[np.ndarray]:
+def values_or_none(data: Array, weights: bool) -> Optional[Array]:
     if not weights or (data == 1).all():
         return None
     with np.errstate(over="ignore"):  # the library says which value is too large
@@ -186,7 +186,7 @@ def is_frame(X: Any) -> bool:
                                        "__dataframe__"))
 
 
-def open_frame(X: Any) -> Tuple[Any, list]:
+def open_frame(X: Any) -> Tuple[Any, List[Any]]:
     """Something whose columns are had by name, and the names."""
     if hasattr(X, "column_names"):
         return X, list(X.column_names)
@@ -200,17 +200,17 @@ def open_frame(X: Any) -> Tuple[Any, list]:
     return table, list(table.column_names)
 
 
-def guess(names: list, known: Sequence[str]) -> Optional[Any]:
+def guess(names: List[Any], known: Sequence[str]) -> Optional[Any]:
     for name in names:
         if str(name).lower() in known:
             return name
     return None
 
 
-def choose_columns(names: list, columns: Columns) -> list:
+def choose_columns(names: List[Any], columns: Columns) -> List[Any]:
     """Names of user, item, value and time; the latter two may be None."""
     if isinstance(columns, str):
-        columns = [c.strip() or None for c in columns.split(",")]  # type: ignore
+        columns = [c.strip() or None for c in columns.split(",")]
     if columns is not None:
         if not 2 <= len(columns) <= 4:
             raise ValueError("columns: user, item[, value[, time]]")
@@ -227,7 +227,7 @@ def choose_columns(names: list, columns: Columns) -> list:
     return [user, item, guess(names, VALUE_NAMES), guess(names, TIME_NAMES)]
 
 
-def arrow_strings(column: Any) -> Optional[Tuple[np.ndarray, np.ndarray]]:
+def arrow_strings(column: Any) -> Optional[Tuple[Array, Array]]:
     """Bytes and offsets of a pyarrow column of strings, as they lie there."""
     try:
         import pyarrow as pa
@@ -276,7 +276,7 @@ def id_column(column: Any) -> Tuple[Any, type]:
     return (np.frombuffer(b"".join(encoded), np.uint8), ends), str
 
 
-def value_column(column: Any) -> np.ndarray:
+def value_column(column: Any) -> Array:
     values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
     if values.dtype.kind == "O":
         values = values.astype(np.float64)
@@ -290,7 +290,7 @@ def value_column(column: Any) -> np.ndarray:
 def read_options(columns: Columns, weights: bool, min_rating: Optional[float], repeat: str,
                  min_user: int, min_item: int, format: Optional[str],
                  separator: Optional[str], header: Optional[bool], threads: int,
-                 memory_limit: Optional[int]) -> tuple:
+                 memory_limit: Optional[int]) -> Tuple[Any, ...]:
     text = columns
     if columns is not None and not isinstance(columns, str):
         text = ",".join("" if c is None else str(c) for c in columns)
@@ -351,7 +351,7 @@ def borrow(rows: Rows) -> Interactions:
                                          rows.indices, rows.data), int, int)
 
 
-def from_frame(X: Any, columns: Columns, values: bool, options: tuple,
+def from_frame(X: Any, columns: Columns, values: bool, options: Tuple[Any, ...],
                watch: Any) -> Interactions:
     frame, names = open_frame(X)
     user, item, value, _ = choose_columns(names, columns)
@@ -365,11 +365,11 @@ def from_frame(X: Any, columns: Columns, values: bool, options: tuple,
     return Interactions(handle, user_kind, item_kind)
 
 
-class _Dict(dict):
+class _Dict(Dict[str, Any]):
     """A frame of plain sequences."""
 
     @property
-    def columns(self) -> list:
+    def columns(self) -> List[str]:
         return list(self)
 
 
@@ -459,6 +459,6 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
 def open_split(directory: Any) -> Split:
     """Reads a split that :func:`split`, the program or the published code has written."""
     parts = _ease.split_open(path_bytes(directory))
-    made = [p and Interactions(p) for p in parts]
+    made: List[Any] = [p and Interactions(p) for p in parts]
     made[1] = made[1] or made[0]
     return Split(*made)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import _ease
 from ._data import interactions, is_sparse, path_bytes
-from ._ids import load_ids
+from ._ids import Array, load_ids
 from ._progress import ShowProgress, watching
 from ._tables import Pump, batches_of, is_parquet, is_path, write_items
 
 
 def _options(threads: int = 0, memory_limit: Optional[int] = None,
-             wide: bool = False) -> tuple:
+             wide: bool = False) -> Tuple[Any, ...]:
     return (0.0, 0, int(wide), 0, threads, memory_limit or 0, None, None, None, None, "")
 
 
 class Gram:
     """X'X with the ids of its items; made by :func:`gram`."""
 
-    def __init__(self, handle: Any):
+    def __init__(self, handle: _ease.Gram):
         self._handle = handle
 
     @property
@@ -32,11 +32,11 @@ class Gram:
         return self._handle.info()
 
     @property
-    def item_ids(self) -> np.ndarray:
+    def item_ids(self) -> Array:
         h = self._handle
         return load_ids(self.info["items"], h.item_numbers, h.item_ids)
 
-    def to_numpy(self) -> np.ndarray:
+    def to_numpy(self) -> Array:
         """A copy, items x items in float64."""
         n = self.info["items"]
         out = np.empty((n, n), np.float64)
@@ -71,7 +71,7 @@ def gram(X: Any, *, is_gram: bool = False, threads: int = 0,
         return Gram(_ease.gram_build(x._handle, options, watch))
 
 
-def _import_square(G: Any, options: tuple) -> Gram:
+def _import_square(G: Any, options: Tuple[Any, ...]) -> Gram:
     G = np.asarray(G.toarray() if is_sparse(G) else G)
     if G.ndim != 2 or G.shape[0] != G.shape[1]:
         raise ValueError(f"a Gram matrix is square, not {G.shape}")

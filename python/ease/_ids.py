@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, Iterable, Optional
+from typing import Any, Callable, Iterable, List, Optional
 
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 
 def encode(item: Any) -> bytes:
@@ -21,7 +24,7 @@ def encode(item: Any) -> bytes:
 
 
 def load_ids(count: int, numbers: Callable[[Any], bool],
-             texts: Callable[[], list], kind: Optional[type] = None) -> np.ndarray:
+             texts: Callable[[], List[str]], kind: Optional[type] = None) -> Array:
     """int64 where all are whole numbers (or `kind` says so), else strings."""
     values = np.empty(count, np.int64)
     if kind is not str and numbers(values):
@@ -37,7 +40,7 @@ def load_ids(count: int, numbers: Callable[[Any], bool],
 class Ids:
     """Numbers of the library <-> ids. `find` gives the number of an id, or -1."""
 
-    def __init__(self, values: np.ndarray, find: Callable[[bytes], int], what: str):
+    def __init__(self, values: Array, find: Callable[[bytes], int], what: str):
         self.values = values
         self.find = find
         self.what = what
@@ -50,10 +53,10 @@ class Ids:
             raise KeyError(f"{self.what} {item!r} is not in the model")
         return found
 
-    def numbers(self, items: Iterable[Any]) -> np.ndarray:
+    def numbers(self, items: Iterable[Any]) -> Array:
         return np.fromiter((self.number(i) for i in items), np.int32)
 
-    def at(self, numbers: np.ndarray) -> np.ndarray:
+    def at(self, numbers: Array) -> Array:
         """Ids for numbers; -1 stays -1, or is None among strings."""
         if self.plain:
             return numbers

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import (Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional,
+                    Sequence, Tuple)
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from . import _ease
 from ._base import Recommender
 from ._data import Interactions, Rows, Split, borrow, interactions
 from ._ease_class import EASE
+from ._ids import Array
 from ._progress import ShowProgress, watching
 
 METRICS = "recall@20,recall@50,ndcg@100"
@@ -25,7 +27,7 @@ class Report(Mapping[str, float]):
     where the metric has such, ``info`` who was left out.
     """
 
-    def __init__(self, handle: Any):
+    def __init__(self, handle: _ease.Report):
         self._handle = handle
         found = handle.metrics()
         self._means: Dict[str, float] = {n: mean for n, mean, _ in found}
@@ -35,13 +37,13 @@ class Report(Mapping[str, float]):
     def __getitem__(self, name: str) -> float:
         return self._means[name]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(self._means)
 
     def __len__(self) -> int:
         return len(self._means)
 
-    def by_user(self, name: str) -> np.ndarray:
+    def by_user(self, name: str) -> Array:
         """The metric for each user, in the order of ``user_ids``."""
         out = np.empty(self.info["users"], np.float64)
         self._handle.values(list(self._means).index(name), out)
@@ -97,7 +99,7 @@ def hold_out(x: Interactions, share: float, seed: int) -> Tuple[Interactions, In
     take = np.maximum((counts * share).astype(np.int64), (counts > 1).astype(np.int64))
     held = place < take[rows]
 
-    def part(keep: np.ndarray) -> Interactions:
+    def part(keep: Array) -> Interactions:
         ends = np.zeros(len(indptr), np.int64)
         np.cumsum(np.bincount(rows[keep], minlength=len(counts)), out=ends[1:])
         return borrow(Rows(ends, indices[keep], None if data is None else data[keep],
@@ -179,9 +181,9 @@ def _tune_lambda(parts: List[Interactions], estimator: EASE, grid: Any, metric: 
     method = "ease-nonneg" if estimator.nonnegative else "ease"
     lambdas = None if grid is None else np.array(list(grid["lambda_"]), np.float64)
     with watching(show_progress) as watch:
-        trials, best, stopped = _ease.tune(*(p._handle for p in parts), method, lambdas,
-                                           metric, seconds or 0.0, estimator._options(),
-                                           watch)
+        trials, best, stopped = _ease.tune(parts[0]._handle, parts[1]._handle,
+                                           parts[2]._handle, method, lambdas, metric,
+                                           seconds or 0.0, estimator._options(), watch)
     made = [Trial({"lambda_": t[0]}, *t[1:]) for t in trials]
     return Tuning(_copy(estimator, **made[best].params), made[best].params,
                   made[best].mean, made, stopped)

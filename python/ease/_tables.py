@@ -59,24 +59,24 @@ def parquet_batches(path: bytes) -> Iterator[Any]:
                 raise ValueError(f"{os.fsdecode(name)}: {error}") from None
 
 
-def frame_batches(frame: Any) -> Iterable[Any]:
+def frame_batches(frame: Any) -> Iterator[Any]:
     pa = need_pyarrow(f"a {type(frame).__name__}")
     if isinstance(frame, pa.RecordBatch):
-        return [frame]
+        return iter([frame])
     if isinstance(frame, pa.RecordBatchReader):
-        return frame
+        return iter(frame)
     if hasattr(frame, "iloc"):  # pandas, whose index is no column
         frame = pa.Table.from_pandas(frame, preserve_index=False)
     elif not hasattr(frame, "to_batches"):
         frame = pa.table(frame)
-    return frame.to_batches(max_chunksize=ROWS)
+    return iter(frame.to_batches(max_chunksize=ROWS))
 
 
 def is_table(source: Any) -> bool:
     return isinstance(source, dict) or is_frame(source) or hasattr(source, "schema")
 
 
-def batches_of(source: Any) -> Optional[Iterable[Any]]:
+def batches_of(source: Any) -> Optional[Iterator[Any]]:
     """None: the library reads it itself."""
     if is_path(source):
         path = path_bytes(source)

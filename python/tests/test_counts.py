@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ease
-from conftest import ROOT
+from conftest import ROOT, random_matrix
 
 IDS = ["tea", "a, b", 'so "called"', "éclair", " ", "x;y", "7", "-8", "漢字", "\\N"]
 
@@ -96,6 +96,24 @@ def test_every_frame_is_a_shard(tmp_path):
     numbers = {"a": [5, 5, 7], "b": [5, 7, 7], "n": [3, 1, 2]}
     assert ease.import_gram(numbers).item_ids.tolist() == [5, 7]
     assert ease.import_gram(numbers, np.array([7, 5])).to_numpy().tolist() == [[2, 1], [1, 3]]
+
+
+def test_parquet_of_duckdb_is_the_native_matrix(program, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    data = tmp_path / "data.txt"
+    ease.interactions(random_matrix()).write(data)
+    sql = program("gram", "sql", "--engine", "duckdb", "--table",
+                  f"(SELECT * FROM read_csv('{data}', header = true))", "--user", "user",
+                  "--item", "item", "--dir", tmp_path, "--shards", 3)
+    duckdb.connect().execute(sql.replace("(FORMAT csv, HEADER)", "(FORMAT parquet)")
+                             .replace(".csv'", ".parquet'"))
+    parts = sorted(tmp_path.glob("pairs-*.parquet"))
+    assert len(parts) == 3
+    made, native = ease.import_gram(parts, tmp_path / "items.parquet"), ease.gram(data)
+    order = [native.item_ids.tolist().index(i) for i in made.item_ids.tolist()]
+    np.testing.assert_array_equal(made.to_numpy(), native.to_numpy()[np.ix_(order, order)])
+    assert made.info["users"] == native.info["users"]
 
 
 def test_directories_of_part_files(tmp_path):
