@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _ease
 from ._data import (Interactions, Rows, Split, choice, interactions, is_frame, is_sparse,
-                    matrix_rows, open_frame, path_bytes)
+                    matrix_rows, open_frame, path_bytes, whole)
 from ._ids import Array, Ids, encode, load_ids
 from ._progress import ShowProgress, watching
 
@@ -34,7 +34,11 @@ class Explanation(NamedTuple):
 
 
 def is_many(ids: Any) -> bool:
-    return not isinstance(ids, (str, bytes)) and hasattr(ids, "__len__") and np.ndim(ids) > 0
+    if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__"):
+        return False
+    if np.ndim(ids) > 1:
+        raise ValueError("ids have one dimension")
+    return np.ndim(ids) == 1
 
 
 class Recommender:
@@ -99,18 +103,27 @@ class Recommender:
             validation = (validation.validation_input, validation.validation_target)
         if validation is not None:
             parts = [interactions(v)._handle for v in validation]
-        return (float(given["lambda_"]) if told else 0.0,
+        return (self._number("lambda_") if told else 0.0,
                 choice(given.get("kind", "counts"), KINDS, "kind"),
                 choice(given.get("precision", "f32"), PRECISIONS, "precision"),
-                int(bool(given.get("nonnegative"))), int(self.threads),
-                int(self.memory_limit or 0),
+                int(bool(given.get("nonnegative"))),
+                whole(self.threads, 0, "threads", 2**31 - 1),
+                whole(self.memory_limit or 0, 0, "memory_limit"),
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
                 None if told else self._settings(), parts[0], parts[1], metric)
+
+    def _number(self, name: str) -> float:
+        try:
+            return float(getattr(self, name))
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} is a number, not {getattr(self, name)!r}") from None
 
     def plan(self, X: Any, **how: Any) -> Dict[str, Any]:
         """What fitting will take, before anything large is allocated: memory in bytes,
         time in seconds. Of EASE; ``X`` is as for :meth:`fit`, or its shape."""
         if isinstance(X, tuple):
+            if len(X) != 2:
+                raise ValueError(f"a shape is (users, items), not {X}")
             users, items, count = X[0], X[1], 0
         else:
             x = interactions(X, **how)
@@ -221,17 +234,21 @@ class Recommender:
             return made
 
     def set_titles(self, titles: Any) -> int:
-        """Titles for display, saved with the model: a mapping from ids, a frame with a
-        column of ids and one of titles, or the path of such a table. Returns how many
+        """Titles for display, saved with the model: a mapping from ids (a dict, a Series
+        of pandas), a frame with a column of ids and one of titles, or the path of such a
+        table. Returns how many
         items have one. Not while other threads use the model."""
         model = self._fitted()
         if isinstance(titles, (str, bytes, os.PathLike)):
             return model.read_titles(path_bytes(titles))
-        if not hasattr(titles, "items") or is_frame(titles):
+        if hasattr(titles, "items") and not hasattr(titles, "columns"):
+            pairs = iter(titles.items())
+        elif is_frame(titles):
             frame, names = open_frame(titles)
             pairs = zip(*(frame[c].to_numpy().tolist() for c in names[:2]))
         else:
-            pairs = iter(titles.items())
+            raise ValueError("titles are a mapping from ids, a frame or a path, not a "
+                             f"{type(titles).__name__}")
         out: List[Optional[bytes]] = [None] * model.info()["items"]
         for item, title in pairs:
             number = model.find(encode(item))
@@ -329,18 +346,19 @@ class Recommender:
         filter_items are never recommended; of ``items`` alone it is chosen.
         """
         model = self._fitted()
-        if int(N) < 1:
-            raise ValueError(f"N is at least 1, not {N}")
-        numbers = self._users(userid if is_many(userid) else [userid])
+        many, k = is_many(userid), whole(N, 1, "N", 2**31 - 1)
+        numbers = self._users(userid if many else [userid])
         rows = self._histories(userid, user_items)
-        users, k = len(rows.indptr) - 1, int(N)
+        users = len(rows.indptr) - 1
+        k = k if many else min(k, rows.shape[1])
         chosen, scores = np.empty((users, k), np.int32), np.empty((users, k), np.float32)
         with watching(show_progress) as watch:
             model.recommend(numbers, rows.indptr, rows.indices, rows.data, k,
                             not filter_already_liked_items,
-                            self._mask(filter_items, items), int(self.threads), chosen,
-                            scores, watch)
-        return self._lists(chosen, scores, is_many(userid))
+                            self._mask(filter_items, items),
+                            whole(self.threads, 0, "threads", 2**31 - 1), chosen, scores,
+                            watch)
+        return self._lists(chosen, scores, many)
 
     def _lists(self, chosen: Array, scores: Array,
                many: bool) -> Tuple[Array, Array]:
@@ -358,11 +376,11 @@ class Recommender:
         assert self._ids_of_items is not None
         many = is_many(itemid)
         like = self._ids_of_items.numbers(itemid if many else [itemid])
-        if int(N) < 1:
-            raise ValueError(f"N is at least 1, not {N}")
-        chosen = np.empty((len(like), int(N)), np.int32)
+        k = whole(N, 1, "N", 2**31 - 1)
+        k = k if many else min(k, len(self._ids_of_items.values))
+        chosen = np.empty((len(like), k), np.int32)
         scores = np.empty(chosen.shape, np.float32)
-        model.similar(like, int(N), self._mask(filter_items, items), chosen, scores)
+        model.similar(like, k, self._mask(filter_items, items), chosen, scores)
         return self._lists(chosen, scores, many)
 
     def explain(self, userid: Any, user_items: Any, itemid: Any,
@@ -374,6 +392,8 @@ class Recommender:
         assert self._ids_of_items is not None
         if is_many(userid):
             raise ValueError("one user at a time")
+        if N is not None:
+            N = whole(N, 0, "N")
         rows = self._histories(userid, user_items)
         parts = np.empty(len(rows.indices), np.float32)
         base, score = model.explain(rows.indices, rows.data,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import operator
 import os
 import tempfile
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
@@ -28,6 +29,18 @@ def choice(value: Any, names: Sequence[str], what: str) -> int:
     if value in names:
         return names.index(value)
     raise ValueError(f"{what}: one of {', '.join(names)}, not {value!r}")
+
+
+def whole(value: Any, least: int, what: str, most: int = 2**63 - 1) -> int:
+    """A number that is whole, be it of NumPy, and within bounds."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{what} is a whole number, not {value!r}") from None
+    if not least <= number <= most:
+        raise ValueError(f"{what} is at {'least' if number < least else 'most'} "
+                         f"{least if number < least else most}, not {value!r}")
+    return number
 
 
 def path_bytes(path: Any) -> bytes:
@@ -160,7 +173,7 @@ def values_or_none(data: Array, weights: bool) -> Optional[Array]:
 
 
 def dense_rows(X: Any, weights: bool) -> Rows:
-    X = np.asarray(X)
+    X = X.filled(0) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"a matrix has two dimensions, not {X.ndim}")
     check_numbers(X)
@@ -296,8 +309,9 @@ def read_options(columns: Columns, weights: bool, min_rating: Optional[float], r
         text = ",".join("" if c is None else str(c) for c in columns)
     return (format, text, separator, -1 if header is None else int(header),
             math.nan if min_rating is None else float(min_rating), int(weights),
-            choice(repeat, REPEATS, "repeat"), min_user, min_item, threads,
-            memory_limit or 0)
+            choice(repeat, REPEATS, "repeat"), whole(min_user, 0, "min_user"),
+            whole(min_item, 0, "min_item"), whole(threads, 0, "threads", 2**31 - 1),
+            whole(memory_limit or 0, 0, "memory_limit"))
 
 
 def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = None,
@@ -359,8 +373,11 @@ def from_frame(X: Any, columns: Columns, values: bool, options: Tuple[Any, ...],
         raise ValueError("weights or a minimal rating need a column of values")
     users, user_kind = id_column(frame[user])
     items, item_kind = id_column(frame[item])
-    count = len(users) if user_kind is int else len(users[1]) - 1
     numbers = value_column(frame[value]) if values else None
+    count, *others = [len(c[1]) - 1 if isinstance(c, tuple) else len(c)
+                      for c in (users, items, numbers) if c is not None]
+    if any(other != count for other in others):
+        raise ValueError(f"columns of different lengths: {[count, *others]}")
     handle = _ease.from_table(count, users, items, numbers, options, watch)
     return Interactions(handle, user_kind, item_kind)
 
@@ -451,8 +468,12 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
         target = path_bytes(directory if directory is not None
                             else os.path.join(place, "split"))
         with watching(show_progress) as watch:
-            _ease.split(data, target, options if told else None, recipe, protocol,
-                        heldout_users, share, seed, watch)
+            try:
+                _ease.split(data, target, options if told else None, recipe, protocol,
+                            whole(heldout_users, 0, "heldout_users"), share,
+                            whole(seed, 0, "seed", 2**32 - 1), watch)
+            except ValueError as error:  # of a table of ours the path says nothing
+                raise ValueError(str(error).replace(place + "/data.csv: ", "")) from None
         return open_split(os.fsdecode(target))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 import numpy as np
 
 from . import _ease
-from ._data import interactions, is_sparse, path_bytes
+from ._data import check_numbers, interactions, is_sparse, path_bytes, whole
 from ._ids import Array, load_ids
 from ._progress import ShowProgress, watching
 from ._tables import Pump, batches_of, is_parquet, is_path, write_items
@@ -17,7 +17,8 @@ from ._tables import Pump, batches_of, is_parquet, is_path, write_items
 
 def _options(threads: int = 0, memory_limit: Optional[int] = None,
              wide: bool = False) -> Tuple[Any, ...]:
-    return (0.0, 0, int(wide), 0, threads, memory_limit or 0, None, None, None, None, "")
+    return (0.0, 0, int(wide), 0, whole(threads, 0, "threads", 2**31 - 1),
+            whole(memory_limit or 0, 0, "memory_limit"), None, None, None, None, "")
 
 
 class Gram:
@@ -72,9 +73,11 @@ def gram(X: Any, *, is_gram: bool = False, threads: int = 0,
 
 
 def _import_square(G: Any, options: Tuple[Any, ...]) -> Gram:
+    kind = type(G).__name__
     G = np.asarray(G.toarray() if is_sparse(G) else G)
     if G.ndim != 2 or G.shape[0] != G.shape[1]:
-        raise ValueError(f"a Gram matrix is square, not {G.shape}")
+        raise ValueError(f"a Gram matrix is a square array, not {kind} of shape {G.shape}")
+    check_numbers(G)
     with tempfile.TemporaryDirectory(prefix="ease-") as place:
         matrix, items = os.path.join(place, "G.npy"), os.path.join(place, "items.txt")
         np.save(matrix, np.ascontiguousarray(G, np.float64))
@@ -131,7 +134,7 @@ def import_gram(source: Any, items: Any = None, *, users: int = -1,
             paths.append(path_bytes(shard) if batches is None else pump.add(name, batches))
         with watching(show_progress) as watch, pump:
             try:
-                return Gram(_ease.gram_import(paths, listed, users,
+                return Gram(_ease.gram_import(paths, listed, whole(users, -1, "users"),
                                               _options(threads, memory_limit), watch))
             except ValueError as error:
                 raise ValueError(pump.say(str(error))) from None

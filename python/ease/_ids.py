@@ -17,6 +17,8 @@ def encode(item: Any) -> bytes:
         item = item.encode("utf-8", "surrogateescape")
     if isinstance(item, bytes) and b"\0" not in item:
         return item
+    if isinstance(item, (bool, np.bool_)):  # of a mask
+        raise KeyError(item)
     try:
         return str(operator.index(item)).encode()
     except TypeError:
@@ -48,12 +50,18 @@ class Ids:
                           np.array_equal(values, np.arange(len(values))))
 
     def number(self, item: Any) -> int:
-        found = self.find(encode(item))
+        try:
+            found = self.find(encode(item))
+        except KeyError:
+            found = -1
         if found < 0:
             raise KeyError(f"{self.what} {item!r} is not in the model")
         return found
 
     def numbers(self, items: Iterable[Any]) -> Array:
+        if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
+            raise ValueError(f"several {self.what}s are wanted, such as a list of ids, not "
+                             f"{items!r}")
         return np.fromiter((self.number(i) for i in items), np.int32)
 
     def at(self, numbers: Array) -> Array:

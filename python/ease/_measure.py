@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _ease
 from ._base import Recommender
-from ._data import Interactions, Rows, Split, borrow, interactions
+from ._data import Interactions, Rows, Split, borrow, interactions, whole
 from ._ease_class import EASE
 from ._ids import Array
 from ._progress import ShowProgress, watching
@@ -78,11 +78,13 @@ def evaluate(model: Recommender, input: Any, target: Any = None, *,
         input, target = input.test_input, input.test_target
     if target is None:
         raise ValueError("a target is required")
+    if not isinstance(model, Recommender):
+        raise ValueError(f"a model is evaluated, such as ease.EASE(...), not {model!r}")
     text = metrics if isinstance(metrics, str) else ",".join(metrics)
     x, y = interactions(input), interactions(target)
     with watching(show_progress) as watch:
-        return Report(_ease.evaluate(model._fitted(), x._handle, y._handle, text, threads,
-                                     watch))
+        return Report(_ease.evaluate(model._fitted(), x._handle, y._handle, text,
+                                     whole(threads, 0, "threads", 2**31 - 1), watch))
 
 
 def hold_out(x: Interactions, share: float, seed: int) -> Tuple[Interactions, Interactions]:
@@ -162,14 +164,28 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
     """
     if estimator is None:
         estimator = EASE(lambda_=1.0)
+    if not isinstance(estimator, Recommender):
+        raise ValueError(f"an estimator is tuned, such as ease.WMF(), not {estimator!r}")
     if isinstance(data, Split):
         data = (data.validation_train, data.validation_input, data.validation_target)
+    if not isinstance(data, (tuple, list)) or len(data) != 3:
+        raise ValueError("tuning takes a split, or (train, input, target)")
+    check_grid(estimator, grid)
     parts = [interactions(d) for d in data]
     if isinstance(estimator, EASE) and (grid is None or set(grid) == {"lambda_"}):
         return _tune_lambda(parts, estimator, grid, metric, seconds, show_progress)
     if grid is None:
         grid = default_grid(estimator)
     return _try_all(parts, estimator, grid, metric, seconds, show_progress)
+
+
+def check_grid(estimator: Recommender, grid: Optional[Mapping[str, Sequence[Any]]]) -> None:
+    for name, values in (grid or {}).items():
+        if name not in estimator.get_params():
+            raise ValueError(f"{type(estimator).__name__} has no parameter {name!r}: there "
+                             f"are {', '.join(estimator.get_params())}")
+        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
+            raise ValueError(f"{name}: a list of values to try, not {values!r}")
 
 
 def _copy(estimator: Recommender, **params: Any) -> Recommender:

@@ -99,6 +99,12 @@ def test_what_is_no_matrix(bad):
         ease.EASE(lambda_=1.0).fit(bad)
 
 
+def test_masked_entries_are_not_there():
+    dense = np.array([[1, 5, 0], [1, 0, 1], [0, 1, 1]])
+    masked = np.ma.masked_array(dense, dense == 5)
+    np.testing.assert_array_equal(weights_of(masked), weights_of(masked.filled(0)))
+
+
 def test_a_damaged_csr_is_refused(X):
     X.indices[3] = 99
     X.has_canonical_format = True
@@ -119,7 +125,12 @@ def test_empty_matrices():
                                    {"lambda_": float("nan")},
                                    {"lambda_": 1.0, "kind": "sums"},
                                    {"lambda_": 1.0, "precision": "f16"},
-                                   {"lambda_": 1.0, "threads": -2}])
+                                   {"lambda_": 1.0, "threads": -2},
+                                   {"lambda_": 1.0, "threads": 1.5},
+                                   {"lambda_": 1.0, "threads": None},
+                                   {"lambda_": 1.0, "memory_limit": -1},
+                                   {"lambda_": 1.0, "memory_limit": "1G"},
+                                   {"lambda_": None}, {"lambda_": "much"}])
 def test_wrong_parameters(X, wrong):
     with pytest.raises(ValueError):
         ease.EASE(**wrong).fit(X)
