@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _ease
 from ._ids import Array, Ids, load_ids
+from ._parquet import is_parquet, parquet_names, read_parquet
 from ._progress import ShowProgress, watching
 
 Columns = Union[None, str, Sequence[Union[None, str, int]]]
@@ -324,7 +325,7 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
 
     ``X`` is a SciPy sparse matrix or a NumPy array (rows are users, columns items), a
     frame of pandas, polars or Arrow with a row for each interaction, or the path of any
-    file that the program ``ease`` reads.
+    file that the program ``ease`` reads, or (through pyarrow) of Parquet.
 
     weights: whether X holds values or ones. By default a matrix is taken as it is (what
     repeats is added up, as in SciPy), and of a table only who interacted with what.
@@ -345,6 +346,9 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     if isinstance(X, dict) and not is_sparse(X):
         X = _Dict(X)
     path = isinstance(X, (str, bytes, os.PathLike))
+    if path and is_parquet(path_bytes(X)):
+        X, columns = open_parquet(path_bytes(X), columns)
+        path = False
     frame = not path and not is_sparse(X) and is_frame(X)
     if not path and not frame:
         if min_rating is not None or min_user or min_item or columns is not None:
@@ -358,6 +362,12 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
             return Interactions(_ease.read(path_bytes(X), options, watch))
         needed = bool(weights) or min_rating is not None
         return from_frame(X, columns, needed, options, watch)
+
+
+def open_parquet(path: bytes, columns: Columns) -> Tuple[Any, Columns]:
+    """The columns that are wanted, as a frame, and what they are."""
+    chosen = choose_columns(parquet_names(path), columns)
+    return read_parquet(path, [c for c in chosen if c is not None]), chosen
 
 
 def borrow(rows: Rows) -> Interactions:
@@ -446,6 +456,8 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
     """
     if protocol is None and recipe is None:
         protocol = "liang18"
+    if isinstance(X, (str, bytes, os.PathLike)) and is_parquet(path_bytes(X)):
+        X, columns = open_parquet(path_bytes(X), columns)
     with tempfile.TemporaryDirectory(prefix="ease-") as place:
         if isinstance(X, (str, bytes, os.PathLike)):
             data = path_bytes(X)

@@ -11,8 +11,9 @@ import numpy as np
 from . import _ease
 from ._data import check_numbers, interactions, is_sparse, path_bytes, whole
 from ._ids import Array, load_ids
+from ._parquet import is_parquet
 from ._progress import ShowProgress, watching
-from ._tables import Pump, batches_of, is_parquet, is_path, write_items
+from ._tables import Pump, batches_of, is_path, write_items
 
 
 def _options(threads: int = 0, memory_limit: Optional[int] = None,

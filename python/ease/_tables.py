@@ -13,50 +13,13 @@ from typing import Any, BinaryIO, Iterable, Iterator, List, Optional, Sequence, 
 
 from ._data import is_frame, path_bytes
 from ._ids import encode
+from ._parquet import ROWS, is_parquet, need_pyarrow, parquet_batches
 
-ROWS = 1 << 16  # of a batch
 LISTED = ["item", "users", "all_users"]  # what `ease gram sql` has engines write
-
-
-def need_pyarrow(what: str) -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError(f"pyarrow is needed for {what}: pip install pyarrow") from None
-    return pyarrow
 
 
 def is_path(source: Any) -> bool:
     return isinstance(source, (str, bytes, os.PathLike))
-
-
-def part_files(path: bytes) -> List[bytes]:
-    """A file, or the files of a directory as the library takes them."""
-    if not os.path.isdir(path):
-        return [path]
-    return [os.path.join(path, name) for name in sorted(os.listdir(path))
-            if name[:1] not in (b".", b"_")]
-
-
-def is_parquet(path: bytes) -> bool:
-    """By the first file; what can be read but once is left alone."""
-    for name in part_files(path)[:1]:
-        if os.path.isfile(name):
-            with open(name, "rb") as f:
-                return f.read(4) == b"PAR1"
-    return False
-
-
-def parquet_batches(path: bytes) -> Iterator[Any]:
-    pa = need_pyarrow("Parquet")
-    from pyarrow import parquet
-
-    for name in part_files(path):
-        with open(name, "rb") as f:
-            try:
-                yield from parquet.ParquetFile(f).iter_batches(batch_size=ROWS)
-            except pa.ArrowInvalid as error:
-                raise ValueError(f"{os.fsdecode(name)}: {error}") from None
 
 
 def frame_batches(frame: Any) -> Iterator[Any]:
@@ -207,14 +170,15 @@ class Pump:
                 return None
 
     def _write(self, name: str, batches: Iterable[Any], out: BinaryIO) -> None:
-        for batch in batches:
-            if self._stop.is_set():
-                return
-            names = triplet_names(batch.schema.names, self.columns)
-            try:
+        try:
+            for batch in batches:
+                if self._stop.is_set():
+                    return
+                names = triplet_names(batch.schema.names, self.columns)
                 write_batch(batch, names[:2], names[2:], out)
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from None
+        except ValueError as error:
+            text = str(error)
+            raise ValueError(text if text.startswith(name) else f"{name}: {text}") from None
 
     def _run(self) -> None:
         for path, name, batches in self._tables:

@@ -131,7 +131,6 @@ static PyObject *borrow_csr(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "LiOOO", &j.users, &j.items, &arrays[0], &arrays[1],
                           &arrays[2]))
         return NULL;
-    columns = -1;
     if (take_buffer(arrays[0], &views[0], 8, (Py_ssize_t)j.users + 1, false, false) <
             0 ||
         (columns = take_buffer(arrays[1], &views[1], 4, -1, false, false)) < 0 ||
