@@ -118,12 +118,12 @@ def import_gram(source: Any, items: Any = None, *, users: int = -1,
     the matrix stands for, where the list of items does not say it (-1: unknown). Parquet
     and frames need pyarrow and are read a batch at a time.
 
-    >>> import ease
-    >>> G = ease.import_gram([{"a": ["x", "x", "y"], "b": ["x", "y", "y"], "n": [3, 1, 2]},
-    ...                       {"a": ["x"], "b": ["x"], "n": [4]}], items=["y", "x"])
-    >>> G.to_numpy()
+    >>> import ease, tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as pairs:
+    ...     pairs.write("x,x,3\\nx,y,1\\ny,y,2\\n") and pairs.flush()
+    ...     ease.import_gram(pairs.name, items=["y", "x"]).to_numpy()
     array([[2., 1.],
-           [1., 7.]])
+           [1., 3.]])
     """
     shards = list(source) if isinstance(source, (list, tuple)) else [source]
     with tempfile.TemporaryDirectory(prefix="ease-") as place:

@@ -32,7 +32,9 @@ def frame_batches(frame: Any) -> Iterator[Any]:
         frame = pa.Table.from_pandas(frame, preserve_index=False)
     elif not hasattr(frame, "to_batches"):
         frame = pa.table(frame)
-    return iter(frame.to_batches(max_chunksize=ROWS))
+    if isinstance(frame, pa.Table):
+        return iter(frame.to_batches(max_chunksize=ROWS))
+    return iter(frame.to_batches())  # of a dataset
 
 
 def is_table(source: Any) -> bool:

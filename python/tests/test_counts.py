@@ -82,6 +82,7 @@ def test_every_frame_is_a_shard(tmp_path):
     real = table.set_column(2, "users", table["users"].cast(pa.float64()))
     frames = [tables[0], table, coded, raw, real, pa.RecordBatchReader.from_batches(
         table.schema, table.to_batches(max_chunksize=5))]
+    frames.append(pytest.importorskip("pyarrow.dataset").dataset(table))
     for name in ("pandas", "polars"):
         try:
             frames.append(__import__(name).DataFrame(tables[0]))
