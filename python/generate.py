@@ -6,7 +6,7 @@ from ease import _ease
 
 NAMES = {"popularity": "Popularity", "item-item": "ItemItem", "slim": "SLIM",
          "slim-free": "SLIMFree", "wmf": "WMF", "ii-svd": "IISVD", "cdae": "CDAE",
-         "mult-dae": "MultDAE", "mult-vae": "MultVAE"}
+         "mult-dae": "MultDAE", "mult-vae": "MultVAE", "lrec": "LRec"}
 ABOUT = {
     "popularity": "What most users have: a score is an item's share of users.",
     "item-item": "Neighbours by the users that two items share.",
@@ -17,6 +17,25 @@ ABOUT = {
     "cdae": "Collaborative denoising autoencoder.",
     "mult-dae": "Denoising autoencoder with a multinomial likelihood.",
     "mult-vae": "Variational autoencoder with a multinomial likelihood.",
+    "lrec": "A logistic regression for each user, on the other users.",
+}
+MORE = {
+    "lrec": """It has learned of its own users alone: they are asked for by id (or row), and nobody
+    else can be scored. ``user_items`` only says what is not to be recommended; without it
+    that is what the user had in training. There is no ``similar_items``, ``explain`` or
+    ``B``. Measure it in weak generalization: on users that it was trained with.
+
+    >>> import ease
+    >>> frame = {"user": ["ann", "ann", "bob", "bob", "cat", "dan"],
+    ...          "item": ["tea", "milk", "tea", "milk", "tea", "cake"]}
+    >>> model = ease.LRec(l2=0.1).fit(frame)
+    >>> ids, scores = model.recommend("cat", N=1)
+    >>> ids
+    array(['milk'], dtype=object)
+    >>> model.recommend("eve")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    KeyError: "user 'eve' is not in the model: lrec scores only the users that ...
+""",
 }
 HEAD = '''"""The paper's other systems, each a class of the same shape as :class:`ease.EASE`.
 
@@ -27,7 +46,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ._base import CLASSES, Recommender
+from ._base import CLASSES, KnownUsers, Recommender
 '''
 
 
@@ -40,12 +59,15 @@ def parameter(setting):
     return name, kind, repr(int(value) if whole else float(value)), about
 
 
-def one_class(method, settings):
+def one_class(method, known, settings):
     parameters = [parameter(s) for s in settings]
     parameters += [("threads", "int", "0", "0: all"),
                    ("memory_limit", "Optional[int]", "None", "bytes")]
-    lines = ["", "", f"class {NAMES[method]}(Recommender):", f'    """{ABOUT[method]}', "",
-             "    Parameters", "    ----------"]
+    base = "KnownUsers" if known else "Recommender"
+    lines = ["", "", f"class {NAMES[method]}({base}):", f'    """{ABOUT[method]}', ""]
+    if method in MORE:
+        lines += ["    " + MORE[method]]
+    lines += ["    Parameters", "    ----------"]
     for name, _, _, about in parameters:
         lines += [f"    {name}", f"        {about}"]
     lines += ['    """', "", f'    _method = "{method}"', "", "    def __init__("]
@@ -59,9 +81,9 @@ def one_class(method, settings):
 
 def source():
     lines = HEAD.rstrip("\n").split("\n")
-    for method, _, _, settings in _ease.methods():
+    for method, _, known, _, settings in _ease.methods():
         if method in NAMES:
-            lines += one_class(method, settings)
+            lines += one_class(method, known, settings)
     return "\n".join(lines) + "\n"
 
 

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import tempfile
 import time
+import unittest
 
 import support
 
 VERSIONS = {"duckdb": "duckdb==2.0.0", "pyspark": "pyspark==4.3.0"}
 
 
-class Missing(Exception):
+class Missing(unittest.SkipTest):
     """An engine that cannot be had here."""
 
 
@@ -26,13 +27,8 @@ def venv_python(package):
     if os.path.exists(made):
         return python
     shutil.rmtree(directory, ignore_errors=True)
-    for command in (["/usr/bin/python3", "-m", "venv", directory],
-                    [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                     VERSIONS[package]]):
-        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              check=False)
-        if done.returncode:
-            raise Missing(f"{VERSIONS[package]}: {done.stdout.strip().splitlines()[-1:]}")
+    checked(["/usr/bin/python3", "-m", "venv", directory])
+    support.pip(python, "install", VERSIONS[package])
     with open(made, "w"):
         return python
 
@@ -229,11 +225,7 @@ class Tests(support.Case):
 
     @classmethod
     def setUpClass(cls):
-        import unittest
-        try:
-            cls.at = cls.engine()
-        except Missing as why:
-            raise unittest.SkipTest(str(why))
+        cls.at = cls.engine()
 
     @classmethod
     def tearDownClass(cls):

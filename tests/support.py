@@ -24,6 +24,29 @@ def shared(*names):
     return path
 
 
+def reaches_pypi(python, env):
+    """Whether the index that pip asks has so much as a small package."""
+    with tempfile.TemporaryDirectory(prefix="ease-pip-") as place:
+        return subprocess.run(
+            [python, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir",
+             "--retries", "1", "--timeout", "20", "-d", place, "six"],
+            env=dict(env, PIP_FIND_LINKS=""), stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def pip(python, *args, **env):
+    """Runs pip. That it fails is a failed test, with its words; a skipped one only where
+    PyPI cannot be reached at all."""
+    env = dict(os.environ, **env)
+    done = subprocess.run([python, "-m", "pip", "--quiet", "--disable-pip-version-check", *args],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT,
+                          env=env, check=False)
+    if done.returncode and not reaches_pypi(python, env):
+        raise unittest.SkipTest("PyPI cannot be reached")
+    if done.returncode:
+        raise AssertionError(f"pip {' '.join(args)}\n{done.stdout[-4000:]}")
+
+
 class Result:
     def __init__(self, code, out, err):
         self.code, self.raw = code, out

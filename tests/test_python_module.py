@@ -10,22 +10,12 @@ import unittest
 import support
 
 PLACE = os.path.join(support.BUILD, "python-module")
-UNREACHABLE = re.compile(r"Connection|Temporary failure|No matching distribution|Max retries")
+PARALLEL = {"CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count())}
 
 
 def run(*command, **options):
     return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           **options)
-
-
-def pip(python, *args):
-    env = dict(os.environ, CMAKE_BUILD_PARALLEL_LEVEL=str(os.cpu_count()))
-    done = run(python, "-m", "pip", "--quiet", "--disable-pip-version-check", *args, env=env,
-               cwd=support.ROOT)
-    if done.returncode and UNREACHABLE.search(done.stdout):
-        raise unittest.SkipTest("PyPI cannot be reached")
-    if done.returncode:
-        raise AssertionError(done.stdout[-4000:])
 
 
 def environment(name, python):
@@ -60,7 +50,7 @@ class Module(unittest.TestCase):
     def setUpClass(cls):
         shutil.rmtree(PLACE, ignore_errors=True)
         cls.python = environment("here", sys.executable)
-        pip(cls.python, "wheel", "--no-deps", "-w", PLACE, support.ROOT)
+        support.pip(cls.python, "wheel", "--no-deps", "-w", PLACE, support.ROOT, **PARALLEL)
         cls.wheel = glob.glob(os.path.join(PLACE, "*.whl"))[0]
 
     @classmethod
@@ -81,8 +71,15 @@ class Module(unittest.TestCase):
     def test_the_wheel_is_of_the_stable_abi(self):
         self.assertRegex(os.path.basename(self.wheel), r"^ease-[0-9.]+-cp311-abi3-linux_")
 
+    def test_that_pip_fails_is_no_reason_to_skip(self):
+        with self.assertRaisesRegex(AssertionError, "ease-has-no-such-package"):
+            support.pip(self.python, "install", "ease-has-no-such-package")
+        with self.assertRaisesRegex(unittest.SkipTest, "PyPI cannot be reached"):
+            support.pip(self.python, "install", "ease-has-no-such-package",
+                        PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0")
+
     def test_the_wheel_passes_its_tests(self):
-        pip(self.python, "install", self.wheel + "[test]")
+        support.pip(self.python, "install", self.wheel + "[test]")
         self.run_tests(self.python)
 
     def test_the_wheel_works_on_the_newest_python(self):
@@ -90,7 +87,7 @@ class Module(unittest.TestCase):
         if minor <= sys.version_info[1]:
             self.skipTest(f"Python 3.{minor} is the newest here")
         python = environment("newest", path)
-        pip(python, "install", self.wheel, "pytest", "scipy")
+        support.pip(python, "install", self.wheel, "pytest", "scipy")
         self.run_tests(python, "-k", "not ml_1m")
 
 

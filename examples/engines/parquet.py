@@ -1,32 +1,24 @@
 #!/usr/bin/env python3
-"""Parquet to the CSV that `ease gram import` reads (needs pyarrow):
+"""A Gram file from Parquet that an engine has written (needs the module, and pyarrow):
 
-    parquet.py items.parquet > items.csv
-    parquet.py pairs-0.parquet pairs-1.parquet | ease gram import - --items items.csv -o x.gram
+    parquet.py -o events.gram --items items.parquet pairs-0.parquet pairs-1.parquet
+    ease train --gram events.gram -o events.ease --lambda 500
 
-Columns keep their names and order; files and directories are read a batch at a time. All files
-of one call are one shard: a pair stands in one of them.
+Each file, or directory of part files, is a shard, as for `ease gram import`.
 """
-import sys
+import argparse
 
-import pyarrow.csv
-import pyarrow.dataset
+import ease
 
 
-def main(paths):
-    batches = (b for path in paths
-               for b in pyarrow.dataset.dataset(path, format="parquet").to_batches())
-    first = next(batches, None)
-    if first is None:
-        sys.exit("no rows")
-    options = pyarrow.csv.WriteOptions(quoting_style="needed")
-    with pyarrow.csv.CSVWriter(sys.stdout.buffer, first.schema, write_options=options) as out:
-        out.write_batch(first)
-        for batch in batches:
-            out.write_batch(batch)
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("shards", nargs="+")
+    parser.add_argument("--items", help="item, users, all_users")
+    parser.add_argument("-o", "--output", required=True)
+    args = parser.parse_args()
+    ease.import_gram(args.shards, args.items).save(args.output)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(sys.argv[1:])
+    main()

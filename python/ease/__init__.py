@@ -24,14 +24,14 @@ from ._data import Interactions, Split, interactions, open_split, split
 from ._ease_class import EASE
 from ._gram import Gram, gram, import_gram, merge_grams, open_gram
 from ._measure import Report, Trial, Tuning, evaluate, scorer, tune
-from .methods import (CDAE, IISVD, SLIM, WMF, ItemItem, MultDAE, MultVAE, Popularity,
-                      SLIMFree)
+from .methods import (CDAE, IISVD, SLIM, WMF, ItemItem, LRec, MultDAE, MultVAE,
+                      Popularity, SLIMFree)
 
 __version__: str = _ease.version()
 
 __all__ = [
-    "CDAE", "EASE", "Explanation", "Gram", "IISVD", "Interactions", "ItemItem", "MultDAE",
-    "MultVAE", "NotFittedError", "Popularity", "Recommender", "Report", "SLIM", "SLIMFree",
+    "CDAE", "EASE", "Explanation", "Gram", "IISVD", "Interactions", "ItemItem", "LRec",
+    "MultDAE", "MultVAE", "NotFittedError", "Popularity", "Recommender", "Report", "SLIM", "SLIMFree",
     "Split", "Trial", "Tuning", "WMF", "evaluate", "gram", "import_gram", "interactions",
     "load", "merge_grams", "open_gram", "open_split", "scorer", "split", "tune",
 ]

@@ -11,14 +11,14 @@ import numpy as np
 
 from . import _ease
 from ._data import (Interactions, Rows, Split, choice, interactions, is_frame, is_sparse,
-                    matrix_rows, open_frame, path_bytes)
-from ._ids import Ids, encode, load_ids
+                    matrix_rows, open_frame, path_bytes, whole)
+from ._ids import Array, Ids, encode, load_ids
 from ._progress import ShowProgress, watching
 
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
-STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent")
-CLASSES: Dict[str, type] = {}  # by the library's names of methods
+STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
+CLASSES: Dict[str, Any] = {}  # by the library's names of methods
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -34,17 +34,23 @@ class Explanation(NamedTuple):
 
 
 def is_many(ids: Any) -> bool:
-    return not isinstance(ids, (str, bytes)) and hasattr(ids, "__len__") and np.ndim(ids) > 0
+    if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__"):
+        return False
+    if np.ndim(ids) > 1:
+        raise ValueError("ids have one dimension")
+    return np.ndim(ids) == 1
 
 
 class Recommender:
     """The base of all classes; see :class:`ease.EASE`."""
 
     _method = ""
-    _model: Any = None
+    _model: Optional[_ease.Model] = None
+    threads: int
+    memory_limit: Optional[int]
     _seen: Optional[Interactions] = None
     _ids_of_items: Optional[Ids] = None
-    _weights: Optional[np.ndarray] = None
+    _weights: Optional[Array] = None
 
     # ---- parameters, as scikit-learn has them ------------------------------------------
 
@@ -89,26 +95,35 @@ class Recommender:
         return ",".join(f"{n.rstrip('_')}={getattr(self, n)}" for n in self._names()
                         if n in own)
 
-    def _options(self, validation: Any = None, metric: str = "ndcg@100") -> tuple:
+    def _options(self, validation: Any = None, metric: str = "ndcg@100") -> Tuple[Any, ...]:
         given = self.get_params()
         told = "lambda_" in given and hasattr(self, "kind")
-        parts = [None, None]
+        parts: List[Optional[_ease.Interactions]] = [None, None]
         if isinstance(validation, Split):
             validation = (validation.validation_input, validation.validation_target)
         if validation is not None:
             parts = [interactions(v)._handle for v in validation]
-        return (float(given["lambda_"]) if told else 0.0,
+        return (self._number("lambda_") if told else 0.0,
                 choice(given.get("kind", "counts"), KINDS, "kind"),
                 choice(given.get("precision", "f32"), PRECISIONS, "precision"),
-                int(bool(given.get("nonnegative"))), int(self.threads),
-                int(self.memory_limit or 0),
-                None if given.get("workdir") is None else os.fspath(given["workdir"]),
+                int(bool(given.get("nonnegative"))),
+                whole(self.threads, 0, "threads", 2**31 - 1),
+                whole(self.memory_limit or 0, 0, "memory_limit"),
+                None if given.get("workdir") is None else path_bytes(given["workdir"]),
                 None if told else self._settings(), parts[0], parts[1], metric)
+
+    def _number(self, name: str) -> float:
+        try:
+            return float(getattr(self, name))
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} is a number, not {getattr(self, name)!r}") from None
 
     def plan(self, X: Any, **how: Any) -> Dict[str, Any]:
         """What fitting will take, before anything large is allocated: memory in bytes,
         time in seconds. Of EASE; ``X`` is as for :meth:`fit`, or its shape."""
         if isinstance(X, tuple):
+            if len(X) != 2:
+                raise ValueError(f"a shape is (users, items), not {X}")
             users, items, count = X[0], X[1], 0
         else:
             x = interactions(X, **how)
@@ -135,7 +150,8 @@ class Recommender:
         self._take(model, x._item_kind, x if table else None)
         return self
 
-    def _with_plan(self, error: MemoryError, x: Interactions, options: tuple) -> MemoryError:
+    def _with_plan(self, error: MemoryError, x: Interactions,
+                   options: Tuple[Any, ...]) -> MemoryError:
         if self._method != "ease":  # plans are of EASE alone
             return error
         try:
@@ -149,7 +165,7 @@ class Recommender:
         made.plan = plan  # type: ignore[attr-defined]
         return made
 
-    def _take(self, model: Any, kind: Optional[type] = None,
+    def _take(self, model: _ease.Model, kind: Optional[type] = None,
               seen: Optional[Interactions] = None) -> None:
         count = model.info()["items"]
         values = load_ids(count, model.item_numbers, model.item_ids, kind)
@@ -158,7 +174,7 @@ class Recommender:
         self._seen = seen
         self._model = model
 
-    def _fitted(self) -> Any:
+    def _fitted(self) -> _ease.Model:
         if self._model is None:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit")
         return self._model
@@ -175,7 +191,7 @@ class Recommender:
         return found
 
     @property
-    def item_ids(self) -> np.ndarray:
+    def item_ids(self) -> Array:
         """The ids of the items, in the order of the columns."""
         self._fitted()
         assert self._ids_of_items is not None
@@ -187,7 +203,7 @@ class Recommender:
         return self._fitted().titles()
 
     @property
-    def popularity(self) -> np.ndarray:
+    def popularity(self) -> Array:
         """The column sums of X."""
         model = self._fitted()
         n = model.info()["items"]
@@ -196,7 +212,7 @@ class Recommender:
         return sums
 
     @property
-    def B(self) -> np.ndarray:
+    def B(self) -> Array:
         """The weights, items x items in float32, read-only and mapped from a file: that
         of the model if it is one of float32 rows, else one of B's size without a name in
         the temporary directory. ``X[u] @ model.B`` are the scores of user u."""
@@ -204,30 +220,35 @@ class Recommender:
         if self._weights is None:
             n, stride = model.info()["items"], model.stride()
             if stride is not None:
-                self._weights = np.ndarray((n, n), np.float32, buffer=model,
+                self._weights = np.ndarray((n, n), np.float32, buffer=memoryview(model),
                                            strides=(stride, 4))
             else:
                 self._weights = self._export()
         return self._weights
 
-    def _export(self) -> np.ndarray:
+    def _export(self) -> Array:
         with tempfile.TemporaryDirectory(prefix="ease-") as place:
             path = os.path.join(place, "B.npy")
             self._fitted().export(path_bytes(path), 0, None)
-            return np.load(path, mmap_mode="r")
+            made: Array = np.load(path, mmap_mode="r")
+            return made
 
     def set_titles(self, titles: Any) -> int:
-        """Titles for display, saved with the model: a mapping from ids, a frame with a
-        column of ids and one of titles, or the path of such a table. Returns how many
+        """Titles for display, saved with the model: a mapping from ids (a dict, a Series
+        of pandas), a frame with a column of ids and one of titles, or the path of such a
+        table. Returns how many
         items have one. Not while other threads use the model."""
         model = self._fitted()
         if isinstance(titles, (str, bytes, os.PathLike)):
             return model.read_titles(path_bytes(titles))
-        if not hasattr(titles, "items") or is_frame(titles):
+        if hasattr(titles, "items") and not hasattr(titles, "columns"):
+            pairs = iter(titles.items())
+        elif is_frame(titles):
             frame, names = open_frame(titles)
             pairs = zip(*(frame[c].to_numpy().tolist() for c in names[:2]))
         else:
-            pairs = iter(titles.items())
+            raise ValueError("titles are a mapping from ids, a frame or a path, not a "
+                             f"{type(titles).__name__}")
         out: List[Optional[bytes]] = [None] * model.info()["items"]
         for item, title in pairs:
             number = model.find(encode(item))
@@ -250,12 +271,12 @@ class Recommender:
         assert ids is not None
         many = is_many(userid)
         if user_items is None:
-            return self._known(userid if many else [userid])
+            return self._remembered(userid if many else [userid])
         if (is_sparse(user_items) or isinstance(user_items, np.ndarray)
                 and user_items.dtype.kind in "biufc") and len(user_items.shape) == 1:
             user_items = user_items.reshape(1, -1)  # X[userid] of an array
         if isinstance(user_items, Interactions):
-            aligned = Interactions(user_items._handle.align(self._model)[0])
+            aligned = Interactions(user_items._handle.align(self._fitted())[0])
             indptr, indices, data = aligned.rows()
             rows = Rows(indptr, indices, data, aligned.shape)
         elif is_sparse(user_items) or (isinstance(user_items, np.ndarray)
@@ -276,7 +297,11 @@ class Recommender:
                              f"{len(ids.values)} items")
         return rows
 
-    def _known(self, users: Sequence[Any]) -> Rows:
+    def _users(self, users: Sequence[Any]) -> Optional[Array]:
+        """Their numbers, where scores depend on who someone is."""
+        return None
+
+    def _remembered(self, users: Sequence[Any]) -> Rows:
         """What the users had when the model was fitted."""
         if self._seen is None:
             raise ValueError("user_items is required: the model keeps the histories of "
@@ -287,12 +312,12 @@ class Recommender:
         np.cumsum([len(p[1]) for p in parts], out=indptr[1:])
         data = None
         if parts and parts[0][2] is not None:
-            data = np.concatenate([p[2] for p in parts])  # type: ignore[misc]
+            data = np.concatenate([p[2] for p in parts if p[2] is not None])
         indices = (np.concatenate([p[1] for p in parts]) if parts
                    else np.empty(0, np.int32))
         return Rows(indptr, indices, data, (len(parts), self._seen.shape[1]))
 
-    def _mask(self, filter_items: Any, items: Any) -> Optional[np.ndarray]:
+    def _mask(self, filter_items: Any, items: Any) -> Optional[Array]:
         assert self._ids_of_items is not None
         if filter_items is None and items is None:
             return None
@@ -307,7 +332,7 @@ class Recommender:
     def recommend(self, userid: Any, user_items: Any = None, N: int = 10,
                   filter_already_liked_items: bool = True, filter_items: Any = None,
                   items: Any = None, *, show_progress: ShowProgress = False
-                  ) -> Tuple[np.ndarray, np.ndarray]:
+                  ) -> Tuple[Array, Array]:
         """The N best items for a user, or for each of several: ids and scores.
 
         user_items: what the user has, a row of X (sparse or NumPy); for an array of
@@ -321,20 +346,22 @@ class Recommender:
         filter_items are never recommended; of ``items`` alone it is chosen.
         """
         model = self._fitted()
+        many, k = is_many(userid), whole(N, 1, "N", 2**31 - 1)
+        numbers = self._users(userid if many else [userid])
         rows = self._histories(userid, user_items)
-        if int(N) < 1:
-            raise ValueError(f"N is at least 1, not {N}")
-        users, k = len(rows.indptr) - 1, int(N)
+        users = len(rows.indptr) - 1
+        k = k if many else min(k, rows.shape[1])
         chosen, scores = np.empty((users, k), np.int32), np.empty((users, k), np.float32)
         with watching(show_progress) as watch:
-            model.recommend(rows.indptr, rows.indices, rows.data, k,
+            model.recommend(numbers, rows.indptr, rows.indices, rows.data, k,
                             not filter_already_liked_items,
-                            self._mask(filter_items, items), int(self.threads), chosen,
-                            scores, watch)
-        return self._lists(chosen, scores, is_many(userid))
+                            self._mask(filter_items, items),
+                            whole(self.threads, 0, "threads", 2**31 - 1), chosen, scores,
+                            watch)
+        return self._lists(chosen, scores, many)
 
-    def _lists(self, chosen: np.ndarray, scores: np.ndarray,
-               many: bool) -> Tuple[np.ndarray, np.ndarray]:
+    def _lists(self, chosen: Array, scores: Array,
+               many: bool) -> Tuple[Array, Array]:
         assert self._ids_of_items is not None
         if many:
             return self._ids_of_items.at(chosen), scores
@@ -342,18 +369,18 @@ class Recommender:
         return self._ids_of_items.at(chosen[0][there]), scores[0][there]
 
     def similar_items(self, itemid: Any, N: int = 10, filter_items: Any = None,
-                      items: Any = None) -> Tuple[np.ndarray, np.ndarray]:
+                      items: Any = None) -> Tuple[Array, Array]:
         """The items most like an item, or each of several: ids and similarities, by the
         partial correlation (EASE), the weight (sparse models) or the cosine (latent)."""
         model = self._fitted()
         assert self._ids_of_items is not None
         many = is_many(itemid)
         like = self._ids_of_items.numbers(itemid if many else [itemid])
-        if int(N) < 1:
-            raise ValueError(f"N is at least 1, not {N}")
-        chosen = np.empty((len(like), int(N)), np.int32)
+        k = whole(N, 1, "N", 2**31 - 1)
+        k = k if many else min(k, len(self._ids_of_items.values))
+        chosen = np.empty((len(like), k), np.int32)
         scores = np.empty(chosen.shape, np.float32)
-        model.similar(like, int(N), self._mask(filter_items, items), chosen, scores)
+        model.similar(like, k, self._mask(filter_items, items), chosen, scores)
         return self._lists(chosen, scores, many)
 
     def explain(self, userid: Any, user_items: Any, itemid: Any,
@@ -365,6 +392,8 @@ class Recommender:
         assert self._ids_of_items is not None
         if is_many(userid):
             raise ValueError("one user at a time")
+        if N is not None:
+            N = whole(N, 0, "N")
         rows = self._histories(userid, user_items)
         parts = np.empty(len(rows.indices), np.float32)
         base, score = model.explain(rows.indices, rows.data,
@@ -421,6 +450,42 @@ class Recommender:
         if target is None:
             x, target = hold_out(x, share, seed)
         return evaluate(self, x, target, metrics=metric, show_progress=False)[metric]
+
+
+class KnownUsers(Recommender):
+    """The base of methods that learn of each user alone: they score the users of their
+    training data and nobody else. What those had then is kept, in files and pickles too,
+    and ``user_items`` only says what is not to be recommended."""
+
+    def _take(self, model: _ease.Model, kind: Optional[type] = None,
+              seen: Optional[Interactions] = None) -> None:
+        super()._take(model, kind)
+
+    def _users(self, users: Sequence[Any]) -> Array:
+        find = self._fitted().find_user
+        numbers = np.fromiter((find(encode(u)) for u in users), np.int64, len(users))
+        for user in np.flatnonzero(numbers < 0)[:1]:
+            raise KeyError(f"user {users[user]!r} is not in the model: {self._method} scores "
+                           f"only the users that it was trained with")
+        return numbers
+
+    def _remembered(self, users: Sequence[Any]) -> Rows:
+        model = self._fitted()
+        parts = [np.frombuffer(model.history(u), np.int32) for u in self._users(users)]
+        indptr = np.zeros(len(parts) + 1, np.int64)
+        np.cumsum([len(p) for p in parts], out=indptr[1:])
+        return Rows(indptr, np.concatenate(parts or [np.empty(0, np.int32)]), None,
+                    (len(parts), len(self.item_ids)))
+
+    def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
+              seed: int = 0) -> float:
+        """The mean of a metric over users of the training data X, for ``y``, what was
+        held out of it. Other users cannot be scored, so that nothing can be searched by
+        cross-validation over them; :func:`ease.tune` takes a split that keeps users."""
+        if y is None:
+            raise ValueError(f"{self._method} scores only the users that it was trained "
+                             "with: y, what was held out of their rows, is required")
+        return super().score(X, y, metric=metric, share=share, seed=seed)
 
 
 def load(path: Any, ids: Optional[type] = None) -> Any:

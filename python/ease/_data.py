@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import math
+import operator
 import os
 import tempfile
-from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _ease
-from ._ids import Ids, load_ids
+from ._ids import Array, Ids, load_ids
+from ._parquet import is_parquet, parquet_names, read_parquet
 from ._progress import ShowProgress, watching
 
-Columns = Union[None, str, Sequence[Union[str, int]]]
+Columns = Union[None, str, Sequence[Union[None, str, int]]]
 
 REPEATS = ("first", "last", "max", "sum")
 USER_NAMES = ("user", "user_id", "userid", "uid", "customer_id", "visitorid")
@@ -28,6 +30,18 @@ def choice(value: Any, names: Sequence[str], what: str) -> int:
     if value in names:
         return names.index(value)
     raise ValueError(f"{what}: one of {', '.join(names)}, not {value!r}")
+
+
+def whole(value: Any, least: int, what: str, most: int = 2**63 - 1) -> int:
+    """A number that is whole, be it of NumPy, and within bounds."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{what} is a whole number, not {value!r}") from None
+    if not least <= number <= most:
+        raise ValueError(f"{what} is at {'least' if number < least else 'most'} "
+                         f"{least if number < least else most}, not {value!r}")
+    return number
 
 
 def path_bytes(path: Any) -> bytes:
@@ -46,13 +60,13 @@ class Interactions:
     ((2, 3), 4)
     """
 
-    def __init__(self, handle: Any, user_kind: Optional[type] = None,
+    def __init__(self, handle: _ease.Interactions, user_kind: Optional[type] = None,
                  item_kind: Optional[type] = None):
         self._handle = handle
         self._user_kind = user_kind
         self._item_kind = item_kind
         self._users: Optional[Ids] = None
-        self.info: dict = handle.info()
+        self.info: Dict[str, Any] = handle.info()
 
     @property
     def shape(self) -> Tuple[int, int]:
@@ -60,7 +74,7 @@ class Interactions:
 
     @property
     def nnz(self) -> int:
-        return self.info["interactions"]
+        return int(self.info["interactions"])
 
     def _user_ids(self) -> Ids:
         if self._users is None:
@@ -70,18 +84,18 @@ class Interactions:
         return self._users
 
     @property
-    def user_ids(self) -> np.ndarray:
+    def user_ids(self) -> Array:
         """The users, in the order of the rows."""
         return self._user_ids().values
 
     @property
-    def item_ids(self) -> np.ndarray:
+    def item_ids(self) -> Array:
         """The items, in the order of the columns."""
         h = self._handle
         return load_ids(self.shape[1], h.item_numbers, h.item_ids, self._item_kind)
 
     def rows(self, first: int = 0, end: Optional[int] = None
-             ) -> Tuple[np.ndarray, np.ndarray, Optional[np.ndarray]]:
+             ) -> Tuple[Array, Array, Optional[Array]]:
         """indptr, indices and data (None: ones) of some rows."""
         end = self.shape[0] if end is None else end
         count = self._handle.count(first, end)
@@ -116,9 +130,9 @@ class Interactions:
 class Rows(NamedTuple):
     """A canonical CSR matrix in the library's types; data is None for ones."""
 
-    indptr: np.ndarray
-    indices: np.ndarray
-    data: Optional[np.ndarray]
+    indptr: Array
+    indices: Array
+    data: Optional[Array]
     shape: Tuple[int, int]
 
 
@@ -126,7 +140,7 @@ def is_sparse(X: Any) -> bool:
     return hasattr(X, "tocsr") and hasattr(X, "shape")
 
 
-def check_numbers(data: np.ndarray) -> None:
+def check_numbers(data: Array) -> None:
     if data.dtype.kind not in "biuf":
         raise ValueError(f"values are numbers, not {data.dtype}")
     if data.dtype.kind == "f" and not np.isfinite(data).all():
@@ -152,7 +166,7 @@ def sparse_rows(X: Any, weights: bool) -> Rows:
                 values_or_none(X.data, weights), X.shape)
 
 
-def values_or_none(data: np.ndarray, weights: bool) -> Optional[np.ndarray]:
+def values_or_none(data: Array, weights: bool) -> Optional[Array]:
     if not weights or (data == 1).all():
         return None
     with np.errstate(over="ignore"):  # the library says which value is too large
@@ -160,7 +174,7 @@ def values_or_none(data: np.ndarray, weights: bool) -> Optional[np.ndarray]:
 
 
 def dense_rows(X: Any, weights: bool) -> Rows:
-    X = np.asarray(X)
+    X = X.filled(0) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"a matrix has two dimensions, not {X.ndim}")
     check_numbers(X)
@@ -186,7 +200,7 @@ def is_frame(X: Any) -> bool:
                                        "__dataframe__"))
 
 
-def open_frame(X: Any) -> Tuple[Any, list]:
+def open_frame(X: Any) -> Tuple[Any, List[Any]]:
     """Something whose columns are had by name, and the names."""
     if hasattr(X, "column_names"):
         return X, list(X.column_names)
@@ -200,17 +214,17 @@ def open_frame(X: Any) -> Tuple[Any, list]:
     return table, list(table.column_names)
 
 
-def guess(names: list, known: Sequence[str]) -> Optional[Any]:
+def guess(names: List[Any], known: Sequence[str]) -> Optional[Any]:
     for name in names:
         if str(name).lower() in known:
             return name
     return None
 
 
-def choose_columns(names: list, columns: Columns) -> list:
+def choose_columns(names: List[Any], columns: Columns) -> List[Any]:
     """Names of user, item, value and time; the latter two may be None."""
     if isinstance(columns, str):
-        columns = [c.strip() or None for c in columns.split(",")]  # type: ignore
+        columns = [c.strip() or None for c in columns.split(",")]
     if columns is not None:
         if not 2 <= len(columns) <= 4:
             raise ValueError("columns: user, item[, value[, time]]")
@@ -227,7 +241,7 @@ def choose_columns(names: list, columns: Columns) -> list:
     return [user, item, guess(names, VALUE_NAMES), guess(names, TIME_NAMES)]
 
 
-def arrow_strings(column: Any) -> Optional[Tuple[np.ndarray, np.ndarray]]:
+def arrow_strings(column: Any) -> Optional[Tuple[Array, Array]]:
     """Bytes and offsets of a pyarrow column of strings, as they lie there."""
     try:
         import pyarrow as pa
@@ -276,7 +290,7 @@ def id_column(column: Any) -> Tuple[Any, type]:
     return (np.frombuffer(b"".join(encoded), np.uint8), ends), str
 
 
-def value_column(column: Any) -> np.ndarray:
+def value_column(column: Any) -> Array:
     values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
     if values.dtype.kind == "O":
         values = values.astype(np.float64)
@@ -290,14 +304,15 @@ def value_column(column: Any) -> np.ndarray:
 def read_options(columns: Columns, weights: bool, min_rating: Optional[float], repeat: str,
                  min_user: int, min_item: int, format: Optional[str],
                  separator: Optional[str], header: Optional[bool], threads: int,
-                 memory_limit: Optional[int]) -> tuple:
+                 memory_limit: Optional[int]) -> Tuple[Any, ...]:
     text = columns
     if columns is not None and not isinstance(columns, str):
         text = ",".join("" if c is None else str(c) for c in columns)
     return (format, text, separator, -1 if header is None else int(header),
             math.nan if min_rating is None else float(min_rating), int(weights),
-            choice(repeat, REPEATS, "repeat"), min_user, min_item, threads,
-            memory_limit or 0)
+            choice(repeat, REPEATS, "repeat"), whole(min_user, 0, "min_user"),
+            whole(min_item, 0, "min_item"), whole(threads, 0, "threads", 2**31 - 1),
+            whole(memory_limit or 0, 0, "memory_limit"))
 
 
 def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = None,
@@ -310,7 +325,7 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
 
     ``X`` is a SciPy sparse matrix or a NumPy array (rows are users, columns items), a
     frame of pandas, polars or Arrow with a row for each interaction, or the path of any
-    file that the program ``ease`` reads.
+    file that the program ``ease`` reads, or (through pyarrow) of Parquet.
 
     weights: whether X holds values or ones. By default a matrix is taken as it is (what
     repeats is added up, as in SciPy), and of a table only who interacted with what.
@@ -331,6 +346,9 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     if isinstance(X, dict) and not is_sparse(X):
         X = _Dict(X)
     path = isinstance(X, (str, bytes, os.PathLike))
+    if path and is_parquet(path_bytes(X)):
+        X, columns = open_parquet(path_bytes(X), columns)
+        path = False
     frame = not path and not is_sparse(X) and is_frame(X)
     if not path and not frame:
         if min_rating is not None or min_user or min_item or columns is not None:
@@ -346,12 +364,18 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
         return from_frame(X, columns, needed, options, watch)
 
 
+def open_parquet(path: bytes, columns: Columns) -> Tuple[Any, Columns]:
+    """The columns that are wanted, as a frame, and what they are."""
+    chosen = choose_columns(parquet_names(path), columns)
+    return read_parquet(path, [c for c in chosen if c is not None]), chosen
+
+
 def borrow(rows: Rows) -> Interactions:
     return Interactions(_ease.borrow_csr(rows.shape[0], rows.shape[1], rows.indptr,
                                          rows.indices, rows.data), int, int)
 
 
-def from_frame(X: Any, columns: Columns, values: bool, options: tuple,
+def from_frame(X: Any, columns: Columns, values: bool, options: Tuple[Any, ...],
                watch: Any) -> Interactions:
     frame, names = open_frame(X)
     user, item, value, _ = choose_columns(names, columns)
@@ -359,17 +383,20 @@ def from_frame(X: Any, columns: Columns, values: bool, options: tuple,
         raise ValueError("weights or a minimal rating need a column of values")
     users, user_kind = id_column(frame[user])
     items, item_kind = id_column(frame[item])
-    count = len(users) if user_kind is int else len(users[1]) - 1
     numbers = value_column(frame[value]) if values else None
+    count, *others = [len(c[1]) - 1 if isinstance(c, tuple) else len(c)
+                      for c in (users, items, numbers) if c is not None]
+    if any(other != count for other in others):
+        raise ValueError(f"columns of different lengths: {[count, *others]}")
     handle = _ease.from_table(count, users, items, numbers, options, watch)
     return Interactions(handle, user_kind, item_kind)
 
 
-class _Dict(dict):
+class _Dict(Dict[str, Any]):
     """A frame of plain sequences."""
 
     @property
-    def columns(self) -> list:
+    def columns(self) -> List[str]:
         return list(self)
 
 
@@ -401,7 +428,8 @@ def write_frame(X: Any, columns: Columns, path: str) -> None:
         values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
         if values.dtype.kind == "M":
             values = values.astype("datetime64[s]").astype(np.int64)
-        listed.append(values.tolist())
+        listed.append([v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else v
+                       for v in values.tolist()])
     with open(path, "w", newline="", encoding="utf-8", errors="surrogateescape") as f:
         out = csv.writer(f, lineterminator="\n")
         out.writerow(heads)
@@ -428,6 +456,8 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
     """
     if protocol is None and recipe is None:
         protocol = "liang18"
+    if isinstance(X, (str, bytes, os.PathLike)) and is_parquet(path_bytes(X)):
+        X, columns = open_parquet(path_bytes(X), columns)
     with tempfile.TemporaryDirectory(prefix="ease-") as place:
         if isinstance(X, (str, bytes, os.PathLike)):
             data = path_bytes(X)
@@ -450,14 +480,18 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
         target = path_bytes(directory if directory is not None
                             else os.path.join(place, "split"))
         with watching(show_progress) as watch:
-            _ease.split(data, target, options if told else None, recipe, protocol,
-                        heldout_users, share, seed, watch)
+            try:
+                _ease.split(data, target, options if told else None, recipe, protocol,
+                            whole(heldout_users, 0, "heldout_users"), share,
+                            whole(seed, 0, "seed", 2**32 - 1), watch)
+            except ValueError as error:  # of a table of ours the path says nothing
+                raise ValueError(str(error).replace(place + "/data.csv: ", "")) from None
         return open_split(os.fsdecode(target))
 
 
 def open_split(directory: Any) -> Split:
     """Reads a split that :func:`split`, the program or the published code has written."""
     parts = _ease.split_open(path_bytes(directory))
-    made = [p and Interactions(p) for p in parts]
+    made: List[Any] = [p and Interactions(p) for p in parts]
     made[1] = made[1] or made[0]
     return Split(*made)

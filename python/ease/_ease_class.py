@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 from . import _ease
 from ._base import CLASSES, Recommender
+from ._data import path_bytes
 from ._gram import Gram, gram
 from ._progress import ShowProgress, watching
 
@@ -62,7 +63,7 @@ class EASE(Recommender):
     def __init__(self, lambda_: float, *, kind: str = "counts", precision: str = "f32",
                  nonnegative: bool = False, threads: int = 0,
                  memory_limit: Optional[int] = None,
-                 workdir: Optional[str] = None) -> None:
+                 workdir: Any = None) -> None:
         self.lambda_ = lambda_
         self.kind = kind
         self.precision = precision
@@ -83,7 +84,7 @@ class EASE(Recommender):
         options = self._options()
         with watching(show_progress) as watch:
             if isinstance(G, (str, bytes, os.PathLike)):
-                model = _ease.train_gram_file(os.fsencode(G), options, watch)
+                model = _ease.train_gram_file(path_bytes(G), options, watch)
             else:
                 if not isinstance(G, Gram):
                     G = gram(G, is_gram=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, Iterable, Optional
+from typing import Any, Callable, Iterable, List, Optional
 
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 
 def encode(item: Any) -> bytes:
@@ -14,6 +17,8 @@ def encode(item: Any) -> bytes:
         item = item.encode("utf-8", "surrogateescape")
     if isinstance(item, bytes) and b"\0" not in item:
         return item
+    if isinstance(item, (bool, np.bool_)):  # of a mask
+        raise KeyError(item)
     try:
         return str(operator.index(item)).encode()
     except TypeError:
@@ -21,7 +26,7 @@ def encode(item: Any) -> bytes:
 
 
 def load_ids(count: int, numbers: Callable[[Any], bool],
-             texts: Callable[[], list], kind: Optional[type] = None) -> np.ndarray:
+             texts: Callable[[], List[str]], kind: Optional[type] = None) -> Array:
     """int64 where all are whole numbers (or `kind` says so), else strings."""
     values = np.empty(count, np.int64)
     if kind is not str and numbers(values):
@@ -37,7 +42,7 @@ def load_ids(count: int, numbers: Callable[[Any], bool],
 class Ids:
     """Numbers of the library <-> ids. `find` gives the number of an id, or -1."""
 
-    def __init__(self, values: np.ndarray, find: Callable[[bytes], int], what: str):
+    def __init__(self, values: Array, find: Callable[[bytes], int], what: str):
         self.values = values
         self.find = find
         self.what = what
@@ -45,15 +50,21 @@ class Ids:
                           np.array_equal(values, np.arange(len(values))))
 
     def number(self, item: Any) -> int:
-        found = self.find(encode(item))
+        try:
+            found = self.find(encode(item))
+        except KeyError:
+            found = -1
         if found < 0:
             raise KeyError(f"{self.what} {item!r} is not in the model")
         return found
 
-    def numbers(self, items: Iterable[Any]) -> np.ndarray:
+    def numbers(self, items: Iterable[Any]) -> Array:
+        if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
+            raise ValueError(f"several {self.what}s are wanted, such as a list of ids, not "
+                             f"{items!r}")
         return np.fromiter((self.number(i) for i in items), np.int32)
 
-    def at(self, numbers: np.ndarray) -> np.ndarray:
+    def at(self, numbers: Array) -> Array:
         """Ids for numbers; -1 stays -1, or is None among strings."""
         if self.plain:
             return numbers

@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import (Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional,
+                    Sequence, Tuple)
 
 import numpy as np
 
 from . import _ease
 from ._base import Recommender
-from ._data import Interactions, Rows, Split, borrow, interactions
+from ._data import Interactions, Rows, Split, borrow, interactions, whole
 from ._ease_class import EASE
+from ._ids import Array
 from ._progress import ShowProgress, watching
 
 METRICS = "recall@20,recall@50,ndcg@100"
@@ -25,7 +27,7 @@ class Report(Mapping[str, float]):
     where the metric has such, ``info`` who was left out.
     """
 
-    def __init__(self, handle: Any):
+    def __init__(self, handle: _ease.Report):
         self._handle = handle
         found = handle.metrics()
         self._means: Dict[str, float] = {n: mean for n, mean, _ in found}
@@ -35,13 +37,13 @@ class Report(Mapping[str, float]):
     def __getitem__(self, name: str) -> float:
         return self._means[name]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(self._means)
 
     def __len__(self) -> int:
         return len(self._means)
 
-    def by_user(self, name: str) -> np.ndarray:
+    def by_user(self, name: str) -> Array:
         """The metric for each user, in the order of ``user_ids``."""
         out = np.empty(self.info["users"], np.float64)
         self._handle.values(list(self._means).index(name), out)
@@ -76,11 +78,13 @@ def evaluate(model: Recommender, input: Any, target: Any = None, *,
         input, target = input.test_input, input.test_target
     if target is None:
         raise ValueError("a target is required")
+    if not isinstance(model, Recommender):
+        raise ValueError(f"a model is evaluated, such as ease.EASE(...), not {model!r}")
     text = metrics if isinstance(metrics, str) else ",".join(metrics)
     x, y = interactions(input), interactions(target)
     with watching(show_progress) as watch:
-        return Report(_ease.evaluate(model._fitted(), x._handle, y._handle, text, threads,
-                                     watch))
+        return Report(_ease.evaluate(model._fitted(), x._handle, y._handle, text,
+                                     whole(threads, 0, "threads", 2**31 - 1), watch))
 
 
 def hold_out(x: Interactions, share: float, seed: int) -> Tuple[Interactions, Interactions]:
@@ -97,7 +101,7 @@ def hold_out(x: Interactions, share: float, seed: int) -> Tuple[Interactions, In
     take = np.maximum((counts * share).astype(np.int64), (counts > 1).astype(np.int64))
     held = place < take[rows]
 
-    def part(keep: np.ndarray) -> Interactions:
+    def part(keep: Array) -> Interactions:
         ends = np.zeros(len(indptr), np.int64)
         np.cumsum(np.bincount(rows[keep], minlength=len(counts)), out=ends[1:])
         return borrow(Rows(ends, indices[keep], None if data is None else data[keep],
@@ -160,14 +164,28 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
     """
     if estimator is None:
         estimator = EASE(lambda_=1.0)
+    if not isinstance(estimator, Recommender):
+        raise ValueError(f"an estimator is tuned, such as ease.WMF(), not {estimator!r}")
     if isinstance(data, Split):
         data = (data.validation_train, data.validation_input, data.validation_target)
+    if not isinstance(data, (tuple, list)) or len(data) != 3:
+        raise ValueError("tuning takes a split, or (train, input, target)")
+    check_grid(estimator, grid)
     parts = [interactions(d) for d in data]
     if isinstance(estimator, EASE) and (grid is None or set(grid) == {"lambda_"}):
         return _tune_lambda(parts, estimator, grid, metric, seconds, show_progress)
     if grid is None:
         grid = default_grid(estimator)
     return _try_all(parts, estimator, grid, metric, seconds, show_progress)
+
+
+def check_grid(estimator: Recommender, grid: Optional[Mapping[str, Sequence[Any]]]) -> None:
+    for name, values in (grid or {}).items():
+        if name not in estimator.get_params():
+            raise ValueError(f"{type(estimator).__name__} has no parameter {name!r}: there "
+                             f"are {', '.join(estimator.get_params())}")
+        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
+            raise ValueError(f"{name}: a list of values to try, not {values!r}")
 
 
 def _copy(estimator: Recommender, **params: Any) -> Recommender:
@@ -179,9 +197,9 @@ def _tune_lambda(parts: List[Interactions], estimator: EASE, grid: Any, metric: 
     method = "ease-nonneg" if estimator.nonnegative else "ease"
     lambdas = None if grid is None else np.array(list(grid["lambda_"]), np.float64)
     with watching(show_progress) as watch:
-        trials, best, stopped = _ease.tune(*(p._handle for p in parts), method, lambdas,
-                                           metric, seconds or 0.0, estimator._options(),
-                                           watch)
+        trials, best, stopped = _ease.tune(parts[0]._handle, parts[1]._handle,
+                                           parts[2]._handle, method, lambdas, metric,
+                                           seconds or 0.0, estimator._options(), watch)
     made = [Trial({"lambda_": t[0]}, *t[1:]) for t in trials]
     return Tuning(_copy(estimator, **made[best].params), made[best].params,
                   made[best].mean, made, stopped)
@@ -189,7 +207,7 @@ def _tune_lambda(parts: List[Interactions], estimator: EASE, grid: Any, metric: 
 
 def default_grid(estimator: Recommender) -> Dict[str, List[Any]]:
     """What the library tries for the method unless it is told."""
-    for name, _, grid, settings in _ease.methods():
+    for name, _, _, grid, settings in _ease.methods():
         if name == estimator._method:
             break
     kinds = {s[0]: (str if s[6] else int if s[5] else float) for s in settings}

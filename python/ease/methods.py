@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ._base import CLASSES, Recommender
+from ._base import CLASSES, KnownUsers, Recommender
 
 
 class Popularity(Recommender):
@@ -442,3 +442,57 @@ class MultVAE(Recommender):
 
 
 CLASSES["mult-vae"] = MultVAE
+
+
+class LRec(KnownUsers):
+    """A logistic regression for each user, on the other users.
+
+    It has learned of its own users alone: they are asked for by id (or row), and nobody
+    else can be scored. ``user_items`` only says what is not to be recommended; without it
+    that is what the user had in training. There is no ``similar_items``, ``explain`` or
+    ``B``. Measure it in weak generalization: on users that it was trained with.
+
+    >>> import ease
+    >>> frame = {"user": ["ann", "ann", "bob", "bob", "cat", "dan"],
+    ...          "item": ["tea", "milk", "tea", "milk", "tea", "cake"]}
+    >>> model = ease.LRec(l2=0.1).fit(frame)
+    >>> ids, scores = model.recommend("cat", N=1)
+    >>> ids
+    array(['milk'], dtype=object)
+    >>> model.recommend("eve")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    KeyError: "user 'eve' is not in the model: lrec scores only the users that ...
+
+    Parameters
+    ----------
+    l2
+        times half the sum of the squares of a user's weights
+    tolerance
+        a gradient ends this short, relative to its first length
+    iterations
+        of Newton's method at most, for each user
+    threads
+        0: all
+    memory_limit
+        bytes
+    """
+
+    _method = "lrec"
+
+    def __init__(
+        self,
+        *,
+        l2: float = 30.0,
+        tolerance: float = 0.001,
+        iterations: int = 100,
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+    ) -> None:
+        self.l2 = l2
+        self.tolerance = tolerance
+        self.iterations = iterations
+        self.threads = threads
+        self.memory_limit = memory_limit
+
+
+CLASSES["lrec"] = LRec

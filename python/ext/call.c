@@ -203,6 +203,14 @@ void raise_error(const ease_error *err)
     Py_DECREF(text);
 }
 
+int take_path(PyObject *o, void *to)
+{
+    const char **path = to;
+
+    *path = o == Py_None ? NULL : PyBytes_AsString(o);
+    return o == Py_None || *path;
+}
+
 /* ---- buffers ------------------------------------------------------------------- */
 
 Py_ssize_t take_buffer(PyObject *o, Py_buffer *view, size_t size, Py_ssize_t items,

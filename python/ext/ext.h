@@ -27,7 +27,8 @@ typedef ease_status call_work(void *job, call *c);
 
 /* Runs `work` without the lock. In a forked child it has a thread of its own: the
  * threads that OpenMP had there before are gone, and it would wait for them. Returns
- * false with an exception set; one that a callback or a signal raised comes first. */
+ * false with an exception set; one that a callback or a signal raised comes first, even
+ * if the work was done all the same: what it has made is then for the caller to free. */
 bool call_run(call *c, PyObject *watch, call_work *work, void *job);
 void call_setup(void);
 
@@ -84,6 +85,9 @@ PyObject *id_list(int64_t count, const char *(*at)(const void *of, int64_t numbe
  * False. */
 PyObject *id_numbers(int64_t count, const char *(*at)(const void *of, int64_t number),
                      const void *of, PyObject *out);
+
+/* For O& in formats: bytes, or None for NULL, which live as long as the arguments. */
+int take_path(PyObject *o, void *to);
 
 /* A nested tuple: (lambda, kind, precision, nonnegative, threads, memory_limit,
  * workdir, settings, validation_input, validation_target, metric). What it points to

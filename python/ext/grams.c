@@ -48,7 +48,10 @@ static PyObject *finish_gram(gram_job *j, PyObject *watch, call_work *work)
 {
     call c;
 
-    return call_run(&c, watch, work, j) ? wrap_gram(j->g) : NULL;
+    if (call_run(&c, watch, work, j))
+        return wrap_gram(j->g);
+    ease_gram_free(j->g);
+    return NULL;
 }
 
 static ease_status work_build(void *p, call *c)
@@ -97,20 +100,8 @@ static ease_status work_import(void *p, call *c)
     gram_job *j = p;
 
     j->o.hooks = c->hooks;
-    return ease_gram_import(j->path, j->items, j->users, &j->o, &j->g, &c->err);
-}
-
-static PyObject *gram_import(PyObject *self, PyObject *args)
-{
-    gram_job j = {0};
-    PyObject *options, *watch;
-
-    (void)self;
-    if (!PyArg_ParseTuple(args, "yzLOO", &j.path, &j.items, &j.users, &options,
-                          &watch) ||
-        !take_train_options(options, &j.o))
-        return NULL;
-    return finish_gram(&j, watch, work_import);
+    return ease_gram_import_shards(j->paths, j->count, j->items, j->users, &j->o, &j->g,
+                                   &c->err);
 }
 
 static ease_status work_merge(void *p, call *c)
@@ -121,28 +112,48 @@ static ease_status work_merge(void *p, call *c)
     return ease_gram_merge(j->paths, j->count, &j->o, &j->g, &c->err);
 }
 
-/* A list of bytes. */
+/* The paths are a list of bytes. */
+static PyObject *gram_from_paths(gram_job *j, PyObject *list, PyObject *watch,
+                                 call_work *work)
+{
+    Py_ssize_t n = PyList_Size(list);
+    PyObject *made = NULL;
+
+    j->paths = calloc((size_t)n + 1, sizeof(*j->paths));
+    if (!j->paths)
+        return PyErr_NoMemory();
+    for (; j->count < n; j->count++)
+        if (!(j->paths[j->count] = PyBytes_AsString(PyList_GetItem(list, j->count))))
+            break;
+    if (j->count == n)
+        made = finish_gram(j, watch, work);
+    free(j->paths);
+    return made;
+}
+
+static PyObject *gram_import(PyObject *self, PyObject *args)
+{
+    gram_job j = {0};
+    PyObject *list, *options, *watch;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!O&LOO", &PyList_Type, &list, take_path, &j.items,
+                          &j.users, &options, &watch) ||
+        !take_train_options(options, &j.o))
+        return NULL;
+    return gram_from_paths(&j, list, watch, work_import);
+}
+
 static PyObject *gram_merge(PyObject *self, PyObject *args)
 {
     gram_job j = {0};
-    PyObject *list, *options, *watch, *made = NULL;
-    Py_ssize_t n;
+    PyObject *list, *options, *watch;
 
     (void)self;
     if (!PyArg_ParseTuple(args, "O!OO", &PyList_Type, &list, &options, &watch) ||
         !take_train_options(options, &j.o))
         return NULL;
-    n = PyList_Size(list);
-    j.paths = calloc((size_t)n + 1, sizeof(*j.paths));
-    if (!j.paths)
-        return PyErr_NoMemory();
-    for (; j.count < n; j.count++)
-        if (!(j.paths[j.count] = PyBytes_AsString(PyList_GetItem(list, j.count))))
-            break;
-    if (j.count == n)
-        made = finish_gram(&j, watch, work_merge);
-    free(j.paths);
-    return made;
+    return gram_from_paths(&j, list, watch, work_merge);
 }
 
 static ease_status work_save(void *p, call *c)

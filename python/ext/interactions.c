@@ -54,6 +54,15 @@ bool take_read_options(PyObject *tuple, ease_read_options *o)
     return true;
 }
 
+/* The result of a call that has succeeded, or nothing of it. */
+static PyObject *finish_interactions(bool good, ease_interactions *const *x)
+{
+    if (good)
+        return wrap_interactions(*x);
+    ease_interactions_free(*x);
+    return NULL;
+}
+
 /* ---- making them ----------------------------------------------------------------- */
 
 typedef struct read_job {
@@ -78,9 +87,9 @@ static PyObject *read_file(PyObject *self, PyObject *args)
 
     (void)self;
     if (!PyArg_ParseTuple(args, "yOO", &j.path, &options, &watch) ||
-        !take_read_options(options, &j.o) || !call_run(&c, watch, work_read, &j))
+        !take_read_options(options, &j.o))
         return NULL;
-    return wrap_interactions(j.x);
+    return finish_interactions(call_run(&c, watch, work_read, &j), &j.x);
 }
 
 typedef struct csr_job {
@@ -122,7 +131,6 @@ static PyObject *borrow_csr(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "LiOOO", &j.users, &j.items, &arrays[0], &arrays[1],
                           &arrays[2]))
         return NULL;
-    columns = -1;
     if (take_buffer(arrays[0], &views[0], 8, (Py_ssize_t)j.users + 1, false, false) <
             0 ||
         (columns = take_buffer(arrays[1], &views[1], 4, -1, false, false)) < 0 ||
@@ -131,10 +139,9 @@ static PyObject *borrow_csr(PyObject *self, PyObject *args)
     j.row_ptr = views[0].buf;
     j.cols = views[1].buf;
     j.vals = views[2].buf;
-    if (!rows_end_there(j.row_ptr, (Py_ssize_t)j.users, columns) ||
-        !call_run(&c, NULL, work_csr, &j))
+    if (!rows_end_there(j.row_ptr, (Py_ssize_t)j.users, columns))
         goto done;
-    made = wrap_interactions(j.x);
+    made = finish_interactions(call_run(&c, NULL, work_csr, &j), &j.x);
     if (made) {
         memcpy(((interactions_object *)made)->views, views, sizeof(views));
         return made;
@@ -208,8 +215,7 @@ static PyObject *from_table(PyObject *self, PyObject *args)
         take_column(items, rows, &j.columns[1], views + 2) &&
         take_buffer(values, &views[4], 8, rows, false, true) >= 0) {
         j.values = views[4].buf;
-        if (call_run(&c, watch, work_table, &j))
-            made = wrap_interactions(j.x);
+        made = finish_interactions(call_run(&c, watch, work_table, &j), &j.x);
     }
     release_buffers(views, 5);
     return made;
@@ -402,15 +408,14 @@ static ease_status work_align(void *p, call *c)
 static PyObject *interactions_align(PyObject *self, PyObject *args)
 {
     align_job j = {.x = ((interactions_object *)self)->x};
-    PyObject *model;
+    PyObject *model, *made;
     call c;
 
     if (!PyArg_ParseTuple(args, "O!", model_type, &model))
         return NULL;
     j.m = ((model_object *)model)->m;
-    if (!call_run(&c, NULL, work_align, &j))
-        return NULL;
-    return Py_BuildValue("NL", wrap_interactions(j.out), (long long)j.unknown);
+    made = finish_interactions(call_run(&c, NULL, work_align, &j), &j.out);
+    return made ? Py_BuildValue("NL", made, (long long)j.unknown) : NULL;
 }
 
 /* ---- splits ------------------------------------------------------------------------ */
@@ -471,9 +476,12 @@ static PyObject *split_open(PyObject *self, PyObject *args)
     call c;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "y", &j.dir) ||
-        !call_run(&c, NULL, work_split_open, &j))
+    if (!PyArg_ParseTuple(args, "y", &j.dir))
         return NULL;
+    if (!call_run(&c, NULL, work_split_open, &j)) {
+        ease_split_close(&j.parts);
+        return NULL;
+    }
     return Py_BuildValue("NNNNNN", wrap_part(p->train), wrap_part(p->validation_train),
                          wrap_part(p->validation_input),
                          wrap_part(p->validation_target), wrap_part(p->test_input),

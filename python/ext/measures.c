@@ -64,7 +64,10 @@ static PyObject *evaluate(PyObject *self, PyObject *args)
     j.m = ((model_object *)model)->m;
     j.input = ((interactions_object *)input)->x;
     j.target = ((interactions_object *)target)->x;
-    return call_run(&c, watch, work_evaluate, &j) ? wrap_report(j.r) : NULL;
+    if (call_run(&c, watch, work_evaluate, &j))
+        return wrap_report(j.r);
+    ease_report_free(j.r);
+    return NULL;
 }
 
 static PyObject *report_info(PyObject *self, PyObject *unused)

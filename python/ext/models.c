@@ -56,8 +56,8 @@ bool take_train_options(PyObject *tuple, ease_train_options *o)
     Py_ssize_t limit;
 
     ease_train_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "diiiinzzOOs", &o->lambda, &kind, &precision,
-                          &o->nonnegative, &o->threads, &limit, &o->workdir,
+    if (!PyArg_ParseTuple(tuple, "diiiinO&zOOs", &o->lambda, &kind, &precision,
+                          &o->nonnegative, &o->threads, &limit, take_path, &o->workdir,
                           &o->settings, &input, &target, &o->metric))
         return false;
     o->kind = (ease_gram_kind)kind;
@@ -91,14 +91,21 @@ static ease_status work_train(void *p, call *c)
     return status ? status : ease_gram_solve(&copy, &j->o, &j->m, &c->err);
 }
 
+/* The result of a call that has succeeded, or nothing of it: rounds that were
+ * interrupted have made a model too. */
+static PyObject *finish_model(bool good, ease_model *const *m)
+{
+    if (good)
+        return wrap_model(*m);
+    ease_model_free(*m);
+    return NULL;
+}
+
 static PyObject *finish_train(train_job *j, PyObject *watch)
 {
     call c;
 
-    if (call_run(&c, watch, work_train, j))
-        return wrap_model(j->m);
-    ease_model_free(j->m); /* of rounds that were interrupted */
-    return NULL;
+    return finish_model(call_run(&c, watch, work_train, j), &j->m);
 }
 
 static PyObject *train(PyObject *self, PyObject *args)
@@ -203,9 +210,9 @@ static PyObject *open_model(PyObject *self, PyObject *args)
     call c;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "y", &j.path) || !call_run(&c, NULL, work_open, &j))
+    if (!PyArg_ParseTuple(args, "y", &j.path))
         return NULL;
-    return wrap_model(j.m);
+    return finish_model(call_run(&c, NULL, work_open, &j), &j.m);
 }
 
 static ease_status work_save(void *p, call *c)
@@ -319,6 +326,29 @@ static PyObject *model_find(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "y", &id))
         return NULL;
     return PyLong_FromLong(ease_model_find(model_of(self), id));
+}
+
+static PyObject *model_find_user(PyObject *self, PyObject *args)
+{
+    const char *id;
+
+    if (!PyArg_ParseTuple(args, "y", &id))
+        return NULL;
+    return PyLong_FromLongLong(ease_model_find_user(model_of(self), id));
+}
+
+/* What a known user had, as the bytes of int32. */
+static PyObject *model_history(PyObject *self, PyObject *args)
+{
+    long long user;
+    ease_row row;
+
+    if (!PyArg_ParseTuple(args, "L", &user))
+        return NULL;
+    row = ease_model_history(model_of(self), user);
+    return PyBytes_FromStringAndSize((const char *)row.items,
+                                     (Py_ssize_t)row.count *
+                                         (Py_ssize_t)sizeof(*row.items));
 }
 
 /* A list of bytes or None, one an item. */
@@ -560,24 +590,28 @@ static bool rows_are_sound(const list_job *j, Py_ssize_t columns)
     return sound;
 }
 
+/* users: the numbers of known users, or None. */
 static PyObject *model_recommend(PyObject *self, PyObject *args)
 {
     list_job j = {.m = model_of(self)};
-    Py_buffer views[6] = {0};
-    PyObject *ptr, *cols, *vals, *allowed, *items, *scores, *watch, *done = NULL;
+    Py_buffer views[7] = {0};
+    PyObject *users, *ptr, *cols, *vals, *allowed, *items, *scores, *watch;
+    PyObject *done = NULL;
     Py_ssize_t columns, ends;
     call c;
 
     ease_recommend_options_init(&j.o);
-    if (!PyArg_ParseTuple(args, "OOOipOiOOO", &ptr, &cols, &vals, &j.o.k,
+    if (!PyArg_ParseTuple(args, "OOOOipOiOOO", &users, &ptr, &cols, &vals, &j.o.k,
                           &j.o.keep_seen, &allowed, &j.o.threads, &items, &scores,
                           &watch))
         return NULL;
     ends = take_buffer(ptr, &views[0], 8, -1, false, false);
     columns = ends < 1 ? -1 : take_buffer(cols, &views[1], 4, -1, false, false);
-    if (columns < 0 || take_buffer(vals, &views[2], 4, columns, false, true) < 0)
+    if (columns < 0 || take_buffer(vals, &views[2], 4, columns, false, true) < 0 ||
+        take_buffer(users, &views[6], 8, ends - 1, false, true) < 0)
         goto done;
     j.users = ends - 1;
+    j.o.users = views[6].buf;
     j.row_ptr = views[0].buf;
     j.cols = views[1].buf;
     j.vals = views[2].buf;
@@ -586,7 +620,7 @@ static PyObject *model_recommend(PyObject *self, PyObject *args)
         call_run(&c, watch, j.users == 1 ? work_one : work_recommend, &j))
         done = Py_NewRef(Py_None);
 done:
-    release_buffers(views, 6);
+    release_buffers(views, 7);
     return done;
 }
 
@@ -675,6 +709,8 @@ static PyMethodDef model_methods[] = {
     {"set_titles", model_set_titles, METH_O, NULL},
     {"read_titles", model_read_titles, METH_VARARGS, NULL},
     {"find", model_find, METH_VARARGS, NULL},
+    {"find_user", model_find_user, METH_VARARGS, NULL},
+    {"history", model_history, METH_VARARGS, NULL},
     {"columns", model_columns, METH_VARARGS, NULL},
     {"stride", model_stride, METH_NOARGS, NULL},
     {"recommend", model_recommend, METH_VARARGS, NULL},

@@ -18,7 +18,7 @@ static PyObject *method_settings(const char *method)
     return list;
 }
 
-/* A list of (name, has a lambda, grid, settings). */
+/* A list of (name, has a lambda, scores known users alone, grid, settings). */
 static PyObject *methods(PyObject *self, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
@@ -27,8 +27,9 @@ static PyObject *methods(PyObject *self, PyObject *unused)
     (void)self;
     (void)unused;
     for (int i = 0; list && (name = ease_method_name(i)); i++) {
-        PyObject *entry = Py_BuildValue("sNzN", name,
+        PyObject *entry = Py_BuildValue("sNNzN", name,
                                         PyBool_FromLong(ease_method_has_lambda(name)),
+                                        PyBool_FromLong(ease_method_known_users(name)),
                                         ease_method_grid(name), method_settings(name));
 
         if (!entry || PyList_Append(list, entry) < 0)

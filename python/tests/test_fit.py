@@ -1,5 +1,7 @@
 """What is fitted: matrices in every form, and what is refused."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,12 @@ def test_what_is_no_matrix(bad):
         ease.EASE(lambda_=1.0).fit(bad)
 
 
+def test_masked_entries_are_not_there():
+    dense = np.array([[1, 5, 0], [1, 0, 1], [0, 1, 1]])
+    masked = np.ma.masked_array(dense, dense == 5)
+    np.testing.assert_array_equal(weights_of(masked), weights_of(masked.filled(0)))
+
+
 def test_a_damaged_csr_is_refused(X):
     X.indices[3] = 99
     X.has_canonical_format = True
@@ -117,7 +125,12 @@ def test_empty_matrices():
                                    {"lambda_": float("nan")},
                                    {"lambda_": 1.0, "kind": "sums"},
                                    {"lambda_": 1.0, "precision": "f16"},
-                                   {"lambda_": 1.0, "threads": -2}])
+                                   {"lambda_": 1.0, "threads": -2},
+                                   {"lambda_": 1.0, "threads": 1.5},
+                                   {"lambda_": 1.0, "threads": None},
+                                   {"lambda_": 1.0, "memory_limit": -1},
+                                   {"lambda_": 1.0, "memory_limit": "1G"},
+                                   {"lambda_": None}, {"lambda_": "much"}])
 def test_wrong_parameters(X, wrong):
     with pytest.raises(ValueError):
         ease.EASE(**wrong).fit(X)
@@ -172,6 +185,17 @@ def test_b_is_read_only_and_mapped(model, tmp_path):
     np.testing.assert_array_equal(B, expected)  # what it looks into lives on
 
 
+def test_directories_have_any_name(X, tmp_path):
+    for name in (tmp_path / "a", str(tmp_path / "b"), os.fsencode(tmp_path) + b"/c\xff"):
+        os.mkdir(name)
+        model = ease.EASE(lambda_=20.0, workdir=name).fit(X)
+        np.testing.assert_array_equal(model.B, weights_of(X))
+    with pytest.raises(ValueError, match="zero byte"):
+        ease.EASE(lambda_=20.0, workdir="a\0b").fit(X)
+    with pytest.raises(TypeError):
+        ease.EASE(lambda_=20.0, workdir=7).fit(X)
+
+
 def test_memory_errors_have_the_plan(X):
     with pytest.raises(MemoryError, match="plan") as caught:
         ease.EASE(lambda_=1.0, memory_limit=1000).fit(X)
@@ -210,7 +234,7 @@ RIVALS = {"Popularity": {}, "ItemItem": {"neighbours": 5, "similarity": "jaccard
           "SLIM": {"l1": 0.5}, "SLIMFree": {"l1": 0.5, "l2": 10}, "WMF": {"rank": 4},
           "IISVD": {"rank": 4}, "CDAE": {"hidden": 8, "epochs": 2},
           "MultDAE": {"hidden": 8, "epochs": 2},
-          "MultVAE": {"hidden": 8, "latent": 4, "epochs": 2}}
+          "MultVAE": {"hidden": 8, "latent": 4, "epochs": 2}, "LRec": {"l2": 3.0}}
 
 
 @pytest.mark.parametrize("name", RIVALS)

@@ -160,3 +160,40 @@ def test_splits_by_time():
 def test_missing_ids_are_not_split():
     with pytest.raises(ValueError, match="missing"):
         ease.split({"user": ["a", None, "b"], "item": ["x", "y", "z"]}, "random")
+
+
+def test_ids_that_are_bytes_are_split_as_they_are():
+    rows = {"user": [f"u{k // 6}".encode() for k in range(60)],
+            "item": [b"caf\xe9 %d" % (k % 6) for k in range(60)]}
+    for kind in (list, np.array):
+        parts = ease.split({k: kind(v) for k, v in rows.items()}, "random")
+        assert set(parts.train.user_ids) == {f"u{k}" for k in range(10)}
+        assert set(parts.train.item_ids) == {f"caf\udce9 {k}" for k in range(6)}
+
+
+def test_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rows = {"n": list(range(60)), "user": [f"u{k // 6}" for k in range(60)],
+            "item": [b"caf\xe9 %d" % (k % 6) for k in range(60)],
+            "rating": [1.0 + k % 5 for k in range(60)]}
+    table = pa.table(rows)
+    parquet.write_table(table, tmp_path / "x")
+    (tmp_path / "parts").mkdir()
+    parquet.write_table(table.slice(0, 20), tmp_path / "parts" / "a")
+    parquet.write_table(table.slice(20), tmp_path / "parts" / "b")
+    expected = ease.interactions(rows, weights=True)
+    for path in (tmp_path / "x", str(tmp_path / "parts")):
+        x = ease.interactions(path, weights=True)
+        assert x.item_ids.tolist() == expected.item_ids.tolist()
+        np.testing.assert_array_equal(x.rows()[2], expected.rows()[2])
+        some = ease.interactions(path, columns=[1, 2, 3], min_rating=3)
+        assert some.info["below_rating"] == 24
+        assert ease.split(path, "random").train.shape[0] == 10
+    assert ease.EASE(lambda_=1.0).fit(tmp_path / "x").item_ids.tolist() == x.item_ids.tolist()
+    with pytest.raises(ValueError, match="thing"):
+        ease.interactions(tmp_path / "x", columns="user,thing")
+    (tmp_path / "x").write_bytes(b"PAR1 no")
+    with pytest.raises(ValueError, match="/x: "):
+        ease.interactions(tmp_path / "x")

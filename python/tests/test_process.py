@@ -58,8 +58,8 @@ def test_threads_fit_at_once(X):
     assert len(made) == 4 and all((m == expected).all() for m in made)
 
 
-def run_script(text, **how):
-    return subprocess.run([sys.executable, "-c", text], text=True, timeout=400,
+def run_script(text, *args, **how):
+    return subprocess.run([sys.executable, "-c", text, *args], text=True, timeout=400,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
 
@@ -120,6 +120,34 @@ sys.exit(9)
     assert done.returncode in (7, 9), done.stderr
     if done.returncode == 9:
         pytest.skip("the fit was over before it could be interrupted")
+
+
+def test_nothing_is_left_of_a_call_that_was_stopped_too_late(tmp_path):
+    """A model that is opened in a forked child, where signals are looked at beside the
+    work: it may be there when the exception comes."""
+    done = run_script("""
+import gc, os, signal, sys, ease
+class Stop(Exception):
+    pass
+def stop(*unused):
+    raise Stop
+path = sys.argv[1]
+ease.EASE(lambda_=1.0).fit([[1, 1, 0], [0, 1, 1]]).save(path)
+if os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+signal.signal(signal.SIGALRM, stop)
+for k in range(100):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-6 * (5 + 2 * k))
+        ease._ease.open_model(os.fsencode(path))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except Stop:
+        pass
+gc.collect()
+with open("/proc/self/maps") as f:
+    sys.exit(path in f.read())
+""", str(tmp_path / "m.ease"))
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_exception_of_the_callback_stops_a_fit(X):

@@ -76,7 +76,37 @@ def test_wrong_shapes(model, X, call):
         call(model, X)
 
 
-@pytest.mark.parametrize("item", [30, -1, "x", "1\0", 1.5, None])
+@pytest.mark.parametrize("call, words", [
+    (lambda m, X: m.recommend(0, X[0], N=2.5), "N is a whole number, not 2.5"),
+    (lambda m, X: m.recommend(0, X[0], N="3"), "N is a whole number"),
+    (lambda m, X: m.similar_items(0, N=0), "N is at least 1"),
+    (lambda m, X: m.explain(0, X[0], 3, N=-1), "N is at least 0"),
+    (lambda m, X: m.recommend(0, "tea"), "several items are wanted"),
+    (lambda m, X: m.recommend(0, 3), "several items are wanted"),
+    (lambda m, X: m.recommend(0, X[0], items=3), "several items are wanted"),
+    (lambda m, X: m.recommend(np.zeros((2, 2), int), X[:2]), "one dimension"),
+    (lambda m, X: m.set_titles(["a"] * 30), "a mapping from ids"),
+    (lambda m, X: m.plan((5,)), "users, items"),
+    (lambda m, X: ease.evaluate(X, X, X), "a model is evaluated"),
+    (lambda m, X: ease.tune(X), "a split, or"), (lambda m, X: ease.tune((X, X)), "a split, or"),
+    (lambda m, X: ease.tune((X, X, X), grid={"lamda": [1]}), "no parameter 'lamda'.*lambda_"),
+    (lambda m, X: ease.tune((X, X, X), grid={"lambda_": 5}), "a list of values"),
+    (lambda m, X: ease.tune((X, X, X), ease.WMF(), grid={"rank": []}), "a list of values"),
+    (lambda m, X: ease.tune((X, X, X), ease.WMF), "an estimator is tuned"),
+    (lambda m, X: ease.split(X, "random", seed=-1), "seed is at least 0"),
+    (lambda m, X: ease.split(X), "^[0-9]+ users"),  # and no path of a file of ours
+    (lambda m, X: ease.interactions({"user": [1, 2], "item": [1]}), r"lengths: \[2, 1\]")])
+def test_messages_say_what_is_wanted(model, X, call, words):
+    with pytest.raises(ValueError, match=words):
+        call(model, X)
+
+
+def test_a_long_list_takes_no_more_than_there_are_items(model, X):
+    assert len(model.recommend(3, X[3], N=2**31 - 1)[0]) == 30 - X[3].nnz
+    assert len(model.similar_items(3, N=2**31 - 1)[0]) == 29
+
+
+@pytest.mark.parametrize("item", [30, -1, "x", "1\0", 1.5, None, True, np.True_])
 def test_ids_that_are_not_in_the_model(model, X, item):
     for call in (lambda: model.similar_items(item), lambda: model.explain(0, X[0], item),
                  lambda: model.recommend(0, [item])):
@@ -167,6 +197,9 @@ def test_titles(model, tmp_path):
     assert model.set_titles({0: "Heat", 7: "Amélie", 99: "unknown"}) == 2
     model.save(tmp_path / "m.ease")
     assert ease.load(tmp_path / "m.ease").titles[7] == "Amélie"
+    pd = pytest.importorskip("pandas")
+    for titles in (pd.Series(["Heat"], index=[4]), pd.DataFrame({"id": [4], "title": ["Heat"]})):
+        assert model.set_titles(titles) == 1 and model.titles[4] == "Heat"
     (tmp_path / "t.csv").write_text("id,title\n1,One\n2,Two\n")
     assert model.set_titles(tmp_path / "t.csv") == 2
     assert model.titles[1] == "One" and model.titles[0] is None
