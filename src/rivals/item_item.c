@@ -434,12 +434,14 @@ static ease_status measure(job *j, ease_error *err)
     j->sizes = ease__alloc_array(n, sizeof(*j->sizes));
     if (!j->diagonal || !j->roots || !j->sizes)
         return ease__fail(err, EASE_E_NOMEM, "squares of %zu items", n);
-    for (int64_t at = 0; at < j->x->nnz; at++) {
-        double value = j->x->vals ? (double)j->x->vals[at] : 1;
+    for (int64_t at = 0; j->x->vals && at < j->x->nnz; at++) {
+        double value = (double)j->x->vals[at];
 
         j->diagonal[j->x->cols[at]] += value * value;
     }
     for (size_t i = 0; i < n; i++) {
+        if (!j->x->vals)
+            j->diagonal[i] = (double)(j->columns.ptr[i + 1] - j->columns.ptr[i]);
         j->roots[i] = sqrt(j->diagonal[i]);
         j->sizes[i] = (float)(j->similarity == COSINE ? j->roots[i] : j->diagonal[i]);
     }
