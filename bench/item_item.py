@@ -1,17 +1,20 @@
 #!/usr/bin/python3
 """item-item against implicit's CosineRecommender and SciPy, in one run.
 
-    bench/item_item.py DATA [NEIGHBOURS [ROUNDS]]     # 100 3
+    bench/item_item.py DATA [NEIGHBOURS [ROUNDS]]     # 100 5
 
-DATA is a table of user,item or adjacency lines, by numbers. The program, SciPy (a sparse
-product of the normalized columns, then the largest of each row) and implicit, which counts
-the item itself among its neighbours as the program does, are run by turns, ROUNDS times each
-on two threads. Prints the fastest of each without reading the data and the ratios, and
-whether the weights are equal: to 1e-6 wherever an item is kept by both, and where they keep
-different ones, these are as near to each other (ties).
+DATA is a table of user,item or adjacency lines, by numbers: train.csv of ease split is one. The
+program, SciPy (a sparse product of the normalized columns, then the largest of each row) and
+implicit, which counts the item itself among its neighbours as the program does, are run by
+turns, ROUNDS times each; the program and implicit on two threads, SciPy, which has no more, on
+one. All begin with the matrix by users in memory and end with one of the neighbours. Prints
+the median of each, the least and the most, the ratios, and whether the weights are equal: to
+1e-6 wherever an item is kept by both, and where they keep different ones, these are as near to
+each other (ties).
 """
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -57,15 +60,20 @@ def with_scipy(x, neighbours):
     began = time.perf_counter()
     norm = np.sqrt(np.asarray(x.power(2).sum(axis=0)).ravel())
     unit = (x @ sparse.diags(1 / np.where(norm > 0, norm, 1))).astype(np.float32).tocsr()
-    similar = (unit.T @ unit).tocsr()
+    similar = unit.T.tocsr() @ unit # both by rows: nothing has to be turned afterwards
     similar.setdiag(0)
-    keep = neighbours - 1
-    for i in range(similar.shape[0]):
-        row = similar.data[similar.indptr[i]:similar.indptr[i + 1]]
-        if len(row) > keep:
-            row[np.argpartition(row, len(row) - keep)[:len(row) - keep]] = 0
-    similar.eliminate_zeros()
-    return similar, time.perf_counter() - began
+    ends, kept = similar.indptr.tolist(), []
+    for begin, end in zip(ends, ends[1:]):
+        drop = max(end - begin - (neighbours - 1), 0)
+        row = similar.data[begin:end]
+        kept.append(begin + (np.argpartition(row, drop)[drop:] if 0 < drop < len(row)
+                             else np.arange(drop, len(row))))
+    counts, at = [len(k) for k in kept], np.concatenate(kept)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    nearest = sparse.csr_matrix((similar.data[at], similar.indices[at], starts),
+                                shape=similar.shape)
+    nearest.eliminate_zeros()
+    return nearest, time.perf_counter() - began
 
 
 def with_implicit(x, neighbours):
@@ -89,22 +97,18 @@ def exported(path, directory, items):
 def compare(w, other):
     """The largest difference where both keep an item, and of what only one keeps from
     the nearest that the other keeps last: 0 but for ties."""
-    other = sparse.csr_matrix(other, copy=True)
+    other = sparse.csr_matrix(other, dtype=np.float64, copy=True)
     other.setdiag(0)
     other.eliminate_zeros()
-    common, apart = 0.0, 0.0
-    for i in range(w.shape[0]):
-        mine = dict(zip(w[i].indices, w[i].data))
-        theirs = dict(zip(other[i].indices, other[i].data))
-        for j, value in mine.items():
-            if j in theirs:
-                common = max(common, abs(value - theirs[j]))
-            else:
-                apart = max(apart, abs(value - min(theirs.values(), default=0)))
-    return common, apart
+    common = abs(w.multiply(other != 0) - other.multiply(w != 0)).max()
+    alone = (w - w.multiply(other != 0)).tocoo()
+    last = np.zeros(w.shape[0])
+    some = np.diff(other.indptr) > 0
+    last[some] = np.minimum.reduceat(other.data, other.indptr[:-1][some])
+    return common, np.abs(alone.data - last[alone.row])[alone.data != 0].max(initial=0)
 
 
-def main(path, neighbours=100, rounds=3):
+def main(path, neighbours=100, rounds=5):
     neighbours, rounds = int(neighbours), int(rounds)
     x = read(path)
     times = {"ease": [], "SciPy": [], "implicit": []}
@@ -117,11 +121,13 @@ def main(path, neighbours=100, rounds=3):
             peer, seconds = with_implicit(x, neighbours)
             times["implicit"].append(seconds)
         w = exported(out, directory, x.shape[1])
-    best = {name: min(seconds) for name, seconds in times.items()}
+    middle = {name: statistics.median(seconds) for name, seconds in times.items()}
     print(f"{x.shape[0]} users, {x.shape[1]} items, {x.nnz} interactions, {neighbours} "
-          f"neighbours: {best['ease']:.2f} s, SciPy {scipy.__version__} {best['SciPy']:.2f} "
-          f"s, {best['SciPy'] / best['ease']:.1f} x, implicit {implicit.__version__} "
-          f"{best['implicit']:.2f} s, {best['implicit'] / best['ease']:.1f} x")
+          f"neighbours, {rounds} rounds; SciPy {scipy.__version__}, implicit "
+          f"{implicit.__version__}")
+    for name, seconds in times.items():
+        print(f"{name:8} {middle[name]:.3f} s ({min(seconds):.3f} to {max(seconds):.3f}), "
+              f"{middle[name] / middle['ease']:.1f} x", flush=True)
     for name, similar in (("SciPy", plain), ("implicit", peer)):
         print("largest difference from {}: {:.1e}, of ties {:.1e}".format(
             name, *compare(w, similar)))

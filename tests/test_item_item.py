@@ -57,6 +57,14 @@ class ItemItem(support.Case):
                                           neighbours=neighbours):
                             self.check(x, how, neighbours, shrinkage, weighted)
 
+    def test_items_of_few_and_of_many_users(self):
+        """Counts that a byte is enough for, and such that it is not."""
+        rng = np.random.default_rng(7)
+        x = sparse.csr_matrix((rng.random((700, 40)) < np.linspace(0.05, 0.95, 40)) * 1.0)
+        for how in ("cosine", "jaccard", "conditional"):
+            with self.subTest(how=how):
+                self.check(x, how, 10, 0, False)
+
     def test_of_equal_neighbours_the_first_items_are_kept(self):
         """Ten users with the same items: all are as near as can be."""
         x = sparse.csr_matrix(np.ones((10, 30)))

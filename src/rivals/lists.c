@@ -7,11 +7,12 @@ ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
                             ease_error *err)
 {
     ease__lists l = {.rows = rows, .room = room};
+    size_t most = ease__size_mul((size_t)rows, (size_t)room);
 
-    l.recs = ease__alloc_array(ease__size_mul((size_t)rows, (size_t)room),
-                               sizeof(*l.recs));
+    l.columns = ease__alloc_array(ease__size_add(most, 1), sizeof(*l.columns));
+    l.weights = ease__alloc_array(ease__size_add(most, 1), sizeof(*l.weights));
     l.counts = ease__alloc_zero((size_t)rows, sizeof(*l.counts));
-    if (!l.recs || !l.counts) {
+    if (!l.columns || !l.weights || !l.counts) {
         ease__lists_free(&l);
         return ease__fail(err, EASE_E_NOMEM, "%d weights for each of %d items",
                           (int)room, (int)rows);
@@ -22,36 +23,53 @@ ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
 
 void ease__lists_free(ease__lists *l)
 {
-    ease__free(l->recs);
+    ease__free(l->columns);
+    ease__free(l->weights);
     ease__free(l->counts);
     *l = (ease__lists){0};
 }
 
-/* Shell's sort: lists are short, and the library's sort calls a function to compare. */
-void ease__lists_sort(ease__lists *l, int32_t row)
+/* Rows follow each other without gaps from then on. */
+static void close_gaps(ease__lists *l, uint64_t *starts)
 {
-    static const int32_t gaps[] = {29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1};
-    ease_rec *recs = l->recs + (size_t)row * (size_t)l->room;
+    uint64_t at = 0;
 
-    for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++)
-        for (int32_t k = gaps[g]; k < l->counts[row]; k++) {
-            ease_rec r = recs[k];
-            int32_t at = k;
+    for (int32_t i = 0; i < l->rows; i++) {
+        size_t from = (size_t)i * (size_t)l->room, count = (size_t)l->counts[i];
 
-            for (; at >= gaps[g] && recs[at - gaps[g]].item > r.item; at -= gaps[g])
-                recs[at] = recs[at - gaps[g]];
-            recs[at] = r;
+        starts[i] = at;
+        if (at < from) {
+            memmove(l->columns + at, l->columns + from, count * sizeof(*l->columns));
+            memmove(l->weights + at, l->weights + from, count * sizeof(*l->weights));
         }
+        at += count;
+    }
+    starts[l->rows] = at;
 }
 
-static uint64_t count_nonzero(const ease_rec *recs, int32_t count)
+ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err)
 {
-    uint64_t sum = 0;
+    uint64_t *starts = ease__alloc_array((size_t)l->rows + 1, sizeof(*starts));
+    int32_t *columns;
+    float *weights;
+    size_t count;
 
-    for (int32_t k = 0; k < count; k++)
-        sum += recs[k].score != 0;
-    return sum;
+    m->sparse.starts = starts;
+    if (!starts)
+        return ease__fail(err, EASE_E_NOMEM, "rows of weights");
+    close_gaps(l, starts);
+    count = (size_t)starts[l->rows] + 1;
+    /* What cannot be made smaller stays as it is. */
+    columns = ease__realloc_array(l->columns, count, sizeof(*columns));
+    weights = ease__realloc_array(l->weights, count, sizeof(*weights));
+    m->sparse.columns = columns ? columns : l->columns;
+    m->sparse.weights = weights ? weights : l->weights;
+    l->columns = NULL;
+    l->weights = NULL;
+    return EASE_OK;
 }
+
+/* ---- columns ------------------------------------------------------------------------ */
 
 /* Room for rows that are `starts` apart, in the model. */
 static ease_status make_room(const uint64_t *starts, int32_t rows, int32_t **columns,
@@ -67,39 +85,6 @@ static ease_status make_room(const uint64_t *starts, int32_t rows, int32_t **col
         return ease__fail(err, EASE_E_NOMEM, "%zu weights", count);
     return EASE_OK;
 }
-
-ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *err)
-{
-    uint64_t *starts = ease__alloc_array((size_t)l->rows + 1, sizeof(*starts)), at = 0;
-    int32_t *columns;
-    float *weights;
-    ease_status status;
-
-    m->sparse.starts = starts;
-    if (!starts)
-        return ease__fail(err, EASE_E_NOMEM, "rows of weights");
-    for (int32_t i = 0; i < l->rows; i++) {
-        starts[i] = at;
-        at += count_nonzero(l->recs + (size_t)i * (size_t)l->room, l->counts[i]);
-    }
-    starts[l->rows] = at;
-    status = make_room(starts, l->rows, &columns, &weights, m, err);
-    if (status)
-        return status;
-    for (int32_t i = 0; i < l->rows; i++) {
-        const ease_rec *row = l->recs + (size_t)i * (size_t)l->room;
-
-        at = starts[i];
-        for (int32_t k = 0; k < l->counts[i]; k++)
-            if (row[k].score != 0) {
-                columns[at] = row[k].item;
-                weights[at++] = row[k].score;
-            }
-    }
-    return EASE_OK;
-}
-
-/* ---- columns ------------------------------------------------------------------------ */
 
 ease_status ease__ragged_new(int32_t items, ease__ragged *out, ease_error *err)
 {

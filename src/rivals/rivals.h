@@ -45,20 +45,20 @@ enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
         .most = 1e12                                                         \
     }
 
-/* Rows of few weights on their way into a model: lists of at most `room` a row. */
+/* Rows of few weights on their way into a model: at most `room` a row, its items rising
+ * and no weight 0. */
 typedef struct ease__lists {
     int32_t rows, room;
-    ease_rec *recs; /* rows x room */
+    int32_t *columns; /* rows x room */
+    float *weights;   /* rows x room */
     int32_t *counts;
 } ease__lists;
 
 ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
                             ease_error *err);
 void ease__lists_free(ease__lists *l);
-/* A row by its items, rising. */
-void ease__lists_sort(ease__lists *l, int32_t row);
-/* Sorted rows into a model of the sparse form; zeros are left out. */
-ease_status ease__lists_store(const ease__lists *l, ease_model *m, ease_error *err);
+/* Into a model of the sparse form, which takes over the arrays. */
+ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err);
 
 /* Columns of weights on their way into rows: those into item j, without zeros and in any
  * order, an allocation each. */
