@@ -267,15 +267,15 @@ static ease__network_options options_of(int method)
 }
 
 /* Every second interaction is dropped. */
-static setup set_up(test *t, int method, bool weighted, int threads)
+static setup set_up_with(test *t, ease_interactions *x, int method, int threads)
 {
-    setup s = {.x = some_data(USERS, ITEMS, weighted)};
+    setup s = {.x = x};
     ease__network_options o = options_of(method);
     int32_t *items = malloc((size_t)s.x->nnz * sizeof(*items));
     int64_t at = 0;
 
     check_status(t,
-                 ease__network_new(&o, USERS, ITEMS, s.x->nnz, threads, &s.net, NULL),
+                 ease__network_new(&o, USERS, x->items, x->nnz, threads, &s.net, NULL),
                  EASE_OK);
     s.weights = malloc((size_t)s.x->nnz * sizeof(float));
     fill_random(s.weights, (size_t)s.x->nnz, 0.3, 9);
@@ -298,6 +298,11 @@ static setup set_up(test *t, int method, bool weighted, int threads)
                                         (int32_t)(at - first)};
     }
     return s;
+}
+
+static setup set_up(test *t, int method, bool weighted, int threads)
+{
+    return set_up_with(t, some_data(USERS, ITEMS, weighted), method, threads);
 }
 
 static void tear_down(setup *s)
@@ -406,6 +411,67 @@ static void a_step_goes_down_the_slope(test *t)
         free(p.w);
         free(p.users);
         tear_down(&s);
+    }
+}
+
+/* The same data in a catalog that many more items stretch. */
+static ease_interactions *stretched_data(int32_t by)
+{
+    ease_interactions *x = some_data(USERS, ITEMS, true);
+
+    for (int64_t k = 0; k < x->nnz; k++)
+        x->cols[k] *= by;
+    x->items *= by;
+    return x;
+}
+
+/* Weights of `from`; the items between have none, and are not to be expected. */
+static void spread_weights(const ease__network *from, ease__network *to, int32_t by)
+{
+    size_t width = (size_t)from->o.shape.width[0];
+    size_t rank = (size_t)ease__latent_rank(&from->o.shape);
+    const ease__network_parts *a = &from->at, *b = &to->at;
+    float unlikely = from->o.loss == EASE__SQUARES ? 0.0f : -80.0f;
+
+    memset(to->value, 0, b->count * sizeof(float));
+    memcpy(to->value + b->dense, from->value + a->dense,
+           (a->decoder - a->dense) * sizeof(float));
+    for (size_t j = 0; j < (size_t)to->items; j++)
+        to->value[b->base + j] = unlikely;
+    for (size_t i = 0; i < (size_t)from->items; i++) {
+        size_t j = i * (size_t)by;
+
+        memcpy(to->value + b->embedding + j * width,
+               from->value + a->embedding + i * width, width * sizeof(float));
+        memcpy(to->value + b->decoder + j * rank, from->value + a->decoder + i * rank,
+               rank * sizeof(float));
+        to->value[b->base + j] = from->value[a->base + i];
+    }
+}
+
+/* What a sum over several slices of items gives is what one slice gives. */
+static void many_items_are_summed_in_slices(test *t)
+{
+    enum { BY = 40 };
+
+    for (int method = 0; method < METHODS; method++) {
+        setup one = set_up(t, method, true, 2);
+        setup many = set_up_with(t, stretched_data(BY), method, 2);
+        size_t dense = one.net.at.decoder - one.net.at.dense, width = 70;
+
+        spread_weights(&one.net, &many.net, BY);
+        check_near(t, ease__network_step(&many.net, &many.batch),
+                   ease__network_step(&one.net, &one.batch), 1e-4);
+        for (size_t k = 0; k < dense; k++)
+            check_near(t, many.net.first[many.net.at.dense + k],
+                       one.net.first[one.net.at.dense + k], 1e-6);
+        for (size_t i = 0; i < ITEMS * width; i++)
+            check_near(t,
+                       many.net.first[many.net.at.embedding + i / width * BY * width +
+                                      i % width],
+                       one.net.first[one.net.at.embedding + i], 1e-6);
+        tear_down(&one);
+        tear_down(&many);
     }
 }
 
@@ -720,6 +786,7 @@ static const test_case cases[] = {
     TEST(adam_follows_its_definition),
     TEST(a_batch_is_transposed),
     TEST(a_step_goes_down_the_slope),
+    TEST(many_items_are_summed_in_slices),
     TEST(the_weight_of_the_divergence_rises_to_its_cap),
     TEST(threads_do_not_matter_and_the_seed_does),
     TEST(models_come_back_from_files),

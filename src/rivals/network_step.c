@@ -12,6 +12,8 @@ enum {
     PANEL = 256,     /* items that are scored, or updated, together */
     TILE_ROWS = 128, /* of the gradient of h, a sum over all items: a thin product */
     TILE_COLUMNS = 256,
+    SLICE = 4096,     /* items at least that such a tile sums over by itself, ... */
+    MOST_SLICES = 16, /* ... so that many processors share what few tiles would not */
     BLOCK = 64 /* rows of a layer, or of the embedding, that are updated together */
 };
 
@@ -28,12 +30,14 @@ typedef struct ease__step_room {
     size_t stride;
     float *h[EASE__MOST_LAYERS]; /* batch x width: what layers give, ... */
     float *d[EASE__MOST_LAYERS]; /* ... and its gradient, later that before f */
-    float *s, *ds;               /* spread and its gradient */
-    float *drawn;                /* h of the drawn layer: mu + e exp(s / 2) */
-    double *loss;                /* of each user */
-    part *parts;                 /* panels x batch */
-    ease__columns input;         /* of the batch, by items */
-    float *gradient;             /* of a block: `each` for each thread */
+    float *
+        slices; /* of d of the last layer: slice k, from 1, at (k - 1) x batch x rank */
+    float *s, *ds;       /* spread and its gradient */
+    float *drawn;        /* h of the drawn layer: mu + e exp(s / 2) */
+    double *loss;        /* of each user */
+    part *parts;         /* panels x batch */
+    ease__columns input; /* of the batch, by items */
+    float *gradient;     /* of a block: `each` for each thread */
     size_t each;
     ease__adam weights, biases, users; /* for this step */
     double divergence;                 /* how much it counts in this step */
@@ -54,7 +58,26 @@ static int32_t rank_of(const ease__network *net)
     return ease__latent_rank(&net->o.shape);
 }
 
+/* A slice of items: how many, evenly, and how many slices there are. */
+static int32_t slice_items(int32_t items)
+{
+    int32_t slices = smaller(blocks_of(items, SLICE), MOST_SLICES);
+
+    return blocks_of(items, slices);
+}
+
+static int32_t slices_of(int32_t items)
+{
+    return blocks_of(items, slice_items(items));
+}
+
 /* ---- room ----------------------------------------------------------------------- */
+
+static size_t slices_room(const ease__network_options *o, int32_t items)
+{
+    return (size_t)(slices_of(items) - 1) * (size_t)o->batch *
+           (size_t)ease__latent_rank(&o->shape);
+}
 
 static size_t stride_of(int32_t items)
 {
@@ -91,6 +114,7 @@ size_t ease__step_room_bytes(const ease__network_options *o, int32_t items,
                     panels * sizeof(part) + sizeof(double);
     size_t bytes = ease__size_mul(batch, a_user);
 
+    bytes = ease__size_add(bytes, slices_room(o, items) * sizeof(float));
     bytes = ease__size_add(bytes, ((size_t)items + 1) * sizeof(int64_t));
     bytes = ease__size_add(bytes, ease__size_mul((size_t)longest, 2 * sizeof(float)));
     return ease__size_add(
@@ -128,6 +152,7 @@ room *ease__step_room_new(const ease__network *net, int64_t longest)
         r->ds = ease__alloc_array(count, sizeof(float));
         r->drawn = ease__alloc_array(count, sizeof(float));
     }
+    r->slices = ease__alloc_array(slices_room(o, net->items), sizeof(float));
     r->loss = ease__alloc_array(batch, sizeof(*r->loss));
     r->parts = ease__alloc_array(batch * (size_t)blocks_of(net->items, PANEL),
                                  sizeof(*r->parts));
@@ -136,8 +161,8 @@ room *ease__step_room_new(const ease__network *net, int64_t longest)
     r->input.values = ease__alloc_array((size_t)longest, sizeof(float));
     r->gradient = ease__alloc_array(ease__size_mul((size_t)net->threads, r->each),
                                     sizeof(float));
-    if (!r->y || !have_layers(r, o) || !r->loss || !r->parts || !r->input.starts ||
-        !r->input.rows || !r->input.values || !r->gradient) {
+    if (!r->y || !have_layers(r, o) || !r->slices || !r->loss || !r->parts ||
+        !r->input.starts || !r->input.rows || !r->input.values || !r->gradient) {
         ease__step_room_free(r);
         return NULL;
     }
@@ -153,6 +178,7 @@ void ease__step_room_free(room *r)
         ease__free(r->d[l]);
     }
     ease__free(r->y);
+    ease__free(r->slices);
     ease__free(r->s);
     ease__free(r->ds);
     ease__free(r->drawn);
@@ -391,21 +417,43 @@ static void finish_multinomial(const ease__network *net, const ease__batch *b,
 
 /* ---- backward ------------------------------------------------------------------- */
 
-/* A tile of the gradient of h, dy V, over all items. */
-static void decode_back(const ease__network *net, const ease__batch *b, int32_t tile)
+static int32_t back_tiles(const ease__network *net, const ease__batch *b)
+{
+    return blocks_of(b->count, TILE_ROWS) * blocks_of(rank_of(net), TILE_COLUMNS);
+}
+
+/* A tile of the gradient of h, dy V, over a slice of the items. */
+static void decode_back(const ease__network *net, const ease__batch *b, int32_t tile,
+                        int32_t slice)
 {
     room *r = net->room;
     int32_t rank = rank_of(net), wide = blocks_of(rank, TILE_COLUMNS);
-    int32_t columns = (rank + wide - 1) / wide; /* evenly */
+    int32_t columns = blocks_of(rank, wide); /* evenly */
     int32_t top = tile / wide * TILE_ROWS, left = tile % wide * columns;
     int32_t height = smaller(TILE_ROWS, b->count - top);
     int32_t width = smaller(columns, rank - left);
+    int32_t each = slice_items(net->items), first = slice * each;
+    size_t one = (size_t)net->o.batch * (size_t)rank;
+    float *to = slice ? r->slices + (size_t)(slice - 1) * one
+                      : r->d[net->o.shape.layers - 1];
 
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, height, width, net->items, 1,
-                r->y + (size_t)top * r->stride, (int)r->stride,
-                net->value + net->at.decoder + left, rank, 0,
-                r->d[net->o.shape.layers - 1] + (size_t)top * (size_t)rank + left,
-                rank);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, height, width,
+                smaller(each, net->items - first), 1,
+                r->y + (size_t)top * r->stride + first, (int)r->stride,
+                net->value + net->at.decoder + (size_t)first * (size_t)rank + left,
+                rank, 0, to + (size_t)top * (size_t)rank + left, rank);
+}
+
+/* The slices of some rows together, in their order. */
+static void join_slices(const ease__network *net, int32_t first, int32_t count)
+{
+    size_t rank = (size_t)rank_of(net), at = (size_t)first * rank;
+    float *d = net->room->d[net->o.shape.layers - 1] + at;
+
+    for (int32_t k = 1; k < slices_of(net->items); k++)
+        net->room->kernels->add(
+            d, net->room->slices + (size_t)(k - 1) * (size_t)net->o.batch * rank + at,
+            (size_t)count * rank);
 }
 
 /* From the gradient of what was drawn to those of mu, in its place, and s. */
@@ -439,6 +487,7 @@ static void encode_back(const ease__network *net, const ease__batch *b, int32_t 
     room *r = net->room;
     int32_t count = smaller(ROWS, b->count - first);
 
+    join_slices(net, first, count);
     for (int32_t l = s->layers - 1; l >= 0; l--) {
         size_t at = (size_t)first * (size_t)s->width[l];
         size_t end = at + (size_t)count * (size_t)s->width[l];
@@ -561,8 +610,7 @@ static void forward(const ease__network *net, const ease__batch *b)
 static void backward(const ease__network *net, const ease__batch *b)
 {
     int32_t panels = blocks_of(net->items, PANEL), rows = blocks_of(b->count, ROWS);
-    int32_t tiles = blocks_of(b->count, TILE_ROWS) *
-                    blocks_of(rank_of(net), TILE_COLUMNS);
+    int32_t tiles = back_tiles(net, b), slices = slices_of(net->items);
 
     if (net->o.loss == EASE__MULTINOMIAL) {
 #pragma omp for schedule(dynamic)
@@ -570,8 +618,8 @@ static void backward(const ease__network *net, const ease__batch *b)
             finish_multinomial(net, b, p);
     }
 #pragma omp for schedule(dynamic)
-    for (int32_t t = 0; t < tiles; t++)
-        decode_back(net, b, t);
+    for (int32_t t = 0; t < tiles * slices; t++)
+        decode_back(net, b, t % tiles, t / tiles);
 #pragma omp for schedule(dynamic)
     for (int32_t k = 0; k < rows; k++)
         encode_back(net, b, k * ROWS);
