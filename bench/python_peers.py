@@ -36,6 +36,7 @@ def lists_of(x, weights):
     """The best ten of each user by a matrix of weights, and their scores."""
     import numpy as np
 
+    weights = np.ascontiguousarray(weights)  # else SciPy turns it for each block
     ids = np.empty((x.shape[0], K), np.int32)
     scores = np.empty((x.shape[0], K), np.float32)
     for at in range(0, x.shape[0], BLOCK):

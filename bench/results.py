@@ -52,10 +52,10 @@ OPTIONS = {
     ("volkovs15-systems", "mult-vae"): ["--set", "mult-vae:epochs=60"],
     ("goodbooks-systems", "ii-svd"): ["--set", "ii-svd:rank=500"],
     ("goodbooks-systems", "cdae"): [
-        "--set", "cdae:epochs=40", "--grid", "cdae:decay=0.0003|0.001|0.003|0.01,weight=1|2"],
-    ("goodbooks-systems", "mult-dae"): ["--set", "mult-dae:epochs=100"],
+        "--set", "cdae:epochs=40", "--grid", "cdae:decay=0.0003|0.001|0.003"],
+    ("goodbooks-systems", "mult-dae"): ["--set", "mult-dae:epochs=60"],
     ("goodbooks-systems", "mult-vae"): [
-        "--set", "mult-vae:epochs=60,anneal=2000", "--grid", "mult-vae:cap=0.2|1"],
+        "--set", "mult-vae:epochs=50,anneal=2000", "--grid", "mult-vae:cap=0.2"],
     ("npm-systems", "item-item"): [
         "--grid", "item-item:similarity=cosine|jaccard|conditional,"
         "neighbours=20|50|100|200|500|1000,shrinkage=0|10"],
@@ -69,7 +69,7 @@ OPTIONS = {
     ("npm-systems", "mult-dae"): [
         "--set", "mult-dae:epochs=15", "--grid", "mult-dae:decay=2e-5"],
     ("npm-systems", "mult-vae"): [
-        "--set", "mult-vae:epochs=25,anneal=5000", "--grid", "mult-vae:cap=0.2"],
+        "--set", "mult-vae:epochs=12,anneal=5000", "--grid", "mult-vae:cap=0.2"],
 }
 # What there is to say to a table: where its order is not the paper's, and the likely reason.
 REMARKS = {
