@@ -34,6 +34,26 @@ static ease_status check_csr(int64_t users, int32_t items, const int64_t *row_pt
     return EASE_OK;
 }
 
+/* With its sizes, and nothing in it yet. */
+static ease_status begin_csr(int64_t users, int32_t items, const int64_t *row_ptr,
+                             const int32_t *cols, const float *vals,
+                             ease_interactions **out, ease_error *err)
+{
+    ease_status status = check_csr(users, items, row_ptr, cols, vals, err);
+    ease_interactions *x;
+
+    if (status)
+        return status;
+    x = ease__alloc_zero(1, sizeof(*x));
+    if (!x)
+        return ease__fail(err, EASE_E_NOMEM, "interactions");
+    x->users = users;
+    x->items = items;
+    x->nnz = x->counts.rows = row_ptr[users];
+    *out = x;
+    return EASE_OK;
+}
+
 static ease_status copy_csr(ease_interactions *x, const int64_t *row_ptr,
                             const int32_t *cols, const float *vals, ease_error *err)
 {
@@ -76,21 +96,14 @@ ease_status ease_interactions_from_csr(int64_t users, int32_t items,
                                        const float *vals, ease_interactions **out,
                                        ease_error *err)
 {
-    ease_interactions *x;
+    ease_interactions *x = NULL;
     ease_status status;
 
     if (!out)
         return ease__fail(err, EASE_E_ARG, "a CSR matrix is required");
-    status = check_csr(users, items, row_ptr, cols, vals, err);
-    if (status)
-        return status;
-    x = ease__alloc_zero(1, sizeof(*x));
-    if (!x)
-        return ease__fail(err, EASE_E_NOMEM, "interactions");
-    x->users = users;
-    x->items = items;
-    x->nnz = x->counts.rows = row_ptr[users];
-    status = build_csr(x, row_ptr, cols, vals, err);
+    status = begin_csr(users, items, row_ptr, cols, vals, &x, err);
+    if (!status)
+        status = build_csr(x, row_ptr, cols, vals, err);
     if (status) {
         ease_interactions_free(x);
         return status;
@@ -117,34 +130,35 @@ static ease_status check_canonical(int64_t users, const int64_t *row_ptr,
     return EASE_OK;
 }
 
+/* They are never written. */
+static ease_status borrow_csr(ease_interactions *x, const int64_t *row_ptr,
+                              const int32_t *cols, const float *vals, ease_error *err)
+{
+    ease_status status;
+
+    x->borrowed = true;
+    x->row_ptr = (int64_t *)row_ptr;
+    x->cols = (int32_t *)cols;
+    x->vals = (float *)vals;
+    status = ease__ids_number(&x->user_ids, x->users, err);
+    return status ? status : ease__ids_number(&x->item_ids, x->items, err);
+}
+
 ease_status ease_interactions_borrow_csr(int64_t users, int32_t items,
                                          const int64_t *row_ptr, const int32_t *cols,
                                          const float *vals, ease_interactions **out,
                                          ease_error *err)
 {
-    ease_interactions *x;
+    ease_interactions *x = NULL;
     ease_status status;
 
     if (!out)
         return ease__fail(err, EASE_E_ARG, "a CSR matrix is required");
-    status = check_csr(users, items, row_ptr, cols, vals, err);
+    status = begin_csr(users, items, row_ptr, cols, vals, &x, err);
     if (!status)
         status = check_canonical(users, row_ptr, cols, vals, err);
-    if (status)
-        return status;
-    x = ease__alloc_zero(1, sizeof(*x));
-    if (!x)
-        return ease__fail(err, EASE_E_NOMEM, "interactions");
-    x->users = users;
-    x->items = items;
-    x->nnz = x->counts.rows = row_ptr[users];
-    x->borrowed = true; /* and therefore never written */
-    x->row_ptr = (int64_t *)row_ptr;
-    x->cols = (int32_t *)cols;
-    x->vals = (float *)vals;
-    status = ease__ids_number(&x->user_ids, users, err);
     if (!status)
-        status = ease__ids_number(&x->item_ids, items, err);
+        status = borrow_csr(x, row_ptr, cols, vals, err);
     if (status) {
         ease_interactions_free(x);
         return status;
