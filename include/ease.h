@@ -24,8 +24,8 @@
  *    stands for the defaults where there are any.
  *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in
  *    which their ids first appear. Ids are strings of any bytes except NUL.
- *  - Whatever is asked for by its number, any number may be given: of what is not
- *    there, pointers are NULL, rows empty and numbers NaN, also in a structure.
+ *  - What is asked for by its number takes any number: where there is no such thing,
+ *    pointers are NULL, rows empty and numbers NaN, in structures too.
  *  - The library never prints, exits, aborts or changes process state.
  */
 #ifndef EASE_H

@@ -16,10 +16,6 @@ import support
 VERSIONS = {"duckdb": "duckdb==2.0.0", "pyspark": "pyspark==4.3.0"}
 
 
-class Missing(unittest.SkipTest):
-    """An engine that cannot be had here."""
-
-
 def venv_python(package):
     """The interpreter of a virtual environment with the package, made when first asked for."""
     directory = os.path.join(support.BUILD, f"{package}-venv")
@@ -80,7 +76,7 @@ class Postgres:
     def __init__(self):
         found = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))
         if not found:
-            raise Missing("PostgreSQL is not installed: scripts/setup test")
+            raise unittest.SkipTest("PostgreSQL is not installed: scripts/setup test")
         self.bin = os.path.dirname(found[-1])
         self.server = None
         self.dir = tempfile.mkdtemp(prefix="ease-pg-")
@@ -159,7 +155,7 @@ class Spark:
 
     def __init__(self):
         if not shutil.which("java"):
-            raise Missing("Java is not installed: scripts/setup engines")
+            raise unittest.SkipTest("Java is not installed: scripts/setup engines")
         self.python = venv_python("pyspark")
         self.dir = tempfile.mkdtemp(prefix="ease-spark-")
         self.path = None

@@ -76,7 +76,8 @@ class Module(unittest.TestCase):
             support.pip(self.python, "install", "ease-has-no-such-package")
         with self.assertRaisesRegex(unittest.SkipTest, "PyPI cannot be reached"):
             support.pip(self.python, "install", "ease-has-no-such-package",
-                        PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0")
+                        PIP_INDEX_URL="http://127.0.0.1:9/", PIP_EXTRA_INDEX_URL="",
+                        PIP_CONFIG_FILE=os.devnull, PIP_RETRIES="0")
 
     def test_the_wheel_passes_its_tests(self):
         support.pip(self.python, "install", self.wheel + "[test]")

@@ -462,12 +462,17 @@ class KnownUsers(Recommender):
         super()._take(model, kind)
 
     def _users(self, users: Sequence[Any]) -> Array:
-        find = self._fitted().find_user
-        numbers = np.fromiter((find(encode(u)) for u in users), np.int64, len(users))
-        for user in np.flatnonzero(numbers < 0)[:1]:
-            raise KeyError(f"user {users[user]!r} is not in the model: {self._method} scores "
-                           f"only the users that it was trained with")
-        return numbers
+        return np.fromiter(map(self._user, users), np.int64, len(users))
+
+    def _user(self, user: Any) -> int:
+        try:
+            number = self._fitted().find_user(encode(user))
+        except KeyError:
+            number = -1
+        if number < 0:
+            raise KeyError(f"user {user!r} is not in the model: {self._method} scores only "
+                           "the users that it was trained with")
+        return number
 
     def _remembered(self, users: Sequence[Any]) -> Rows:
         model = self._fitted()

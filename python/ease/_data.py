@@ -33,9 +33,10 @@ def choice(value: Any, names: Sequence[str], what: str) -> int:
 
 
 def whole(value: Any, least: int, what: str, most: int = 2**63 - 1) -> int:
-    """A number that is whole, be it of NumPy, and within bounds."""
+    """A number that is whole, be it of NumPy or 8e9, and within bounds."""
     try:
-        number = operator.index(value)
+        number = (int(value) if isinstance(value, float) and value.is_integer()
+                  else operator.index(value))
     except TypeError:
         raise ValueError(f"{what} is a whole number, not {value!r}") from None
     if not least <= number <= most:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+import warnings
 from typing import (Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional,
                     Sequence, Tuple)
 
@@ -54,7 +55,8 @@ class Report(Mapping[str, float]):
         return self._handle.user_ids()
 
     def __repr__(self) -> str:
-        parts = (f"{n} {m:.5f} ({self.standard_error[n]:.5f})" for n, m in self.items())
+        parts = (f"{n} {m:.5f}" + ("" if math.isnan(e) else f" ({e:.5f})")
+                 for (n, m), e in zip(self.items(), self.standard_error.values()))
         return f"<{', '.join(parts)}; {self.info['users']} users>"
 
 
@@ -153,7 +155,9 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
 
     data: a :class:`ease.Split`, or (train, input, target). estimator: EASE unless told;
     its other parameters stay. grid: values by name; without it lambda is searched (EASE)
-    or the method's own grid is tried. seconds: no trial begins that would end later.
+    or the method's own grid is tried, a network's best epoch being its ``epochs``; what
+    these data cannot be trained with is left out, with a warning. seconds: no trial begins
+    that would end later.
 
     >>> import ease, numpy as np
     >>> x = (np.random.default_rng(0).random((80, 12)) < 0.4).astype(int)
@@ -219,22 +223,39 @@ def default_grid(estimator: Recommender) -> Dict[str, List[Any]]:
     return out
 
 
+def _try(parts: List[Interactions], estimator: Recommender, params: Dict[str, Any],
+         metric: str, show_progress: ShowProgress) -> Trial:
+    start = time.monotonic()
+    how: Dict[str, Any] = {}
+    if hasattr(estimator, "epochs"):
+        how = {"validation": (parts[1], parts[2]), "metric": metric}
+    model = _copy(estimator, **params).fit(parts[0], show_progress=show_progress, **how)
+    if how:  # fewer than it was told to make, where those are better
+        settings = dict(s.split("=") for s in model.info["settings"].split(","))
+        params = {**params, "epochs": int(settings["epochs"])}
+    report = evaluate(model, parts[1], parts[2], metrics=metric, show_progress=show_progress)
+    return Trial(params, report[metric], report.standard_error[metric],
+                 time.monotonic() - start)
+
+
 def _try_all(parts: List[Interactions], estimator: Recommender,
              grid: Mapping[str, Sequence[Any]], metric: str, seconds: Optional[float],
              show_progress: ShowProgress) -> Tuning:
-    began, longest, stopped = time.monotonic(), 0.0, False
+    began, stopped = time.monotonic(), False
     trials: List[Trial] = []
+    why: Optional[Exception] = None
     for values in itertools.product(*grid.values()):
-        start = time.monotonic()
-        if seconds and trials and start - began + longest > seconds:
+        params = dict(zip(grid, values))
+        longest = max((t.seconds for t in trials), default=0.0)
+        if seconds and trials and time.monotonic() - began + longest > seconds:
             stopped = True
             break
-        params = dict(zip(grid, values))
-        model = _copy(estimator, **params).fit(parts[0], show_progress=show_progress)
-        report = evaluate(model, parts[1], parts[2], metrics=metric,
-                          show_progress=show_progress)
-        took = time.monotonic() - start
-        longest = max(longest, took)
-        trials.append(Trial(params, report[metric], report.standard_error[metric], took))
+        try:
+            trials.append(_try(parts, estimator, params, metric, show_progress))
+        except (ValueError, ArithmeticError, MemoryError) as error:  # the others may do
+            warnings.warn(f"{params} is left out: {error}", RuntimeWarning, stacklevel=3)
+            why = error
+    if not trials and why is not None:
+        raise why
     best = max(trials, key=lambda t: t.mean if not math.isnan(t.mean) else -math.inf)
     return Tuning(_copy(estimator, **best.params), best.params, best.mean, trials, stopped)

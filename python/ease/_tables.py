@@ -188,7 +188,7 @@ class Pump:
             if end is None:
                 return
             try:
-                with open(end, "wb", buffering=0) as out:
+                with open(end, "wb") as out:  # which goes on after a signal, as pyarrow does not
                     if self.error is None:
                         self._write(name, batches, out)
             except BrokenPipeError:  # the library has its own error

@@ -1,8 +1,13 @@
 """Counts of other engines: Parquet and frames are what the program makes of text."""
 
+import fcntl
 import os
+import signal
+import struct
 import subprocess
 import sys
+import termios
+import time
 
 import numpy as np
 import pytest
@@ -170,6 +175,34 @@ def test_file_names_are_any_bytes(tmp_path):
     G = ease.import_gram(place + b"/p\xff.csv", place + b"/i\xff.txt")
     assert G.item_ids.tolist() == ["b", "a"] and G.to_numpy().tolist() == [[2, 1], [1, 3]]
     assert ease.import_gram([os.fsdecode(place + b"/p\xff.csv")]).item_ids.tolist() == ["a", "b"]
+
+
+def wait_until_full(pipe):
+    held, seen = 0, -1
+    while held == 0 or held != seen:
+        time.sleep(0.5)
+        seen, held = held, struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
+def test_no_row_is_lost_to_a_signal(tmp_path):
+    """One that comes while a write waits for the reader: part of it is done then."""
+    pa = pytest.importorskip("pyarrow")
+    from ease._tables import Pump
+
+    count = 60000
+    rows = pa.record_batch({"a": np.arange(count), "b": np.arange(count), "n": np.ones(count)})
+    pump = Pump(str(tmp_path))
+    path = pump.add("rows", [rows])
+    before = signal.signal(signal.SIGUSR1, lambda *unused: None)
+    try:
+        with pump, open(path, "rb") as pipe:
+            wait_until_full(pipe)
+            signal.pthread_kill(pump._thread.ident, signal.SIGUSR1)
+            time.sleep(0.1)
+            read = pipe.read()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert read.count(b"\n") == count and read.endswith(b"%d,%d,1\n" % (count - 1, count - 1))
 
 
 def test_pyarrow_is_asked_for_by_name(monkeypatch):

@@ -196,6 +196,11 @@ def test_directories_have_any_name(X, tmp_path):
         ease.EASE(lambda_=20.0, workdir=7).fit(X)
 
 
+def test_memory_limits_may_be_written_as_8e9(X):
+    np.testing.assert_array_equal(ease.EASE(lambda_=20.0, memory_limit=8e9).fit(X).B,
+                                  weights_of(X))
+
+
 def test_memory_errors_have_the_plan(X):
     with pytest.raises(MemoryError, match="plan") as caught:
         ease.EASE(lambda_=1.0, memory_limit=1000).fit(X)

@@ -38,8 +38,18 @@ def test_users_are_asked_for_by_id():
         model.recommend(["ann", "eve"])
     with pytest.raises(KeyError, match="eve"):
         model.recommend("eve", ["tea"])
-    with pytest.raises(KeyError):
-        model.recommend(1.5)
+    for wrong in (1.5, None, True):
+        with pytest.raises(KeyError, match=f"{wrong} is not in the model: lrec scores only"):
+            model.recommend(wrong)
+
+
+def test_users_of_a_series():
+    pd = pytest.importorskip("pandas")
+    model = ease.LRec(l2=0.1).fit(ROWS)
+    users = pd.Series(["cat", "bob", "eve"], index=[7, 8, 9])
+    np.testing.assert_array_equal(model.recommend(users[:2])[0], model.recommend(["cat", "bob"])[0])
+    with pytest.raises(KeyError, match="'eve' is not in the model"):
+        model.recommend(users)
 
 
 def test_files_and_pickles_know_the_users(known, X, tmp_path):

@@ -56,6 +56,32 @@ def test_tuning():
     assert len(rival.trials) == 2 and rival.best_estimator.neighbours in (3, 10)
 
 
+def test_tuning_leaves_out_what_cannot_be_trained():
+    parts = ease.split(random_matrix(seed=4), "random")
+    grid = {"rank": [4, 4000]}
+    with pytest.warns(RuntimeWarning, match="'rank': 4000.* is left out: "):
+        found = ease.tune(parts, ease.IISVD(), grid=grid, metric="ndcg@10")
+    assert [t.params["rank"] for t in found.trials] == [4]
+    with pytest.warns(RuntimeWarning), pytest.raises(ValueError, match="rank"):
+        ease.tune(parts, ease.IISVD(), grid={"rank": [4000]}, metric="ndcg@10")
+
+
+def test_tuning_takes_the_best_epoch():
+    parts = ease.split(random_matrix(seed=4), "random")
+
+    def measure(**params):
+        model = ease.MultDAE(hidden=8, batch=20, **params).fit(parts.validation_train)
+        return ease.evaluate(model, parts.validation_input, parts.validation_target,
+                             metrics="ndcg@10")["ndcg@10"]
+
+    found = ease.tune(parts, ease.MultDAE(hidden=8, epochs=9, batch=20),
+                      grid={"decay": [0.0, 0.01]}, metric="ndcg@10")
+    for trial in found.trials:
+        assert trial.mean == measure(**trial.params)
+        assert trial.mean == max(measure(decay=trial.params["decay"], epochs=k)
+                                 for k in (3, 6, 9, trial.params["epochs"]))
+
+
 def test_evaluating_by_hand(X):
     model = ease.EASE(lambda_=20.0).fit(X)
     target = X.copy()
@@ -63,6 +89,8 @@ def test_evaluating_by_hand(X):
     top = np.argsort(-model.popularity, kind="stable")[:5]
     expected = np.asarray(X[:, top].sum(axis=1)).ravel() / 5
     assert report["precision@5"] == pytest.approx(expected[X.getnnz(axis=1) > 0].mean())
+    both = ease.evaluate(model, X * 0, target, metrics="precision@5,coverage@5")
+    assert "(" in repr(report) and "nan" not in repr(both)
     with pytest.raises(ValueError):
         ease.evaluate(model, X)
     with pytest.raises(ValueError):
