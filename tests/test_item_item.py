@@ -74,6 +74,18 @@ class ItemItem(support.Case):
             first = [i for i in order if i != item][:3]
             self.assertEqual(sorted(np.flatnonzero(w[item])), sorted(first), place)
 
+    def test_a_few_nearest_where_a_sample_of_the_row_is_taken(self):
+        """Every 8th item is looked at first: here these alone are near, and not enough."""
+        rng = np.random.default_rng(8)
+        x = np.zeros((60, 400))
+        x[0] = 1
+        x[1:31, np.r_[1, 8:97:8]] = 1
+        for row in x[31:]:
+            row[rng.choice(np.arange(100, 400), 10, replace=False)] = 1
+        for how in ("cosine", "jaccard"):
+            with self.subTest(how=how):
+                self.check(sparse.csr_matrix(x), how, 21, 0, False)
+
     def test_threads_do_not_change_a_bit(self):
         x = sparse.random(300, 200, 0.05, "csr", random_state=1)
         x.data[:] = 1

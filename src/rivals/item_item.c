@@ -22,47 +22,78 @@ typedef struct job {
     double *diagonal; /* of X'X */
     double *roots;    /* of the diagonal */
     float *sizes;     /* whichever of these the similarity divides by, or neither */
+    double history;   /* how long one is that an interaction is in, on average */
     ease__lists lists;
     const ease_hooks *hooks;
     atomic_int done; /* rows */
     atomic_bool cancelled;
 } job;
 
+/* An item, and above it how many users have it and that of the row, if they are counted:
+ * one number, which is one store. */
+typedef uint64_t found;
+
+static inline int32_t item_of(found f)
+{
+    return (int32_t)(f & UINT32_MAX);
+}
+
+static inline uint32_t both_of(found f)
+{
+    return (uint32_t)(f >> 32);
+}
+
 /* A row of X'X, of one thread: zero between rows. */
 typedef struct room {
     uint32_t *counts; /* items; or, of weighted data, ... */
     double *sums;
     uint8_t *bytes; /* the counts of a row that a byte is enough for: the same memory */
-    int32_t *listed; /* items + 1: where a row is not 0, in any order, ... */
-    uint32_t *both;  /* ... the counts there, ... */
+    int32_t *listed; /* items + 1: where a row is not 0, in any order */
+    found *found;    /* items + 1: what of it is worth a score, ... */
     float *scores;   /* ... and how alike those are, of counts but for rounding */
     uint32_t *tally; /* of the scores, BUCKETS */
-    int32_t *near;   /* items + 1: places in the list that may be kept */
+    int32_t *near;   /* items + 1: places among the found that may be kept */
     ease_rec *recs;  /* those that are, before they are in order */
     uint64_t *marks; /* a bit an item, and ... */
     uint64_t *words; /* ... one for each 64 of those; zero between rows */
     float *kept;     /* scores of what is marked, by item */
 } room;
 
+/* A row where users were counted: places of the list, or all items. */
+typedef struct counted {
+    bool narrow; /* in bytes */
+    bool whole;  /* without a list */
+    int32_t length;
+} counted;
+
 /* ---- a row ------------------------------------------------------------------------- */
 
-/* How many pairs have to be counted for item i. */
-static int64_t pairs_of(const job *j, int32_t i)
+/* Whether fewer pairs than items are to be expected for item i: then few of the row are
+ * not 0, and a list of those is worth it. */
+static bool is_sparse(const job *j, int32_t i)
 {
-    int64_t sum = 0;
+    double users = (double)(j->columns.ptr[i + 1] - j->columns.ptr[i]);
 
-    for (int64_t k = j->columns.ptr[i]; k < j->columns.ptr[i + 1]; k++) {
-        const int64_t *row = j->x->row_ptr + j->columns.users[k];
-
-        sum += row[1] - row[0];
-    }
-    return sum;
+    return users * j->history < j->x->items;
 }
 
 /* Few users cannot be counted past a byte: a row of bytes is nearer to the processor. */
 static inline bool is_narrow(const job *j, int32_t i)
 {
     return j->columns.ptr[i + 1] - j->columns.ptr[i] <= UINT8_MAX;
+}
+
+/* Histories lie anywhere, and so do their beginnings: both are asked for in time, those
+ * of the next item as well. */
+enum { AHEAD = 4 };
+
+static inline void fetch_ahead(const job *j, const uint32_t *users)
+{
+    const int64_t *row = j->x->row_ptr + users[AHEAD];
+
+    __builtin_prefetch(j->x->row_ptr + users[2 * AHEAD]);
+    for (int64_t at = row[0]; at < row[1]; at += 16) /* of a line */
+        __builtin_prefetch(j->x->cols + at);
 }
 
 /* counts[k] += the users who have both. Where k was 0 is listed, without a branch: that
@@ -73,23 +104,23 @@ count_as(const job *j, int32_t i, bool narrow, bool listing, room *r)
     const int32_t *cols = j->x->cols;
     const int64_t *rows = j->x->row_ptr;
     const uint32_t *users = j->columns.users;
-    int32_t *list = r->listed, listed = 0;
+    int32_t *end_of_list = r->listed;
     uint8_t *bytes = r->bytes; /* a local one, for bytes may overlap anything */
     uint32_t *counts = r->counts;
     int64_t last = j->columns.ptr[i + 1];
 
     for (int64_t k = j->columns.ptr[i]; k < last; k++) {
-        int64_t end = rows[users[k] + 1];
+        const int32_t *at = cols + rows[users[k]], *end = cols + rows[users[k] + 1];
 
-        if (k + 2 < last) /* histories lie anywhere */
-            __builtin_prefetch(cols + rows[users[k + 2]]);
-        for (int64_t at = rows[users[k]]; at < end; at++) {
-            int32_t item = cols[at];
+        if (k + 2 * AHEAD < j->x->nnz)
+            fetch_ahead(j, users + k);
+        for (; at < end; at++) {
+            uint32_t item = (uint32_t)*at;
             uint32_t before = narrow ? bytes[item] : counts[item];
 
             if (listing) {
-                list[listed] = item;
-                listed += before == 0;
+                *end_of_list = (int32_t)item;
+                end_of_list += before == 0;
             }
             if (narrow)
                 bytes[item] = (uint8_t)(before + 1);
@@ -97,20 +128,37 @@ count_as(const job *j, int32_t i, bool narrow, bool listing, room *r)
                 counts[item] = before + 1;
         }
     }
-    return listed;
+    return (int32_t)(end_of_list - r->listed);
 }
 
-static int32_t count_row(const job *j, int32_t i, bool listing, room *r)
+/* Row i of X'X but for the item itself. */
+static counted count_row(const job *j, int32_t i, room *r)
 {
-    if (is_narrow(j, i))
-        return listing ? count_as(j, i, true, true, r) : count_as(j, i, true, false, r);
-    return listing ? count_as(j, i, false, true, r) : count_as(j, i, false, false, r);
+    counted c = {.narrow = is_narrow(j, i), .whole = !is_sparse(j, i)};
+
+    if (c.narrow && c.whole)
+        count_as(j, i, true, false, r);
+    else if (c.narrow)
+        c.length = count_as(j, i, true, true, r);
+    else if (c.whole)
+        count_as(j, i, false, false, r);
+    else
+        c.length = count_as(j, i, false, true, r);
+    if (c.whole)
+        c.length = j->x->items;
+    if (c.narrow)
+        r->bytes[i] = 0;
+    else
+        r->counts[i] = 0;
+    return c;
 }
 
-/* The same for weights, without a list: a sum can come back to 0. */
-static void weigh_row(const job *j, int32_t i, room *r)
+/* The same for weights: where sums are not 0 once they are made, for they can come back
+ * to it. */
+static int32_t weigh_row(const job *j, int32_t i, room *r)
 {
     const ease_interactions *x = j->x;
+    int32_t listed = 0;
 
     for (int64_t k = j->columns.ptr[i]; k < j->columns.ptr[i + 1]; k++) {
         uint32_t user = j->columns.users[k];
@@ -119,32 +167,11 @@ static void weigh_row(const job *j, int32_t i, room *r)
         for (int64_t at = x->row_ptr[user]; at < x->row_ptr[user + 1]; at++)
             r->sums[x->cols[at]] += weight * (double)x->vals[at];
     }
-}
-
-/* The same list from all that was summed. */
-static int32_t list_row(const job *j, int32_t i, room *r)
-{
-    bool narrow = is_narrow(j, i);
-    int32_t *list = r->listed, listed = 0;
-
-    for (int32_t k = 0; k < j->x->items; k++) {
-        list[listed] = k;
-        listed += r->sums  ? r->sums[k] != 0
-                  : narrow ? r->bytes[k] != 0
-                           : r->counts[k] != 0;
+    for (int32_t k = 0; k < x->items; k++) {
+        r->listed[listed] = k;
+        listed += r->sums[k] != 0;
     }
     return listed;
-}
-
-static int32_t make_row(const job *j, int32_t i, room *r)
-{
-    if (r->counts && pairs_of(j, i) < j->x->items)
-        return count_row(j, i, true, r);
-    if (r->counts)
-        count_row(j, i, false, r);
-    else
-        weigh_row(j, i, r);
-    return list_row(j, i, r);
 }
 
 /* ---- neighbours -------------------------------------------------------------------- */
@@ -164,6 +191,7 @@ static inline double alike(const job *j, double both, int32_t i, int32_t k)
 
 /* By exponent and five bits of the fraction: rises with the score. What is below 2^-31
  * is in the first, what is 2 or more in the last. */
+#define BESIDE 0x1p-18f /* more than rounding can change of a score */
 enum { BUCKETS = 1024, BUCKET_SHIFT = 18, FIRST_BUCKET = (127 - 31) * 32 };
 
 static inline int32_t bucket_of(float score)
@@ -186,69 +214,6 @@ static float bucket_floor(int32_t bucket)
     return score;
 }
 
-/* The counts of what is listed, 0 for the item itself, and of what their divisors are
- * made; the row is cleared. */
-static inline __attribute__((always_inline)) void
-take_row(const job *j, int32_t i, bool narrow, int32_t listed, room *r)
-{
-    const int32_t *list = r->listed;
-    const float *sizes = j->sizes;
-    uint8_t *bytes = r->bytes;
-    uint32_t *counts = r->counts, *both = r->both;
-    float *scores = r->scores;
-
-    if (narrow)
-        bytes[i] = 0;
-    else
-        counts[i] = 0;
-    for (int32_t t = 0; t < listed; t++) {
-        int32_t k = list[t];
-
-        both[t] = narrow ? bytes[k] : counts[k];
-        scores[t] = sizes[k];
-        if (narrow)
-            bytes[k] = 0;
-        else
-            counts[k] = 0;
-    }
-}
-
-/* Scores of what is listed, in floats and by vectors, and their tally. Most of the list
- * is not kept, and only what may be is worth a double. */
-static void score_counts(const job *j, int32_t i, int32_t listed, room *r)
-{
-    bool cosine = j->similarity == COSINE, jaccard = j->similarity == JACCARD;
-    float factor = cosine ? (float)j->roots[i] : jaccard ? 1.0f : 0.0f;
-    float part = (float)(j->shrinkage + (cosine ? 0 : j->diagonal[i]));
-    float less = jaccard ? 1.0f : 0.0f;
-    const uint32_t *restrict both = r->both;
-    float *restrict scores = r->scores;
-
-    if (is_narrow(j, i))
-        take_row(j, i, true, listed, r);
-    else
-        take_row(j, i, false, listed, r);
-    for (int32_t t = 0; t < listed; t++)
-        scores[t] = (float)both[t] /
-                    (factor * scores[t] + part - less * (float)both[t]);
-    for (int32_t t = 0; t < listed; t++)
-        r->tally[bucket_of(scores[t])]++;
-}
-
-/* The same for weights, at once as they are kept; 0 is not. */
-static void score_sums(const job *j, int32_t i, int32_t listed, room *r)
-{
-    r->sums[i] = 0; /* itself */
-    for (int32_t t = 0; t < listed; t++) {
-        int32_t k = r->listed[t];
-        float score = (float)alike(j, r->sums[k], i, k);
-
-        r->sums[k] = 0;
-        r->scores[t] = score > -INFINITY ? score : 0;
-        r->tally[bucket_of(r->scores[t])]++;
-    }
-}
-
 /* The bucket of which only some can be kept, all of those above being kept. */
 static int32_t find_bucket(const uint32_t *tally, int32_t most)
 {
@@ -259,12 +224,159 @@ static int32_t find_bucket(const uint32_t *tally, int32_t most)
     return bucket;
 }
 
+/* alike() in floats is both / (factor * size + part - less * both). */
+typedef struct rough {
+    float factor, part, less;
+} rough;
+
+static rough rough_of(const job *j, int32_t i)
+{
+    switch (j->similarity) {
+    case COSINE:
+        return (rough){(float)j->roots[i], (float)j->shrinkage, 0};
+    case JACCARD:
+        return (rough){1, (float)(j->diagonal[i] + j->shrinkage), 1};
+    default:
+        return (rough){0, (float)(j->diagonal[i] + j->shrinkage), 0};
+    }
+}
+
+static inline float divisor(rough by, float size, float both)
+{
+    return by.factor * size + by.part - by.less * both;
+}
+
+/* A bucket with more in it and above than can be kept, but not by far, if a sample is
+ * like the row; 0 where that would not be worth it. */
+static int32_t guess_bucket(const job *j, counted c, rough by, room *r)
+{
+    enum { STEP = 8, SAMPLE = 256 };
+    int32_t step = c.length / SAMPLE > STEP ? c.length / SAMPLE : STEP;
+    double expected = (double)j->lists.room / step;
+
+    if (c.length / 4 < j->lists.room)
+        return 0;
+    memset(r->tally, 0, BUCKETS * sizeof(*r->tally));
+    for (int32_t t = 0; t < c.length; t += step) {
+        int32_t k = c.whole ? t : r->listed[t];
+        float both = (float)(c.narrow ? r->bytes[k] : r->counts[k]);
+
+        if (both > 0)
+            r->tally[bucket_of(both / divisor(by, j->sizes[k], both))]++;
+    }
+    return find_bucket(r->tally, (int32_t)(expected + 3 * sqrt(expected)) + 2);
+}
+
+/* Into r->found what has a score above `least`, without a branch; the row is cleared.
+ * Solved for both, the division is one for all. */
+static inline __attribute__((always_inline)) int32_t take_as(const job *j, counted c,
+                                                             bool narrow, bool whole,
+                                                             rough by, float least,
+                                                             room *r)
+{
+    float factor = least * by.factor / (1 + least * by.less);
+    float part = least * by.part / (1 + least * by.less);
+    const float *sizes = j->sizes;
+    const int32_t *list = r->listed;
+    found *taken = r->found;
+    uint8_t *bytes = r->bytes;
+    uint32_t *counts = r->counts;
+
+    for (int32_t t = 0; t < c.length; t++) {
+        uint32_t k = (uint32_t)(whole ? t : list[t]),
+                 both = narrow ? bytes[k] : counts[k];
+
+        *taken = (uint64_t)both << 32 | k;
+        taken += (float)both > factor * sizes[k] + part;
+        if (narrow)
+            bytes[k] = 0;
+        else
+            counts[k] = 0;
+    }
+    return (int32_t)(taken - r->found);
+}
+
+static int32_t take_row(const job *j, counted c, rough by, float least, room *r)
+{
+    if (c.narrow)
+        return c.whole ? take_as(j, c, true, true, by, least, r)
+                       : take_as(j, c, true, false, by, least, r);
+    return c.whole ? take_as(j, c, false, true, by, least, r)
+                   : take_as(j, c, false, false, by, least, r);
+}
+
+/* Scores of what was taken, by vectors, and their tally. Most of it is not kept, and only
+ * what may be is worth a double. */
+static void score_counts(const job *j, rough by, int32_t taken, room *r)
+{
+    const found *restrict from = r->found;
+    float *restrict scores = r->scores;
+
+    memset(r->tally, 0, BUCKETS * sizeof(*r->tally));
+    for (int32_t t = 0; t < taken; t++)
+        scores[t] = j->sizes[item_of(from[t])];
+    for (int32_t t = 0; t < taken; t++)
+        scores[t] = (float)both_of(from[t]) /
+                    divisor(by, scores[t], (float)both_of(from[t]));
+    for (int32_t t = 0; t < taken; t++)
+        r->tally[bucket_of(scores[t])]++;
+}
+
+/* Takes what has a score in bucket `from` or above. Returns how many, and if that is more
+ * than can be kept the bucket where that ends, else 0. */
+static int32_t take_from(const job *j, int32_t i, counted c, int32_t from, room *r,
+                         int32_t *bucket)
+{
+    rough by = rough_of(j, i);
+    float least = from > 0 ? bucket_floor(from) * (1 - 2 * BESIDE) : 0;
+    int32_t taken = take_row(j, c, by, least, r);
+
+    *bucket = 0;
+    if (taken > j->lists.room) {
+        score_counts(j, by, taken, r);
+        *bucket = find_bucket(r->tally, j->lists.room);
+    }
+    return taken;
+}
+
+static int32_t find_counts(const job *j, int32_t i, room *r, int32_t *bucket)
+{
+    counted c = count_row(j, i, r);
+    int32_t guess = guess_bucket(j, c, rough_of(j, i), r);
+    int32_t taken = take_from(j, i, c, guess, r, bucket);
+
+    if (*bucket >= guess)
+        return taken;
+    /* The sample was not like the row. */
+    return take_from(j, i, count_row(j, i, r), 0, r, bucket);
+}
+
+/* The same for weights, whose scores are made at once as they are kept; 0 is not. */
+static int32_t find_sums(const job *j, int32_t i, room *r, int32_t *bucket)
+{
+    int32_t listed = weigh_row(j, i, r);
+
+    memset(r->tally, 0, BUCKETS * sizeof(*r->tally));
+    r->sums[i] = 0; /* itself */
+    for (int32_t t = 0; t < listed; t++) {
+        int32_t k = r->listed[t];
+        float score = (float)alike(j, r->sums[k], i, k);
+
+        r->sums[k] = 0;
+        r->found[t] = (uint32_t)k;
+        r->scores[t] = score > -INFINITY ? score : 0;
+        r->tally[bucket_of(r->scores[t])]++;
+    }
+    *bucket = find_bucket(r->tally, j->lists.room);
+    return listed;
+}
+
 /* Lists what is at least `least` in r->near, without a branch. */
-static int32_t find_near(int32_t listed, float least, room *r)
+static int32_t find_near(int32_t taken, float least, room *r)
 {
     int32_t near = 0;
 
-    for (int32_t t = 0; t < listed; t++) {
+    for (int32_t t = 0; t < taken; t++) {
         r->near[near] = t;
         near += r->scores[t] >= least;
     }
@@ -280,30 +392,49 @@ static void offer(ease__topk *best, ease_rec rec)
         ease__topk_add(best, rec);
 }
 
+/* Of what was found, as it is kept. */
+static inline float score_at(const job *j, int32_t i, int32_t at, const room *r)
+{
+    found f = r->found[at];
+
+    return r->counts ? (float)alike(j, both_of(f), i, item_of(f)) : r->scores[at];
+}
+
+/* Into r->recs all that was found, but for zeros. */
+static int32_t keep_all(const job *j, int32_t i, int32_t taken, room *r)
+{
+    int32_t kept = 0;
+
+    for (int32_t t = 0; t < taken; t++) {
+        r->recs[kept] = (ease_rec){item_of(r->found[t]), score_at(j, i, t, r)};
+        kept += r->recs[kept].score != 0;
+    }
+    return kept;
+}
+
 /* Into r->recs what is kept, in any order. What rounding cannot bring into the bucket is
  * kept as it comes; the heap is for what is in the bucket or beside it. */
-static int32_t keep_best(const job *j, int32_t i, int32_t listed, room *r)
+static int32_t keep_best(const job *j, int32_t i, int32_t taken, int32_t bucket,
+                         room *r)
 {
-    const float beside = 0x1p-18f;
-    int32_t bucket = find_bucket(r->tally, j->lists.room), kept = 0, left = 0;
-    float least = bucket > 0 ? bucket_floor(bucket) * (1 - beside) : -INFINITY;
-    float sure = bucket < BUCKETS - 1 ? bucket_floor(bucket + 1) * (1 + beside)
+    int32_t kept = 0, left = 0;
+    float least = bucket > 0 ? bucket_floor(bucket) * (1 - BESIDE) : -INFINITY;
+    float sure = bucket < BUCKETS - 1 ? bucket_floor(bucket + 1) * (1 + BESIDE)
                                       : INFINITY;
-    int32_t near = find_near(listed, least, r);
+    int32_t near = find_near(taken, least, r);
     ease__topk best;
 
     for (int32_t t = 0; t < near; t++) {
-        int32_t at = r->near[t], k = r->listed[at];
-        float score = r->counts ? (float)alike(j, r->both[at], i, k) : r->scores[at];
+        int32_t at = r->near[t], k = item_of(r->found[at]);
+        float score = score_at(j, i, at, r);
 
-        if (score == 0)
-            continue;
-        if (r->scores[at] > sure) {
-            r->recs[kept++] = (ease_rec){k, score};
-        } else {
-            r->near[left] = k;
-            r->scores[left++] = score;
-        }
+        bool is_sure = r->scores[at] > sure;
+
+        r->recs[kept] = (ease_rec){k, score};
+        kept += is_sure;
+        r->near[left] = k;
+        r->scores[left] = score;
+        left += !is_sure & (score != 0);
     }
     best = (ease__topk){.recs = r->recs + kept, .room = j->lists.room - kept};
     for (int32_t t = 0; best.room > 0 && t < left; t++)
@@ -340,14 +471,14 @@ static void put_row(job *j, int32_t i, int32_t count, room *r)
 
 static void choose(job *j, int32_t i, room *r)
 {
-    int32_t listed = make_row(j, i, r);
+    int32_t bucket;
+    int32_t taken = r->counts ? find_counts(j, i, r, &bucket)
+                              : find_sums(j, i, r, &bucket);
 
-    memset(r->tally, 0, BUCKETS * sizeof(*r->tally));
-    if (r->counts)
-        score_counts(j, i, listed, r);
-    else
-        score_sums(j, i, listed, r);
-    put_row(j, i, keep_best(j, i, listed, r), r);
+    put_row(j, i,
+            taken > j->lists.room ? keep_best(j, i, taken, bucket, r)
+                                  : keep_all(j, i, taken, r),
+            r);
 }
 
 static void report(job *j)
@@ -379,7 +510,7 @@ static void rooms_free(room *rooms, int threads)
         ease__free(rooms[t].counts);
         ease__free(rooms[t].sums);
         ease__free(rooms[t].listed);
-        ease__free(rooms[t].both);
+        ease__free(rooms[t].found);
         ease__free(rooms[t].scores);
         ease__free(rooms[t].tally);
         ease__free(rooms[t].near);
@@ -401,7 +532,7 @@ static bool room_make(const ease_interactions *x, room *r)
         r->counts = ease__alloc_zero(n, sizeof(*r->counts));
     r->bytes = (uint8_t *)r->counts;
     r->listed = ease__alloc_array(n + 1, sizeof(*r->listed));
-    r->both = ease__alloc_array(n, sizeof(*r->both));
+    r->found = ease__alloc_array(n + 1, sizeof(*r->found));
     r->scores = ease__alloc_array(n, sizeof(*r->scores));
     r->tally = ease__alloc_array(BUCKETS, sizeof(*r->tally));
     r->near = ease__alloc_array(n + 1, sizeof(*r->near));
@@ -409,7 +540,7 @@ static bool room_make(const ease_interactions *x, room *r)
     r->marks = ease__alloc_zero(n / 64 + 1, sizeof(*r->marks));
     r->words = ease__alloc_zero(n / 4096 + 1, sizeof(*r->words));
     r->kept = ease__alloc_array(n, sizeof(*r->kept));
-    return (r->sums || r->counts) && r->listed && r->both && r->scores && r->tally &&
+    return (r->sums || r->counts) && r->listed && r->found && r->scores && r->tally &&
            r->near && r->recs && r->marks && r->words && r->kept;
 }
 
@@ -425,6 +556,19 @@ static room *rooms_new(const ease_interactions *x, int threads)
     return rooms;
 }
 
+/* Of the users' histories, each counted as often as it is long. */
+static double mean_history(const ease_interactions *x)
+{
+    double squares = 0;
+
+    for (int64_t u = 0; u < x->users; u++) {
+        double length = (double)(x->row_ptr[u + 1] - x->row_ptr[u]);
+
+        squares += length * length;
+    }
+    return x->nnz > 0 ? squares / (double)x->nnz : 0;
+}
+
 static ease_status measure(job *j, ease_error *err)
 {
     size_t n = (size_t)j->x->items;
@@ -434,6 +578,7 @@ static ease_status measure(job *j, ease_error *err)
     j->sizes = ease__alloc_array(n, sizeof(*j->sizes));
     if (!j->diagonal || !j->roots || !j->sizes)
         return ease__fail(err, EASE_E_NOMEM, "squares of %zu items", n);
+    j->history = mean_history(j->x);
     for (int64_t at = 0; j->x->vals && at < j->x->nnz; at++) {
         double value = (double)j->x->vals[at];
 
