@@ -1,4 +1,6 @@
 """item-item against SciPy: every weight, and which of them are kept."""
+import os
+
 import numpy as np
 import scipy.sparse as sparse
 import support
@@ -85,6 +87,13 @@ class ItemItem(support.Case):
         for how in ("cosine", "jaccard"):
             with self.subTest(how=how):
                 self.check(sparse.csr_matrix(x), how, 21, 0, False)
+
+    def test_values_too_far_apart_are_refused(self):
+        """1e38 over 1e-30 is no float: such a model could not be opened again."""
+        self.write("far.csv", "user,item,value\na,x,1e-30\na,y,1e38\nb,x,1e-30\nb,y,1\n")
+        self.fails(5, "no finite number", "train", "far.csv", "-o", "far.ease", "--model",
+                   "item-item", "--set", "similarity=conditional", "--weights", "--quiet")
+        self.assertFalse(os.path.exists(self.path("far.ease")))
 
     def test_threads_do_not_change_a_bit(self):
         x = sparse.random(300, 200, 0.05, "csr", random_state=1)

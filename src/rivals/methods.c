@@ -1,4 +1,5 @@
 /* From a method's name to its model. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,6 +79,19 @@ static ease_status tell_rounds(const ease__rival *r, double *settings, ease_mode
     return ease__model_set_settings(m, text, err);
 }
 
+/* What could be kept, but not opened again. */
+static ease_status check_weights(const ease_model *m, ease_error *err)
+{
+    const ease__sparse *s = &m->sparse;
+
+    for (uint64_t at = 0; s->starts && at < s->starts[m->info.items]; at++)
+        if (!isfinite(s->weights[at]))
+            return ease__fail(err, EASE_E_ACCURACY,
+                              "a weight is no finite number: the values of the data "
+                              "are too far apart");
+    return EASE_OK;
+}
+
 static ease_status train_rival(const ease_interactions *x, const char *method,
                                const ease_train_options *o, ease_model **out,
                                ease_error *err)
@@ -97,6 +111,8 @@ static ease_status train_rival(const ease_interactions *x, const char *method,
     status = ease__model_new(method, x, text, &m, err);
     if (!status)
         status = r->train(x, o, settings, m, err);
+    if (!status)
+        status = check_weights(m, err);
     if (!status)
         status = tell_rounds(r, settings, m, err);
     if (status) {
