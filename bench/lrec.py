@@ -78,7 +78,7 @@ def main(split, l2=30, every=100):
               f"{whole:.0f} s, {whole / seconds:.1f} x", flush=True)
         ours(data, l2, 1e-8, path)
         got = scores_of(path, users, int(known[-1]) + 1)
-    want, _ = theirs(x, users, l2, solver="newton-cg", tol=1e-6, max_iter=1000)
+    want, _ = theirs(x, users, l2, solver="newton-cg", tol=1e-10, max_iter=1000)
     print(f"largest difference of scores "
           f"{max(np.abs(got[u][known] - want[u]).max() for u in users):.1e}")
 
