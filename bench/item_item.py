@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """item-item against implicit's CosineRecommender and SciPy, in one run.
 
     bench/item_item.py DATA [NEIGHBOURS [ROUNDS]]     # 100 5

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """lrec against scikit-learn's fits, user by user, in one run.
 
     bench/lrec.py SPLIT [L2 [EVERY]]     # 30 100

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """SLIM against scikit-learn's fits, item by item, in one run.
 
     bench/slim.py SPLIT [slim|slim-free [L1 L2 [EVERY]]]     # slim 1 300 50
