@@ -85,13 +85,13 @@ static inline bool is_narrow(const job *j, int32_t i)
 
 /* Histories lie anywhere, and so do their beginnings: both are asked for in time, those
  * of the next item as well. */
-enum { AHEAD = 4 };
+enum { SOON = 4, LATER = 8 };
 
 static inline void fetch_ahead(const job *j, const uint32_t *users)
 {
-    const int64_t *row = j->x->row_ptr + users[AHEAD];
+    const int64_t *row = j->x->row_ptr + users[SOON];
 
-    __builtin_prefetch(j->x->row_ptr + users[2 * AHEAD]);
+    __builtin_prefetch(j->x->row_ptr + users[LATER]);
     for (int64_t at = row[0]; at < row[1]; at += 16) /* of a line */
         __builtin_prefetch(j->x->cols + at);
 }
@@ -112,7 +112,7 @@ count_as(const job *j, int32_t i, bool narrow, bool listing, room *r)
     for (int64_t k = j->columns.ptr[i]; k < last; k++) {
         const int32_t *at = cols + rows[users[k]], *end = cols + rows[users[k] + 1];
 
-        if (k + 2 * AHEAD < j->x->nnz)
+        if (k + LATER < j->x->nnz)
             fetch_ahead(j, users + k);
         for (; at < end; at++) {
             uint32_t item = (uint32_t)*at;
