@@ -56,7 +56,7 @@ OPTIONS = {
     ("volkovs15-systems", "mult-vae"): ["--set", "mult-vae:epochs=60"],
     ("goodbooks-systems", "ii-svd"): ["--set", "ii-svd:rank=500"],
     ("goodbooks-systems", "cdae"): [
-        "--set", "cdae:epochs=40", "--grid", "cdae:decay=0.0003|0.001|0.003"],
+        "--set", "cdae:epochs=40", "--grid", "cdae:decay=0.003|0.03"],
     ("goodbooks-systems", "mult-dae"): ["--set", "mult-dae:epochs=60"],
     ("goodbooks-systems", "mult-vae"): [
         "--set", "mult-vae:epochs=30,anneal=2000", "--grid", "mult-vae:cap=0.2"],
@@ -207,6 +207,14 @@ def grids(program):
     return found
 
 
+def tuned_over(part, method, usual):
+    """The grid, and what was not tuned."""
+    given = OPTIONS.get((part, method), [])
+    own = {name: given[given.index(name) + 1].split(":", 1)[1]
+           for name in ("--grid", "--set") if name in given}
+    return own.get("--grid", usual), own.get("--set", "")
+
+
 def system(run, split, part, method, lam, options):
     """One system beside EASE, whose lambda is known from the first."""
     names = method if method == "ease" else "ease," + method
@@ -216,9 +224,7 @@ def system(run, split, part, method, lam, options):
     got = run.json("compare", split, "--models", names, *given, *options)
     row = got["models"][-1]
     row["usual_grid"] = grids(run.program)[method]
-    row["grid"] = (given[given.index("--grid") + 1].split(":", 1)[1] if "--grid" in given
-                   else row["usual_grid"])
-    row["fixed"] = given[given.index("--set") + 1].split(":", 1)[1] if "--set" in given else ""
+    row["grid"], row["fixed"] = tuned_over(part, method, row["usual_grid"])
     row["processors"] = len(os.sched_getaffinity(0))
     row["command"] = run.commands[0]
     return got["users"], row

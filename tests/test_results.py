@@ -17,6 +17,14 @@ class Results(support.Case):
         with open(os.path.join(results.DOCS, "results.md")) as f:
             self.assertEqual(f.read(), "\n".join(results.page()).rstrip() + "\n")
 
+    def test_the_script_would_tune_as_was_measured(self):
+        for part in results.SYSTEM_PARTS:
+            for row in results.kept(part)["models"]:
+                with self.subTest(part=part, model=row["model"]):
+                    self.assertEqual(
+                        results.tuned_over(part, row["model"], row["usual_grid"]),
+                        (row["grid"], row["fixed"]))
+
     def test_figures_of_the_page_exist(self):
         with open(os.path.join(results.DOCS, "results.md")) as f:
             for line in f:
