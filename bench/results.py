@@ -56,7 +56,7 @@ OPTIONS = {
     ("volkovs15-systems", "mult-vae"): ["--set", "mult-vae:epochs=60"],
     ("goodbooks-systems", "ii-svd"): ["--set", "ii-svd:rank=500"],
     ("goodbooks-systems", "cdae"): [
-        "--set", "cdae:epochs=40", "--grid", "cdae:decay=0.003|0.03"],
+        "--set", "cdae:epochs=40", "--grid", "cdae:decay=0.0003|0.001|0.003"],
     ("goodbooks-systems", "mult-dae"): ["--set", "mult-dae:epochs=60"],
     ("goodbooks-systems", "mult-vae"): [
         "--set", "mult-vae:epochs=30,anneal=2000", "--grid", "mult-vae:cap=0.2"],
