@@ -9,6 +9,7 @@ typedef struct eval_args {
     common_args common;
     reading_args reading;
     const char *input, *target, *split, *metrics, *per_user;
+    int unknown;
 } eval_args;
 
 #define AT(member) .at = offsetof(eval_args, member)
@@ -35,6 +36,11 @@ static const option eval_options[] = {
      AT(metrics),
      .value = "NAME@K,...",
      .help = METRICS_HELP},
+    {.name = "unknown",
+     .type = OPTION_CHOICE,
+     AT(unknown),
+     .value = UNKNOWN_VALUE,
+     .help = UNKNOWN_HELP},
     {.name = "per-user",
      .type = OPTION_PATH,
      AT(per_user),
@@ -121,7 +127,7 @@ static int run(console *c, void *args)
         code = read_both(c, a, &input, &target);
     if (!code) {
         began = seconds_now();
-        code = measure(c, &a->common, m, input, target, a->metrics, &r);
+        code = measure(c, &a->common, m, input, target, a->metrics, a->unknown, &r);
     }
     if (!code && a->per_user && ease_report_write(r, a->per_user, &err))
         code = fail_with(c, &err);
@@ -158,10 +164,12 @@ const verb verb_eval = {
         "of the input, whose items are left out, and the metrics say where the "
         "held-out items are. Means are over users, with the standard error std / "
         "sqrt(users); coverage and gini are of all lists together and have none. "
-        "Held-out items that the model does not know are dropped and counted, and "
-        "users with nothing held out are left out and counted.\n\n--json gives "
+        "Held-out items that the model does not know are misses, unless --unknown "
+        "drop leaves them out; users with nothing held out are left out. How many "
+        "there are is said.\n\n--json gives "
         "one object with the keys users, metrics (by name, each with mean and "
-        "stderr), without_target, without_input, unknown_targets and seconds. "
+        "stderr), without_target, without_input, unknown (miss or drop), "
+        "unknown_targets, unknown_inputs and seconds. "
         "Both files are read as train reads DATA, with the same options. The "
         "tables of a split hold numbers: they suit a model that was trained on its "
         "train.csv; for one of ease tune, which knows the ids of the data, there "

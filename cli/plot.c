@@ -132,7 +132,8 @@ static int measure_tail(console *c, const plot_args *a, const char *path,
     t->items = ease_model_describe(m).items;
     snprintf(metric, sizeof(metric), "coverage@%d", (int)a->k);
     if (!code)
-        code = measure(c, &a->common, m, input, target, metric, &t->report[t->count]);
+        code = measure(c, &a->common, m, input, target, metric, EASE_UNKNOWN_MISS,
+                       &t->report[t->count]);
     if (!code)
         name_model(path, t->name[t->count++]);
     ease_model_free(m);

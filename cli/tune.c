@@ -150,6 +150,8 @@ static int put_json(const tune_args *a, const outcome *did)
     json_trials(&j, did->tuning);
     json_choice(&j, &did->best);
     json_bool(&j, "stopped", ease_tuning_stopped(did->tuning) != 0);
+    json_unknown(&j, (ease_unknown)a->tuning.unknown,
+                 ease_tuning_unknown_targets(did->tuning));
     if (did->report) {
         json_open(&j, "test", '{');
         json_report(&j, did->report);
@@ -296,7 +298,7 @@ static int test(console *c, const tune_args *a, const ease_split_parts *parts,
         return EXIT_DONE;
     }
     return measure(c, &a->common, did->model, parts->test_input, parts->test_target,
-                   a->metrics, &did->report);
+                   a->metrics, a->tuning.unknown, &did->report);
 }
 
 /* The model must not take the place of a part of the split. */
@@ -400,7 +402,8 @@ const verb verb_tune = {
         "counted once. A network takes its best epoch. Ctrl-C during the trials "
         "keeps the best so far.\n\n--json gives one object with the keys model, "
         "metric, trials (lambda or settings, mean, stderr, seconds), lambda or "
-        "settings (the best), stopped, test (as eval gives it), seconds, bytes and "
+        "settings (the best), stopped, unknown and unknown_targets (of the validation "
+        "users), test (as eval gives it), seconds, bytes and "
         "path; --csv the trials alone. Those of lambda can be drawn by ease plot "
         "lambda.",
     .operands = operands,

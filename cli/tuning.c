@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measuring.h"
 #include "planning.h"
 
 #define AT(member) .at = offsetof(tuning_args, member)
@@ -21,6 +22,11 @@ const option tuning_options[] = {
      AT(metric),
      .value = "NAME@K",
      .help = "what to choose lambda or settings by (default ndcg@100)"},
+    {.name = "unknown",
+     .type = OPTION_CHOICE,
+     AT(unknown),
+     .value = UNKNOWN_VALUE,
+     .help = UNKNOWN_HELP},
     {.name = "seconds",
      .type = OPTION_POSITIVE,
      AT(seconds),
@@ -166,6 +172,7 @@ static ease_tune_options tune_options_of(console *c, const common_args *common,
     o.count = l->count;
     o.grid = what->grid;
     o.metric = a->metric;
+    o.unknown = (ease_unknown)a->unknown;
     o.seconds = a->seconds;
     o.train = train_options_of(c, common, a);
     o.train.settings = what->settings;

@@ -7,7 +7,7 @@
 typedef struct tuning_args {
     const char *lambda, *metric;
     double seconds;
-    int kind, precision;
+    int kind, precision, unknown;
     size_t memory_limit;
 } tuning_args;
 
