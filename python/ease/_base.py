@@ -17,6 +17,7 @@ from ._progress import ShowProgress, watching
 
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
+UNKNOWN = ("miss", "drop")
 STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
 CLASSES: Dict[str, Any] = {}  # by the library's names of methods
 
@@ -95,7 +96,8 @@ class Recommender:
         return ",".join(f"{n.rstrip('_')}={getattr(self, n)}" for n in self._names()
                         if n in own)
 
-    def _options(self, validation: Any = None, metric: str = "ndcg@100") -> Tuple[Any, ...]:
+    def _options(self, validation: Any = None, metric: str = "ndcg@100",
+                 unknown: str = "miss") -> Tuple[Any, ...]:
         given = self.get_params()
         told = "lambda_" in given and hasattr(self, "kind")
         parts: List[Optional[_ease.Interactions]] = [None, None]
@@ -110,7 +112,8 @@ class Recommender:
                 whole(self.threads, 0, "threads", 2**31 - 1),
                 whole(self.memory_limit or 0, 0, "memory_limit"),
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
-                None if told else self._settings(), parts[0], parts[1], metric)
+                None if told else self._settings(), parts[0], parts[1], metric,
+                choice(unknown, UNKNOWN, "unknown"))
 
     def _number(self, name: str) -> float:
         try:
@@ -131,16 +134,17 @@ class Recommender:
         return _ease.plan(users, items, count, self._options())
 
     def fit(self, X: Any, y: Any = None, *, validation: Any = None,
-            metric: str = "ndcg@100", show_progress: ShowProgress = None,
-            **how: Any) -> "Recommender":
+            metric: str = "ndcg@100", unknown: str = "miss",
+            show_progress: ShowProgress = None, **how: Any) -> "Recommender":
         """Learns from interactions: all that :func:`ease.interactions` takes, which gets
         the other keywords. ``y`` is there for scikit-learn and not used.
 
         validation: (input, target) of users by which methods that are trained by epochs
-        choose the best one, by ``metric``.
+        choose the best one, by ``metric``, as :func:`ease.evaluate` measures it with
+        ``unknown``.
         """
         x = interactions(X, show_progress=show_progress, **how)
-        options = self._options(validation, metric)
+        options = self._options(validation, metric, unknown)
         with watching(show_progress) as watch:
             try:
                 model = _ease.train(x._handle, self._method, options, watch)
@@ -440,16 +444,18 @@ class Recommender:
     # ---- scoring -----------------------------------------------------------------------
 
     def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
-              seed: int = 0) -> float:
+              seed: int = 0, unknown: str = "miss") -> float:
         """The mean of a metric over the users of X: for ``y``, what they shall be
-        recommended, or without it for a random share of each user's items."""
+        recommended, or without it for a random share of each user's items. ``unknown`` is
+        as for :func:`ease.evaluate`."""
         from ._measure import hold_out, evaluate
 
         x = interactions(X)
         target = None if y is None else interactions(y)
         if target is None:
             x, target = hold_out(x, share, seed)
-        return evaluate(self, x, target, metrics=metric, show_progress=False)[metric]
+        return evaluate(self, x, target, metrics=metric, unknown=unknown,
+                        show_progress=False)[metric]
 
 
 class KnownUsers(Recommender):
@@ -483,14 +489,14 @@ class KnownUsers(Recommender):
                     (len(parts), len(self.item_ids)))
 
     def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
-              seed: int = 0) -> float:
+              seed: int = 0, unknown: str = "miss") -> float:
         """The mean of a metric over users of the training data X, for ``y``, what was
         held out of it. Other users cannot be scored, so that nothing can be searched by
         cross-validation over them; :func:`ease.tune` takes a split that keeps users."""
         if y is None:
             raise ValueError(f"{self._method} scores only the users that it was trained "
                              "with: y, what was held out of their rows, is required")
-        return super().score(X, y, metric=metric, share=share, seed=seed)
+        return super().score(X, y, metric=metric, share=share, seed=seed, unknown=unknown)
 
 
 def load(path: Any, ids: Optional[type] = None) -> Any:
