@@ -281,6 +281,15 @@ static int plot_tail(console *c, const compare_args *a, const contest *all,
 
 /* ---- the verb ----------------------------------------------------------------------- */
 
+static int check_plot(console *c, const compare_args *a)
+{
+    int code = check_output_file(c, a->plot);
+
+    if (!code)
+        code = check_differs_split(c, a->plot, a->common.operands[0]);
+    return code ? code : check_outputs_differ(c, a->plot, "-");
+}
+
 static int check(console *c, const compare_args *a, contest *all, lambdas *l)
 {
     int code = contest_parse(c, a->common.verb, a->models, all);
@@ -304,9 +313,7 @@ static int check(console *c, const compare_args *a, contest *all, lambdas *l)
         code = check_metrics(c, a->tuning.metric);
     if (!code)
         code = contest_check(c, &a->common, &a->tuning, l, all);
-    if (!code && a->plot)
-        code = check_output_file(c, a->plot);
-    return code;
+    return code || !a->plot ? code : check_plot(c, a);
 }
 
 static int run(console *c, void *args)

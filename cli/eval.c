@@ -3,6 +3,7 @@
 
 #include "input.h"
 #include "measuring.h"
+#include "tuning.h"
 #include "verbs.h"
 
 typedef struct eval_args {
@@ -48,6 +49,18 @@ static const option eval_options[] = {
      .help = "write each user's values too, as CSV"},
     OPTIONS_END};
 
+static int check_per_user(console *c, const eval_args *a)
+{
+    const char *const inputs[] = {a->common.operands[0], a->input, a->target};
+    int code = check_output_file(c, a->per_user);
+
+    for (size_t i = 0; !code && i < sizeof(inputs) / sizeof(inputs[0]); i++)
+        code = check_differs(c, a->per_user, inputs[i]);
+    if (!code && a->split)
+        code = check_differs_split(c, a->per_user, a->split);
+    return code ? code : check_outputs_differ(c, a->per_user, "-");
+}
+
 static int check(console *c, const eval_args *a)
 {
     int code = check_metrics(c, a->metrics);
@@ -62,13 +75,7 @@ static int check(console *c, const eval_args *a)
         strcmp(a->target, "-") == 0)
         code = usage_error(c, a->common.verb,
                            "--input and --target cannot both be standard input");
-    if (!code && a->per_user)
-        code = check_output_file(c, a->per_user);
-    if (!code && a->per_user)
-        code = check_differs(c, a->per_user, a->input);
-    if (!code && a->per_user)
-        code = check_differs(c, a->per_user, a->target);
-    return code;
+    return code || !a->per_user ? code : check_per_user(c, a);
 }
 
 static int put(console *c, const eval_args *a, const ease_report *r, double seconds)

@@ -1,8 +1,10 @@
 #include "tuning.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "measuring.h"
 #include "planning.h"
@@ -101,6 +103,25 @@ static void note_part(console *c, const char *name, const ease_interactions *x)
          format_count(users, sizeof(users), info.users),
          format_count(items, sizeof(items), info.items),
          format_count(pairs, sizeof(pairs), info.interactions));
+}
+
+int check_differs_split(console *c, const char *output, const char *dir)
+{
+    static const char *const parts[] = {
+        "train.csv",         "validation_train.csv", "validation_tr.csv",
+        "validation_te.csv", "test_tr.csv",          "test_te.csv",
+        "unique_sid.txt",    "unique_uid.txt",       "split.json"};
+    int code = EXIT_DONE;
+
+    if (access(dir, F_OK) != 0)
+        return EXIT_DONE; /* opening it says so */
+    for (size_t i = 0; !code && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char path[PATH_MAX];
+
+        snprintf(path, sizeof(path), "%s/%s", dir, parts[i]);
+        code = check_differs(c, output, path);
+    }
+    return code;
 }
 
 int open_split(console *c, const char *dir, ease_split_parts *out)
