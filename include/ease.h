@@ -542,7 +542,8 @@ EASE_API EASE_MUST_USE ease_status ease_gram_peek(const char *path,
                                                   ease_error *err);
 
 /* The sum of Gram files of disjoint sets of users, exact for counts. Items are the
- * union by id: those of the first file, then what each further one adds. */
+ * union by id: those of the first file, then what each further one adds. The same file
+ * twice, by whatever names, is EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_gram_merge(const char *const *paths, int count,
                                                    const ease_train_options *o,
                                                    ease_gram **out, ease_error *err);
@@ -563,7 +564,7 @@ EASE_API EASE_MUST_USE ease_status ease_gram_import(const char *path, const char
                                                     ease_gram **out, ease_error *err);
 
 /* The sum of several tables, each of users of its own, in one go; exact for counts. Each
- * has a pair once, and in one order. */
+ * has a pair once, and in one order. The same file twice is EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_gram_import_shards(
     const char *const *paths, int count, const char *items, int64_t users,
     const ease_train_options *o, ease_gram **out, ease_error *err);
