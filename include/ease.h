@@ -756,9 +756,9 @@ typedef struct ease_report_info {
     int64_t without_target;  /* users left out: nothing was held out */
     int64_t without_input;   /* users with an empty history, or for a method of known
                                 users none in training: they got popular items */
-    int64_t unknown_targets; /* held-out items that the model does not know, ... */
-    ease_unknown unknown;    /* ... and what was done with them */
+    int64_t unknown_targets; /* held-out items that the model does not know */
     int64_t unknown_inputs;  /* interactions of the input with such items: not used */
+    ease_unknown unknown;    /* how the targets among them count */
     int metrics;
 } ease_report_info;
 
@@ -840,9 +840,9 @@ typedef struct ease_tune_options {
     const char *method;    /* "ease" */
     const double *lambdas; /* EASE: a grid of `count`; NULL: search */
     int count;
+    ease_unknown unknown;     /* of the validation users; MISS */
     const char *grid;         /* others: "rank=64|128"; NULL: ease_method_grid's */
     const char *metric;       /* one of ease_evaluate's; "ndcg@100" */
-    ease_unknown unknown;     /* of the validation users; MISS */
     double seconds;           /* no trial begins that would end later; 0: any time */
     ease_train_options train; /* its settings stay as given; its lambda, metric and
                                  unknown are not used */
