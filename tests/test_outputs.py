@@ -15,8 +15,10 @@ class Outputs(support.Case):
         self.ease("train", "data.csv", "-o", "m.ease", "--lambda", 1)
         self.ease("split", "data.csv", "-o", "s", "--protocol", "random")
         os.mkdir(self.path("sub"))
-        os.symlink("x.out", self.path("link"))  # to what is not there yet
-        os.symlink("../m.ease", self.path("sub/model"))
+        os.symlink("x.svg", self.path("link"))  # to what is not there yet
+        for link, to in (("model", "m.ease"), ("data", "data.csv"), ("titles", "titles.csv"),
+                         ("train", "s/train.csv")):  # figures have no other suffix than .svg
+            os.symlink("../" + to, self.path("sub/" + link))
         self.before = self.listing()
 
     def listing(self):
@@ -30,20 +32,20 @@ class Outputs(support.Case):
         self.assertEqual(self.listing(), self.before, args)
 
     def spellings(self):
-        """Names of the file x.out, which is not there."""
-        return ["x.out", "./x.out", "sub/../x.out", self.path("x.out"), "link"]
+        """Names of the file x.svg, which is not there."""
+        return ["x.svg", "./x.svg", "sub/../x.svg", self.path("x.svg"), "link"]
 
     def test_two_outputs_are_two_files(self):
         for one in self.spellings():
-            for two in ("x.out", "link"):
+            for two in ("x.svg", "link"):
                 self.refused("same file", "export", "m.ease", "-o", one, "--items", two)
                 self.refused("same file", "tune", "s", "-o", one, "--plot", two, "--lambda", "1")
         self.write("y", "")
         os.link(self.path("y"), self.path("z"))
         self.before = self.listing()
         self.refused("same file", "export", "m.ease", "-o", "y", "--items", "z")
-        self.ease("export", "m.ease", "-o", "x.out", "--items", "sub/x.out")
-        self.assertEqual(self.read("sub/x.out").split()[:1], [b"a"])
+        self.ease("export", "m.ease", "-o", "x.svg", "--items", "sub/x.svg")
+        self.assertEqual(self.read("sub/x.svg").split()[:1], [b"a"])
 
     def test_devices_are_not_files(self):
         self.ease("export", "m.ease", "-o", "/dev/null", "--items", "/dev/null")
@@ -52,21 +54,20 @@ class Outputs(support.Case):
         for args in (["eval", "m.ease", "--input", "data.csv", "--target", "data.csv",
                       "--per-user", "/dev/stdout"],
                      ["tune", "s", "-o", "/dev/stdout", "--lambda", "1"],
-                     ["tune", "s", "-o", "x.out", "--plot", "/dev/stdout", "--lambda", "1"],
+                     ["tune", "s", "-o", "x.svg", "--plot", "/dev/stdout", "--lambda", "1"],
                      ["compare", "s", "--models", "popularity", "--plot", "/dev/stdout"],
                      ["plot", "weights", "m.ease", "-o", "/dev/stdout"],
                      ["export", "m.ease", "-o", "-", "--items", "/dev/stdout"],
                      ["train", "data.csv", "-o", "/dev/stdout", "--lambda", "1", "--json"],
                      ["gram", "data.csv", "-o", "/dev/stdout", "--csv"]):
             self.refused("same file", *args)
-            with open(self.path("x.out"), "wb") as f:
+            with open(self.path("x.svg"), "wb") as f:
                 shown = support.run(*args, cwd=self.dir, stdout=f)
             self.assertEqual(shown.code, 2, shown)
-            self.assertEqual(os.path.getsize(self.path("x.out")), 0)
-            os.unlink(self.path("x.out"))
-        done = subprocess.run([support.EASE, "export", "m.ease", "-o", "/dev/stdout"],
-                              cwd=self.dir, stdout=subprocess.PIPE, check=True)
-        self.assertTrue(done.stdout.startswith(b"a,"), done.stdout[:20])
+            self.assertEqual(os.path.getsize(self.path("x.svg")), 0)
+            os.unlink(self.path("x.svg"))
+        r = self.ease("export", "m.ease", "-o", "/dev/stdout")
+        self.assertTrue(r.out.startswith("a,"), r)
 
     def test_an_output_takes_no_place_of_an_input(self):
         measured = ["--input", "data.csv", "--target", "data.csv"]
@@ -74,21 +75,21 @@ class Outputs(support.Case):
             self.refused("is the input", "export", "m.ease", "-o", output)
             self.refused("is the input", "export", "m.ease", "-o", "w.csv", "--items", output)
             self.refused("is the input", "eval", "m.ease", *measured, "--per-user", output)
-            self.refused("is the input", "plot", "weights", "m.ease", "-o", output)
-            self.refused("is the input", "plot", "longtail", "m.ease", *measured, "-o", output)
+        self.refused("is the input", "plot", "weights", "m.ease", "-o", "sub/model")
+        self.refused("is the input", "plot", "longtail", "m.ease", *measured, "-o", "sub/model")
         self.refused("is the input", "eval", "m.ease", *measured, "--per-user", "data.csv")
         self.refused("is the input", "eval", "m.ease", "--split", "s", "--per-user",
                      "s/test_te.csv")
-        self.refused("is the input", "plot", "longtail", "m.ease", *measured, "-o", "data.csv")
-        self.refused("is the input", "plot", "lambda", "titles.csv", "-o", "titles.csv")
+        self.refused("is the input", "plot", "longtail", "m.ease", *measured, "-o", "sub/data")
+        self.refused("is the input", "plot", "lambda", "titles.csv", "-o", "sub/titles")
         self.refused("is the input", "compare", "s", "--models", "popularity", "--plot",
-                     "s/train.csv")
+                     "sub/train")
         for option in "-o", "--plot":
-            rest = [] if option == "-o" else ["-o", "x.out"]
+            rest = [] if option == "-o" else ["-o", "x.svg"]
             self.refused("is the input", "tune", "s", "--lambda", "1", *rest, option,
-                         "s/train.csv")
+                         "sub/train")
             self.refused("is the input", "tune", "s", "--lambda", "1", *rest, "--titles",
-                         "titles.csv", option, "titles.csv")
+                         "titles.csv", option, "sub/titles")
 
     def test_what_a_split_may_have_is_its_own(self):
         os.unlink(self.path("s/split.json"))
