@@ -86,6 +86,9 @@ class Library(support.Case):
         for wanted in ("bin/ease", "include/ease.h", "share/man/man1/ease.1",
                        "share/bash-completion/completions/ease"):
             self.assertIn(wanted, found)
+        for file in ("bin/ease", next(p for p in found if p.endswith("/libease.so"))):
+            self.assertEqual([p for p in support.library_path(os.path.join(prefix, file))
+                              if not os.path.isabs(p)], [], file)
         config = glob.glob(prefix + "/**/ease.pc", recursive=True)[0]
         env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(config))
         flags = run("pkg-config", "--cflags", "--libs", "ease", env=env).split()
