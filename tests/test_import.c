@@ -238,13 +238,14 @@ static void numbers_that_are_no_counts_are_weights(test *t)
 
     for (int i = 0; i < 2000; i++)
         at += sprintf(at, "%d,%d,%d\n", i, i, i + 1);
-    strcpy(at, "0,1,0.25\n5000,5000,5e9\n");
+    strcpy(at, "0,1,0.25\n5000,5000,5e9\n6000,6000,3e38\n"); /* past any int64_t */
     if (check_status(t, import_text(text, NULL, &g, &err), EASE_OK)) {
         check_int(t, g->weighted, 1);
         check_int(t, g->g.element, EASE__F32);
         check(t, ease_gram_at(g, 0, 1) == 0.25);
         check(t, ease_gram_at(g, 1999, 1999) == 2000.0);
         check(t, ease_gram_at(g, 2000, 2000) == 5e9);
+        check_int(t, g->interactions, -1);
     }
     ease_gram_free(g);
     free(text);

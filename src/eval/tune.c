@@ -300,9 +300,12 @@ static ease_status check_lambdas(const ease_tune_options *o, ease_error *err)
 ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
 {
     ease__metric metric[EASE__MAX_METRICS];
-    ease_status status = EASE__CHECK_OPTIONS(o, err);
+    ease_status status;
     int count = 0;
 
+    if (!o)
+        return ease__fail(err, EASE_E_ARG, "options of the tuning are required");
+    status = EASE__CHECK_OPTIONS(o, err);
     if (!status)
         status = ease_method_check(o->method, o->train.settings, err);
     if (!status && !o->metric)

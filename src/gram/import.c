@@ -141,11 +141,12 @@ static ease_status take_sums(ease__importing *m, ease_error *err)
     for (int32_t i = 0; i < g->g.n; i++)
         total += g->sums[i] = ease__tiled_at(&g->g, i, i);
     status = check_entries(m, g->sums, err);
-    g->interactions = (int64_t)total;
-    if (g->weighted) {
+    if (g->weighted) { /* whose sum may be past any integer, and says nothing */
         ease__free(g->sums);
         g->sums = NULL;
         g->interactions = -1;
+    } else {
+        g->interactions = (int64_t)total;
     }
     return status;
 }
