@@ -26,6 +26,13 @@
  *    which their ids first appear. Ids are strings of any bytes except NUL.
  *  - What is asked for by its number takes any number: where there is no such thing,
  *    pointers are NULL, rows empty and numbers NaN, in structures too.
+ *  - `threads` is how many threads a call may use: 0 stands for one for each processor,
+ *    1,024 is the most. Parts that call BLAS use no more than OpenBLAS has buffers for
+ *    (twice the number it was built for less one for each processor: 126 on two
+ *    processors with Debian's); the log says so once (level 1).
+ *  - After fork() of a process with several threads, calls by the thread that forked use
+ *    that thread alone; threads that the child starts use as many as they are told.
+ *  - libease.so stays loaded after dlclose(): OpenMP's threads may be in its code.
  *  - The library never prints, exits, aborts or changes process state.
  */
 #ifndef EASE_H

@@ -11,6 +11,13 @@ TAKEN_OVER = r"""
 __attribute__((constructor)) static void take_over(void) { _exit(99); }
 """
 
+LARGE_MACHINE = r"""
+int omp_get_num_procs(void) { return 200; }
+"""
+
+EASE = ("--lambda", 10)
+WMF = ("--model", "wmf", "--set", "rank=8,iterations=2")
+
 
 def is_elf(path):
     if not os.path.isfile(path):
@@ -41,6 +48,38 @@ class Libraries(support.Case):
             subprocess.run(["gcc", "-shared", "-fPIC", "-o", self.path(name), source],
                            check=True)
         self.ease("--version")
+
+
+class Threads(support.Case):
+    """OpenBLAS has buffers for a limited number of threads."""
+
+    def setUp(self):
+        super().setUp()
+        self.ease("synth", "-o", "data.csv", "--users", 300, "--items", 700,
+                  "--interactions", 9000, "--quiet")
+
+    def lists(self, model, *options, clamped=False, **how):
+        """The lists of all users by a model that is trained with these options."""
+        said = self.ease("train", "data.csv", "-o", "m.ease", *model, *options, **how).err
+        lists = self.ease("recommend", "m.ease", "--users", "data.csv", "-k", 5, "--csv",
+                          *options, **how)
+        found = [line for line in said.splitlines() if "OpenBLAS has buffers for" in line]
+        self.assertEqual(len(found), int(clamped), said)
+        return lists.out
+
+    def test_any_number_of_threads_trains_and_recommends(self):
+        for model in (EASE, WMF):
+            want = self.lists(model, "--threads", 1)
+            for threads in (64, 256, 1024):
+                with self.subTest(model=model, threads=threads):
+                    self.assertEqual(self.lists(model, "--threads", threads,
+                                                clamped=threads > 64), want)
+
+    def test_a_machine_of_very_many_processors(self):
+        source, shim = self.write("large.c", LARGE_MACHINE), self.path("large.so")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source], check=True)
+        self.assertEqual(self.lists(EASE, clamped=True, env={"LD_PRELOAD": shim}),
+                         self.lists(EASE))
 
 
 if __name__ == "__main__":

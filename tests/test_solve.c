@@ -350,7 +350,7 @@ static void an_inaccurate_solution_is_refused(test *t)
         for (int32_t i = 0; i < 200; i++)
             for (int32_t j = 0; j <= i; j++)
                 set_entry(&a, i, j, 1000);
-        ease__tiled_mirror_diagonal(&a);
+        ease__tiled_mirror_diagonal(&a, 2);
         status = ease__solve(&a, 1e-3, cpu(t), 2, NULL, &residual, &err);
         if (wide)
             check_status(t, status, EASE_OK);

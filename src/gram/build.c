@@ -258,7 +258,7 @@ static ease_status fill_bands(counting *work, const ease__columns *c, ease_gram 
             memset(g->g.data, 0, g->g.bytes);
         if (!fill_rows(work, c, &g->g, g->sums, threads, scratch))
             return ease__cancelled(err);
-        ease__tiled_mirror_diagonal(&g->g);
+        ease__tiled_mirror_diagonal(&g->g, threads);
         if (!bands)
             break;
         status = bands->take(bands->user, g, err);

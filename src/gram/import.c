@@ -177,7 +177,7 @@ static ease_status finish(ease__importing *m, ease_error *err)
         ease__tiled_narrow(&g->g, EASE__U32);
     else if (g->weighted && !wide)
         ease__tiled_narrow(&g->g, EASE__F32);
-    ease__tiled_mirror_diagonal(&g->g);
+    ease__tiled_mirror_diagonal(&g->g, m->o ? m->o->threads : 0);
     return EASE_OK;
 }
 

@@ -95,7 +95,7 @@ static ease_status finish_inverse(ease_model *m, ease_error *err)
     if (!m->work) {
         if (m->inverse.element == EASE__F64)
             ease__tiled_narrow(&m->inverse, EASE__F32);
-        ease__tiled_mirror_diagonal(&m->inverse);
+        ease__tiled_mirror_diagonal(&m->inverse, m->threads);
         return EASE_OK;
     }
     if (m->inverse.element == EASE__F32)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "solve/blas.h"
 
 /* ---- y = A x ------------------------------------------------------------------ */
 
@@ -105,31 +106,6 @@ static ease_status probe_cpu(ease_error *why)
                       "that keeps to this library's threads");
 }
 
-ease_status ease__blas_room(int threads, ease_error *err)
-{
-    /* 128 MB mapped, of which little is touched, and a stack; once more for the
-     * caller. */
-    const size_t each = (size_t)160 << 20;
-    size_t count = (size_t)threads + 1, got = 0;
-    void **blocks = ease__alloc_array(count, sizeof(*blocks));
-    bool enough = blocks != NULL;
-
-    while (enough && got < count) {
-        blocks[got] = ease__alloc_pages(each);
-        if (blocks[got])
-            got++;
-        else
-            enough = false;
-    }
-    while (got > 0)
-        ease__free_pages(blocks[--got], each);
-    ease__free(blocks);
-    return enough ? EASE_OK
-                  : ease__fail(err, EASE_E_NOMEM,
-                               "%zu MB of address space for the buffers of %d threads",
-                               count * (each >> 20), threads);
-}
-
 static void warn_of_slow_kernels(const ease_hooks *hooks)
 {
     const char *better, *chosen = ease_blas_core(&better);
@@ -144,8 +120,10 @@ static void warn_of_slow_kernels(const ease_hooks *hooks)
 static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hooks,
                               ease_error *err)
 {
-    ease_status status = ease__blas_room(ease__threads(threads), err);
+    ease_status status;
 
+    threads = ease__blas_threads(threads, hooks);
+    status = ease__blas_room(threads, err);
     if (status)
         return status;
     warn_of_slow_kernels(hooks);
@@ -157,8 +135,10 @@ static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hoo
 static ease_status invert_file_cpu(const ease__tilefile *f, size_t memory, int threads,
                                    const ease_hooks *hooks, ease_error *err)
 {
-    ease_status status = ease__blas_room(ease__threads(threads), err);
+    ease_status status;
 
+    threads = ease__blas_threads(threads, hooks);
+    status = ease__blas_room(threads, err);
     if (status)
         return status;
     return ease__invert_file(
@@ -279,7 +259,7 @@ ease_status ease__solve(ease__tiled *a, double lambda, const ease__solver *solve
     }
     ease__free(p.v);
     if (!status)
-        ease__tiled_mirror_diagonal(a);
+        ease__tiled_mirror_diagonal(a, threads);
     return status;
 }
 
@@ -299,7 +279,7 @@ static void see_inverse(ease__tiled *band, probe *p, double lambda, int threads)
 {
     (void)lambda;
     ease__tiled_times(band, p->w, p->back, threads);
-    ease__tiled_mirror_diagonal(band);
+    ease__tiled_mirror_diagonal(band, threads);
 }
 
 static ease_status for_bands(const ease__tilefile *f, see_band *see, probe *p,

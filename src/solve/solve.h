@@ -25,10 +25,6 @@ typedef struct ease__tile_kernels {
 
 extern const ease__tile_kernels ease__blas_f32, ease__blas_f64;
 
-/* EASE_E_NOMEM where OpenBLAS could not map its buffers for so many threads: it would
- * try for ever. To be asked before calling it. */
-ease_status ease__blas_room(int threads, ease_error *err);
-
 /* The kernels of OpenBLAS that a processor with these instructions should be given
  * instead of the chosen ones; NULL: none. */
 const char *ease__better_core(const char *chosen, bool avx2, bool avx512);
