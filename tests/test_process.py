@@ -1,6 +1,7 @@
 """The program as a process: which libraries it loads, under which limits it runs."""
 import glob
 import os
+import resource
 import subprocess
 import unittest
 
@@ -48,6 +49,45 @@ class Libraries(support.Case):
             subprocess.run(["gcc", "-shared", "-fPIC", "-o", self.path(name), source],
                            check=True)
         self.ease("--version")
+
+
+@unittest.skipIf(support.SANITIZED, "a sanitizer needs any amount of address space")
+class AddressSpace(support.Case):
+    """OpenBLAS maps 128 MiB a processor when it is loaded, or hangs."""
+
+    def limited(self, kind, mebibytes, *args, **how):
+        return self.ease(*args, timeout=30, **how, before=lambda: resource.setrlimit(
+            kind, (mebibytes << 20, mebibytes << 20)))
+
+    def test_a_process_that_cannot_have_it_ends_with_a_message(self):
+        for kind, mebibytes in ((resource.RLIMIT_AS, 150), (resource.RLIMIT_DATA, 100)):
+            for args in (("--version",), ("train", "data.csv", "-o", "m.ease")):
+                with self.subTest(kind=kind, args=args):
+                    r = self.limited(kind, mebibytes, *args, code=4)
+                    self.assertRegex(r.err, r"\Aease: OpenBLAS needs 128 MiB.*\n\Z")
+                    self.assertEqual(r.out, "")
+
+    def test_one_buffer_suffices_for_what_does_not_solve(self):
+        version = self.ease("--version").out
+        self.ease("synth", "-o", "data.csv", "--users", 30, "--items", 20,
+                  "--interactions", 90, "--quiet")
+        self.ease("train", "data.csv", "-o", "m.ease", *EASE, "--quiet")
+        recommend = ("recommend", "m.ease", "--history", "1,2", "--csv")
+        lists = self.ease(*recommend).out
+        for kind, mebibytes in ((resource.RLIMIT_AS, 230), (resource.RLIMIT_DATA, 170)):
+            for told in ({}, {"OMP_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "7"}):
+                with self.subTest(kind=kind, told=told):
+                    self.assertEqual(
+                        self.limited(kind, mebibytes, "--version", env=told).out, version)
+                    self.assertEqual(
+                        self.limited(kind, mebibytes, *recommend, env=told).out, lists)
+
+    def test_training_without_it_is_refused(self):
+        self.ease("synth", "-o", "data.csv", "--users", 30, "--items", 20,
+                  "--interactions", 90, "--quiet")
+        r = self.limited(resource.RLIMIT_AS, 350, "train", "data.csv", "-o", "m.ease", *EASE,
+                         code=4)
+        self.assertIn("address space for the buffers of", r.err)
 
 
 class Threads(support.Case):
