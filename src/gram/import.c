@@ -151,6 +151,14 @@ static ease_status take_sums(ease__importing *m, ease_error *err)
     return status;
 }
 
+static bool is_beyond_float(const ease__tiled *t)
+{
+    for (int32_t i = 0; i < t->n; i++)
+        if (ease__beyond_float(ease__tiled_at(t, i, i)))
+            return true;
+    return false;
+}
+
 static ease_status finish(ease__importing *m, ease_error *err)
 {
     ease_gram *g = m->g;
@@ -175,7 +183,7 @@ static ease_status finish(ease__importing *m, ease_error *err)
         return status;
     if (!g->weighted && g->g.element == EASE__F64)
         ease__tiled_narrow(&g->g, EASE__U32);
-    else if (g->weighted && !wide)
+    else if (g->weighted && !wide && !is_beyond_float(&g->g))
         ease__tiled_narrow(&g->g, EASE__F32);
     ease__tiled_mirror_diagonal(&g->g, m->o ? m->o->threads : 0);
     return EASE_OK;
