@@ -26,6 +26,13 @@
  *    which their ids first appear. Ids are strings of any bytes except NUL.
  *  - What is asked for by its number takes any number: where there is no such thing,
  *    pointers are NULL, rows empty and numbers NaN, in structures too.
+ *  - `threads` is how many threads a call may use: 0 stands for one for each processor,
+ *    1,024 is the most. Parts that call BLAS use no more than OpenBLAS has buffers for
+ *    (twice the number it was built for less one for each processor: 126 on two
+ *    processors with Debian's); the log says so once (level 1).
+ *  - After fork() of a process with several threads, calls by the thread that forked use
+ *    that thread alone; threads that the child starts use as many as they are told.
+ *  - libease.so stays loaded after dlclose(): OpenMP's threads may be in its code.
  *  - The library never prints, exits, aborts or changes process state.
  */
 #ifndef EASE_H
@@ -441,8 +448,10 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
 
 /* From interactions to a model. Every solve is checked by a residual. Where float32
  * fails its check or a pivot, the Gram matrix is built again and solved in float64
- * if memory allows, and the log says so. Fails with EASE_E_MEMORY_LIMIT before
- * allocating, EASE_E_NOT_POSDEF, EASE_E_ACCURACY, EASE_E_NOMEM, EASE_E_CANCELLED. */
+ * if memory allows, and the log says so; so it is from the start where an entry of X'X
+ * is beyond 2^100 or 2^-100. Fails with EASE_E_MEMORY_LIMIT before allocating,
+ * EASE_E_NOT_POSDEF, EASE_E_ACCURACY (also where float32 cannot hold the weights),
+ * EASE_E_NOMEM, EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
                                               const ease_train_options *o,
                                               ease_model **out, ease_error *err);
@@ -515,7 +524,8 @@ typedef struct ease_gram_info {
 } ease_gram_info;
 
 /* X'X, the column sums and the number of users. Only threads, memory_limit,
- * precision (F64: weighted entries in float64) and hooks of `o` are used. */
+ * precision (F64: weighted entries in float64, as they are anyway where float32 could
+ * not hold them) and hooks of `o` are used. */
 EASE_API EASE_MUST_USE ease_status ease_gram_build(const ease_interactions *x,
                                                    const ease_train_options *o,
                                                    ease_gram **out, ease_error *err);

@@ -101,7 +101,7 @@ ease__tiled random_definite(int32_t n, int32_t edge, ease__element element,
                 sum += v[i][k] * v[j][k];
             set_entry(&a, i, j, sum);
         }
-    ease__tiled_mirror_diagonal(&a);
+    ease__tiled_mirror_diagonal(&a, 2);
     free(v);
     *largest = 1 + trace;
     return a;

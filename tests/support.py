@@ -47,6 +47,14 @@ def pip(python, *args, **env):
         raise AssertionError(f"pip {' '.join(args)}\n{done.stdout[-4000:]}")
 
 
+def library_path(file):
+    """The elements of the RPATH and RUNPATH of an ELF file."""
+    text = subprocess.run(["readelf", "--dynamic", "--wide", file], check=True, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
+    found = re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", text)
+    return [element for path in found for element in path.split(":")]
+
+
 class Result:
     def __init__(self, code, out, err):
         self.code, self.raw = code, out

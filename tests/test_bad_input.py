@@ -255,6 +255,8 @@ class Lambda(Case):
         # Two columns are equal: without lambda the matrix has no inverse.
         self.write("x.csv", "user,item\n" + "".join(f"u{u},a\nu{u},b\n" for u in range(5)))
         self.fails(5, "lambda", "train", "x.csv", "-o", "m", "--lambda", "1e-30")
+        self.fails(5, "every weight would be 0", "train", "x.csv", "-o", "m", "--lambda",
+                   "1e60")
         self.assertFalse(os.path.exists(self.path("m")))
 
 

@@ -998,6 +998,7 @@ static void only_the_same_users_are_compared(test *t)
     ease_report *one = report_ordering(up, wanted, 1);
     const ease_report *r[] = {four, three}, *single[] = {one, one};
     const ease_report *same[] = {four, four};
+    const ease_report *none[] = {NULL, four}, *half[] = {four, NULL};
     ease_difference d;
     ease_error err;
 
@@ -1009,6 +1010,9 @@ static void only_the_same_users_are_compared(test *t)
     check_status(t, ease_compare(same, 2, -1, &d, NULL), EASE_E_ARG);
     check_status(t, ease_compare(same, 1, 0, &d, NULL), EASE_E_ARG);
     check_status(t, ease_compare(NULL, 2, 0, &d, NULL), EASE_E_ARG);
+    check_status(t, ease_compare(none, 2, 0, &d, NULL), EASE_E_ARG);
+    check_status(t, ease_compare(half, 2, 0, &d, &err), EASE_E_ARG);
+    check_contains(t, err.text, "report 2 of 2");
     check_status(t, ease_compare(same, 2, 0, NULL, NULL), EASE_E_ARG);
     check_status(t, ease_compare(single, 2, 0, &d, NULL), EASE_E_DATA);
     ease_report_free(four);
@@ -1758,6 +1762,7 @@ static void settings_can_be_checked_before_there_are_data(test *t)
     }
     check_status(t, ease_method_check(NULL, NULL, NULL), EASE_E_ARG);
     check_status(t, ease_method_check("ease", NULL, NULL), EASE_OK);
+    check_status(t, ease_tune_options_check(NULL, NULL), EASE_E_ARG);
     for (int i = 0; ease_method_name(i); i++)
         if (ease_method_grid(ease_method_name(i))) {
             ease_tune_options o;

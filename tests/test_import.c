@@ -238,16 +238,34 @@ static void numbers_that_are_no_counts_are_weights(test *t)
 
     for (int i = 0; i < 2000; i++)
         at += sprintf(at, "%d,%d,%d\n", i, i, i + 1);
-    strcpy(at, "0,1,0.25\n5000,5000,5e9\n");
+    strcpy(at, "0,1,0.25\n5000,5000,5e9\n6000,6000,1e20\n"); /* past any int64_t */
     if (check_status(t, import_text(text, NULL, &g, &err), EASE_OK)) {
         check_int(t, g->weighted, 1);
         check_int(t, g->g.element, EASE__F32);
         check(t, ease_gram_at(g, 0, 1) == 0.25);
         check(t, ease_gram_at(g, 1999, 1999) == 2000.0);
         check(t, ease_gram_at(g, 2000, 2000) == 5e9);
+        check_int(t, g->interactions, -1);
     }
     ease_gram_free(g);
     free(text);
+}
+
+static void entries_beyond_float32_stay_in_float64(test *t)
+{
+    static const char *const texts[] = {"a,a,1e60\na,b,1e20\nb,b,0.5\n",
+                                        "a,a,1e-60\na,b,1e-40\nb,b,0.5\n"};
+
+    for (int i = 0; i < 2; i++) {
+        ease_gram *g = NULL;
+        ease_error err = {0};
+
+        if (!check_status(t, import_text(texts[i], NULL, &g, &err), EASE_OK))
+            continue;
+        check_int(t, g->g.element, EASE__F64);
+        check(t, ease_gram_at(g, 0, 1) == (i ? 1e-40 : 1e20));
+        ease_gram_free(g);
+    }
 }
 
 /* ---- blocks ------------------------------------------------------------------------- */
@@ -392,6 +410,7 @@ static const test_case cases[] = {
     TEST(wrong_lists_of_items_are_named),
     TEST(shards_add_up_exactly_or_not_at_all),
     TEST(numbers_that_are_no_counts_are_weights),
+    TEST(entries_beyond_float32_stay_in_float64),
     TEST(triplets_are_the_same_in_any_blocks_by_any_threads),
     TEST(import_survives_every_failed_allocation),
     TEST(memory_is_refused_before_the_work),

@@ -22,6 +22,47 @@ __attribute__((constructor)) static void say(void)
 char *openblas_get_corename(void) { return "Prescott"; }
 """
 
+UNLOADED = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "ease.h"
+
+#define FIND(name) __typeof__(name) *name##_ = (__typeof__(name) *)dlsym(library, #name)
+
+int main(int argc, char **argv)
+{
+    const int64_t starts[] = {0, 2, 4, 6};
+    const int32_t columns[] = {0, 1, 1, 2, 0, 2};
+
+    for (int i = 0; argc == 2 && i < 3; i++) {
+        void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+        FIND(ease_interactions_from_csr);
+        FIND(ease_interactions_free);
+        FIND(ease_train_options_init);
+        FIND(ease_train);
+        FIND(ease_model_free);
+        ease_interactions *x;
+        ease_train_options o;
+        ease_model *m;
+
+        ease_train_options_init_(&o);
+        o.lambda = 1;
+        o.threads = 4;
+        if (ease_interactions_from_csr_(3, 3, starts, columns, NULL, &x, NULL) ||
+            ease_train_(x, &o, &m, NULL))
+            return 1;
+        ease_model_free_(m);
+        ease_interactions_free_(x);
+        if (dlclose(library))
+            return 2;
+        usleep(20000); /* for OpenMP's threads to go on */
+    }
+    puts("done");
+    return 0;
+}
+"""
+
 
 def run(*command, **options):
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
@@ -72,6 +113,11 @@ class Library(support.Case):
                               env=dict(env, LD_PRELOAD=shim, OPENBLAS_CORETYPE="Prescott"))
         self.assertEqual(told.stderr.splitlines(), ["told Prescott"])
 
+    def test_the_library_can_be_closed_after_it_was_used(self):
+        source, program = self.write("unloaded.c", UNLOADED), self.path("unloaded")
+        run("gcc", "-I", os.path.join(support.ROOT, "include"), source, "-o", program)
+        self.assertEqual(run(program, os.path.join(support.BUILD, "libease.so")), "done\n")
+
     def test_the_header_stands_alone_in_c_and_cpp(self):
         header = os.path.join(support.ROOT, "include/ease.h")
         run("gcc", "-std=c99", "-pedantic-errors", "-Wall", "-Werror", "-fsyntax-only",
@@ -86,6 +132,9 @@ class Library(support.Case):
         for wanted in ("bin/ease", "include/ease.h", "share/man/man1/ease.1",
                        "share/bash-completion/completions/ease"):
             self.assertIn(wanted, found)
+        for file in ("bin/ease", next(p for p in found if p.endswith("/libease.so"))):
+            self.assertEqual([p for p in support.library_path(os.path.join(prefix, file))
+                              if not os.path.isabs(p)], [], file)
         config = glob.glob(prefix + "/**/ease.pc", recursive=True)[0]
         env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(config))
         flags = run("pkg-config", "--cflags", "--libs", "ease", env=env).split()

@@ -5,7 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
+import zipfile
 
 import support
 
@@ -70,6 +72,14 @@ class Module(unittest.TestCase):
 
     def test_the_wheel_is_of_the_stable_abi(self):
         self.assertRegex(os.path.basename(self.wheel), r"^ease-[0-9.]+-cp311-abi3-linux_")
+
+    def test_the_extension_looks_for_libraries_in_fixed_places_only(self):
+        with tempfile.TemporaryDirectory(prefix="ease-test-") as place:
+            with zipfile.ZipFile(self.wheel) as archive:
+                name = next(n for n in archive.namelist() if n.endswith(".so"))
+                archive.extract(name, place)
+            path = support.library_path(os.path.join(place, name))
+        self.assertEqual([p for p in path if not os.path.isabs(p)], [])
 
     def test_that_pip_fails_is_no_reason_to_skip(self):
         with self.assertRaisesRegex(AssertionError, "ease-has-no-such-package"):

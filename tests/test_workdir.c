@@ -267,7 +267,7 @@ static void solving_survives_every_failed_allocation(test *t)
         ease__tilefile f = file_of(t, &a);
 
         alloc_fail_after(n++);
-        status = ease__solve_file(&f, 1, solver, memory_for(&a, 2, 2), 2, NULL,
+        status = ease__solve_file(&f, 1, NULL, solver, memory_for(&a, 2, 2), 2, NULL,
                                   &residual, NULL);
         alloc_fail_after(-1);
         ease__tilefile_free(&f);

@@ -25,6 +25,42 @@ def test_values_count(X):
     np.testing.assert_array_equal(weights_of(W, weights=False), weights_of(X))
 
 
+@pytest.mark.parametrize("scale, lambda_", [(1e-30, 1e-58), (1e-15, 1e-28), (1e15, 1.0),
+                                            (1e19, 1.0), (1e30, 1.0), (1e30, 1e62)])
+def test_values_of_any_size_give_the_weights_of_float64(scale, lambda_):
+    W = random_matrix(users=300, items=40, weights=True)
+    W.data *= np.float32(scale)
+    got = np.array(ease.EASE(lambda_=lambda_).fit(W).B)
+    plain = W.toarray().astype(np.float64) / scale  # the same weights, by small numbers
+    np.testing.assert_allclose(got, closed_form(plain, lambda_ / scale / scale), atol=2e-4)
+
+
+def test_items_of_different_sizes_give_the_weights_of_float64():
+    W = random_matrix(users=300, items=40, weights=True).toarray()
+    scale = 10.0 ** np.linspace(-15, 15, 40)
+    W = (W * scale).astype(np.float32)
+    for kind in ("covariance", "correlation"):
+        got = np.array(ease.EASE(lambda_=1.0, kind=kind).fit(W).B, np.float64)
+        X = W.astype(np.float64)
+        C = X - X.mean(axis=0)
+        C = C.T @ C
+        s = np.sqrt(np.diag(C)) if kind == "correlation" else np.ones(40)
+        A = C / np.outer(s, s) + np.eye(40)
+        d = np.sqrt(np.diag(A))  # for NumPy, which is no better with such a matrix
+        P = np.linalg.inv(A / np.outer(d, d)) / np.outer(d, d)
+        B = -P / np.diag(P) * s[None, :] / s[:, None]
+        np.fill_diagonal(B, 0)
+        unit = np.outer(1 / (s * d), s * d)
+        np.testing.assert_allclose(got / unit, B / unit, atol=2e-4)
+
+
+def test_weights_that_no_float_holds_are_refused():
+    W = random_matrix(users=300, items=40, weights=True)
+    W.data *= np.float32(1e-25)
+    with pytest.raises(ArithmeticError, match="every weight would be 0"):
+        ease.EASE(lambda_=1.0).fit(W)
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "array", "dense",
                                   "list", "bool", "int8", "float64", "fortran"])
 def test_every_form_gives_the_same_bits(X, form):

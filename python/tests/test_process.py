@@ -220,6 +220,22 @@ print(better, ease._ease.blas_core()[0])
     assert plain.stdout.strip() == "False"
 
 
+def test_an_import_without_address_space_for_the_blas_raises():
+    done = run_script("""
+import mmap, resource  # not to be loaded under the limit
+with open("/proc/self/statm") as f:
+    used = int(f.read().split()[0]) * mmap.PAGESIZE
+limit = used + (100 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    import ease
+except MemoryError as e:
+    print(e)
+""")
+    assert done.returncode == 0, done.stderr
+    assert "OpenBLAS needs" in done.stdout and "ulimit -v" in done.stdout
+
+
 def test_warnings_and_notes(X, caplog):
     caplog.set_level("INFO", logger="ease")
     ease.WMF(rank=4, iterations=2).fit(X)

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/single_threaded.h>
 #include <time.h>
 
 #ifndef EASE_VERSION
@@ -178,8 +180,30 @@ ease_status ease__threads_check(int requested, ease_error *err)
                       requested);
 }
 
+/* The calling thread has come through a fork() of a process with several threads. The
+ * ones that OpenMP keeps for it are gone, and a parallel region would wait for them for
+ * ever; one of a single thread needs none. Threads that are started later are whole. */
+static _Thread_local bool bereft, forking_with_threads;
+
+static void before_fork(void)
+{
+    forking_with_threads = !__libc_single_threaded;
+}
+
+static void in_child(void)
+{
+    bereft = bereft || forking_with_threads;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, NULL, in_child);
+}
+
 int ease__threads(int requested)
 {
+    if (bereft)
+        return 1;
     return requested > 0 ? requested : omp_get_num_procs();
 }
 

@@ -50,7 +50,9 @@ size_t ease__size_add(size_t a, size_t b);
 
 /* ---- threads and hooks ------------------------------------------------------ */
 
-/* 0 or less: one for each processor that this process may use. */
+/* How many threads a parallel region may have: `requested`, or for 0 or less one for each
+ * processor that this process may use. 1 on a thread whose others were lost in a fork().
+ * Every region asks. */
 int ease__threads(int requested);
 /* EASE_E_ARG below 0 or past 1,024: the OpenMP runtime would end the process where it
  * cannot start them. */

@@ -15,6 +15,9 @@ static ease_status check(const ease_report *const *reports, int count, int metri
     if (!reports || count < 2 || count > MAX_REPORTS)
         return ease__fail(err, EASE_E_ARG, "2 to %d reports are required",
                           (int)MAX_REPORTS);
+    for (int k = 0; k < count; k++)
+        if (!reports[k])
+            return ease__fail(err, EASE_E_ARG, "report %d of %d is NULL", k + 1, count);
     users = ease_report_describe(reports[0]).users;
     if (users < 2)
         return ease__fail(err, EASE_E_DATA, "a comparison needs at least 2 users");

@@ -309,9 +309,12 @@ static ease_status check_lambdas(const ease_tune_options *o, ease_error *err)
 ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
 {
     ease__metric metric[EASE__MAX_METRICS];
-    ease_status status = EASE__CHECK_OPTIONS(o, err);
+    ease_status status;
     int count = 0;
 
+    if (!o)
+        return ease__fail(err, EASE_E_ARG, "options of the tuning are required");
+    status = EASE__CHECK_OPTIONS(o, err);
     if (!status)
         status = ease_method_check(o->method, o->train.settings, err);
     if (!status && !o->metric)
@@ -336,13 +339,15 @@ ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
 static ease_status check_memory(const ease_interactions *x, const ease_train_options *o,
                                 ease_error *err)
 {
-    bool wide = o->precision == EASE_F64;
-    ease__element element = !x->vals ? EASE__U32 : wide ? EASE__F64 : EASE__F32;
-    size_t matrix = ease__tiled_bytes(x->items, element);
-    size_t held = ease__interactions_bytes(x);
-    size_t peak = ease__size_add(ease__size_add(matrix, matrix), held);
+    ease__element element;
+    size_t matrix, held = ease__interactions_bytes(x), peak;
+    ease_status status = ease__gram_element(x, o->precision, &element, err);
 
-    if (wide && element != EASE__F64)
+    if (status)
+        return status;
+    matrix = ease__tiled_bytes(x->items, element);
+    peak = ease__size_add(ease__size_add(matrix, matrix), held);
+    if (o->precision == EASE_F64 && element != EASE__F64)
         peak = ease__size_add(peak, ease__tiled_bytes(x->items, EASE__F64));
     return ease__memory_check("tuning", x->items, peak,
                               ease__memory_allowed(o->memory_limit, held), err);

@@ -258,7 +258,7 @@ static ease_status fill_bands(counting *work, const ease__columns *c, ease_gram 
             memset(g->g.data, 0, g->g.bytes);
         if (!fill_rows(work, c, &g->g, g->sums, threads, scratch))
             return ease__cancelled(err);
-        ease__tiled_mirror_diagonal(&g->g);
+        ease__tiled_mirror_diagonal(&g->g, threads);
         if (!bands)
             break;
         status = bands->take(bands->user, g, err);
@@ -362,6 +362,28 @@ size_t ease__gram_scratch_bytes(int64_t interactions, int32_t items, bool weight
            ease__size_mul((size_t)threads, n * 8);
 }
 
+ease_status ease__gram_element(const ease_interactions *x, ease_precision precision,
+                               ease__element *out, ease_error *err)
+{
+    bool wide = precision == EASE_F64;
+    double *diagonal;
+
+    if (!x->vals || wide) {
+        *out = !x->vals ? EASE__U32 : EASE__F64;
+        return EASE_OK;
+    }
+    diagonal = ease__alloc_zero((size_t)x->items, sizeof(*diagonal));
+    if (!diagonal)
+        return ease__fail(err, EASE_E_NOMEM, "the diagonal of %d items", (int)x->items);
+    for (int64_t k = 0; k < x->nnz; k++)
+        diagonal[x->cols[k]] += (double)x->vals[k] * (double)x->vals[k];
+    for (int32_t i = 0; i < x->items && !wide; i++)
+        wide = ease__beyond_float(diagonal[i]);
+    ease__free(diagonal);
+    *out = wide ? EASE__F64 : EASE__F32;
+    return EASE_OK;
+}
+
 ease_status ease_gram_build(const ease_interactions *x, const ease_train_options *o,
                             ease_gram **out, ease_error *err)
 {
@@ -377,9 +399,10 @@ ease_status ease_gram_build(const ease_interactions *x, const ease_train_options
         o = &defaults;
     }
     status = ease__train_options_check(o, err);
+    if (!status)
+        status = ease__gram_element(x, o->precision, &element, err);
     if (status)
         return status;
-    element = !x->vals ? EASE__U32 : o->precision == EASE_F64 ? EASE__F64 : EASE__F32;
     held = ease__interactions_bytes(x);
     peak = ease__size_add(ease__tiled_bytes(x->items, element), held);
     peak = ease__size_add(peak, ease__gram_scratch_bytes(x->nnz, x->items, x->vals,

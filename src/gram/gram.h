@@ -63,11 +63,26 @@ ease_status ease__shards_check(const char *const *paths, int count, ease_error *
 /* Options that any use of a Gram matrix relies on: size, kind, precision, threads. */
 ease_status ease__train_options_check(const ease_train_options *o, ease_error *err);
 
-/* What takes the columns of X to the kind of matrix: n of each, none for counts. */
+/* What takes G to the matrix A that is solved, n of each:
+ *
+ *     A_ij = C_ij unit_i unit_j,  and  lambda ridge_i is to be added to A_ii
+ *
+ * with C = G for counts. Beside what the kind asks for, the items whose A_ii + lambda
+ * would be far from 1 are scaled by a power of two, so that neither A nor its inverse
+ * leaves the range of a float. */
 typedef struct ease__scales {
     double *scale; /* s; 0 for a constant column */
     double *unit;  /* 1 / s, or 0 */
+    double *ridge; /* a power of two, and 1 for data of ordinary size */
+    bool plain;    /* counts of which every s is 1: G is solved as it is */
 } ease__scales;
+
+/* Entries of the diagonal that float32 does not hold well, nor what lies beside them. */
+bool ease__beyond_float(double diagonal);
+/* The element for X'X of these data: U32 for ones, else F32, or F64 where it is asked for
+ * or the values are so large or small that float32 would not do. */
+ease_status ease__gram_element(const ease_interactions *x, ease_precision precision,
+                               ease__element *out, ease_error *err);
 
 /* EASE_E_DATA where the kind needs sums that are not known. */
 ease_status ease__scales_new(const ease_gram *g, ease_gram_kind kind, ease__scales *out,
@@ -77,7 +92,7 @@ void ease__scales_free(ease__scales *s);
 /* What the solver is given, made in place from counts or sums: U32 becomes F32,
  * then the kind is applied (in float64, entry by entry), zero rows staying zero. Of a
  * band, its rows of the scales are filled in, and those above must have been. */
-void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads,
+void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, double lambda, int threads,
                         ease__scales *s);
 
 #endif

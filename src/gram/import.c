@@ -141,13 +141,22 @@ static ease_status take_sums(ease__importing *m, ease_error *err)
     for (int32_t i = 0; i < g->g.n; i++)
         total += g->sums[i] = ease__tiled_at(&g->g, i, i);
     status = check_entries(m, g->sums, err);
-    g->interactions = (int64_t)total;
-    if (g->weighted) {
+    if (g->weighted) { /* whose sum may be past any integer, and says nothing */
         ease__free(g->sums);
         g->sums = NULL;
         g->interactions = -1;
+    } else {
+        g->interactions = (int64_t)total;
     }
     return status;
+}
+
+static bool is_beyond_float(const ease__tiled *t)
+{
+    for (int32_t i = 0; i < t->n; i++)
+        if (ease__beyond_float(ease__tiled_at(t, i, i)))
+            return true;
+    return false;
 }
 
 static ease_status finish(ease__importing *m, ease_error *err)
@@ -174,9 +183,9 @@ static ease_status finish(ease__importing *m, ease_error *err)
         return status;
     if (!g->weighted && g->g.element == EASE__F64)
         ease__tiled_narrow(&g->g, EASE__U32);
-    else if (g->weighted && !wide)
+    else if (g->weighted && !wide && !is_beyond_float(&g->g))
         ease__tiled_narrow(&g->g, EASE__F32);
-    ease__tiled_mirror_diagonal(&g->g);
+    ease__tiled_mirror_diagonal(&g->g, m->o ? m->o->threads : 0);
     return EASE_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Which Gram matrix the solver is given: counts, covariance or correlation. */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "gram/gram.h"
 
@@ -13,7 +14,8 @@ static double constant_share(const ease_gram *g)
 
 /* C_ij = G_ij - sums_i sums_j / users, times unit_i unit_j. */
 typedef struct centering {
-    const double *sums, *unit; /* NULL: G as it is */
+    const double *sums; /* NULL: C is G */
+    const double *unit; /* NULL: all 1 */
     double users;
 } centering;
 
@@ -44,9 +46,10 @@ static void prepare_tile(const ease__tiled *g, const centering *c, int32_t bi,
             size_t at = (size_t)r * (size_t)edge + (size_t)k;
             double v = load(tile, g->element, at);
 
+            if (c->sums)
+                v -= c->sums[i + r] * c->sums[j + k] / c->users;
             if (c->unit)
-                v = (v - c->sums[i + r] * c->sums[j + k] / c->users) *
-                    (c->unit[i + r] * c->unit[j + k]);
+                v *= c->unit[i + r] * c->unit[j + k];
             if (g->element == EASE__F64)
                 ((double *)tile)[at] = v;
             else
@@ -64,19 +67,50 @@ static void prepare_tiles(ease__tiled *g, const centering *c, int threads)
         g->element = EASE__F32;
 }
 
-/* scale_i = 1 or sqrt(C_ii) by the kind, and 0 where the column is constant; unit_i =
+enum { ORDINARY = 60 }; /* |exponents| that need no scaling: counts, sums of ratings */
+
+bool ease__beyond_float(double diagonal)
+{
+    return diagonal > 0x1p100 || (diagonal > 0 && diagonal < 0x1p-100);
+}
+
+/* The power of two that takes a pivot of this size near 1; 1 where it is near enough, so
+ * that ordinary data have the bits that they have without it. */
+static double balance(double pivot)
+{
+    int exponent = 0;
+
+    if (!isfinite(pivot) || !(pivot > 0))
+        return 1;
+    frexp(pivot, &exponent);
+    return abs(exponent) <= ORDINARY ? 1 : ldexp(1, -(exponent / 2));
+}
+
+/* Of the kind, scale_i = 1 or sqrt(C_ii), and 0 where the column is constant; unit_i =
  * 1 / scale_i, and 0 there, so that its row and column become zero. */
-static void find_scale(const ease_gram *g, ease_gram_kind kind, ease__scales *s)
+static void find_scale(const ease_gram *g, ease_gram_kind kind, double lambda,
+                       ease__scales *s)
 {
     int64_t end = (int64_t)g->g.last * g->g.edge;
 
     for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++) {
-        double whole = ease__tiled_at(&g->g, i, i);
-        double centred = whole - g->sums[i] * g->sums[i] / (double)g->users;
-        bool constant = !(centred > constant_share(g) * whole);
+        double whole = ease__tiled_at(&g->g, i, i), of_kind = 1, power;
+        double entry = whole; /* of the kind's diagonal */
+        bool constant = false;
 
-        s->scale[i] = constant ? 0 : kind == EASE_GRAM_CORRELATION ? sqrt(centred) : 1;
+        if (kind != EASE_GRAM_COUNTS) {
+            entry -= g->sums[i] * g->sums[i] / (double)g->users;
+            constant = !(entry > constant_share(g) * whole);
+        }
+        if (kind == EASE_GRAM_CORRELATION && !constant) {
+            of_kind = sqrt(entry);
+            entry = 1;
+        }
+        power = balance((constant ? 0 : entry) + lambda);
+        s->scale[i] = constant ? 0 : of_kind / power;
         s->unit[i] = constant ? 0 : 1 / s->scale[i];
+        s->ridge[i] = power * power;
+        s->plain = s->plain && s->scale[i] == 1;
     }
 }
 
@@ -84,19 +118,16 @@ void ease__scales_free(ease__scales *s)
 {
     ease__free(s->scale);
     ease__free(s->unit);
+    ease__free(s->ridge);
     *s = (ease__scales){0};
 }
 
 ease_status ease__scales_new(const ease_gram *g, ease_gram_kind kind, ease__scales *out,
                              ease_error *err)
 {
-    ease__scales s = {0};
+    ease__scales s = {.plain = kind == EASE_GRAM_COUNTS};
 
-    if (kind == EASE_GRAM_COUNTS) {
-        *out = s;
-        return EASE_OK;
-    }
-    if (!g->sums || g->users < 1)
+    if (kind != EASE_GRAM_COUNTS && (!g->sums || g->users < 1))
         return ease__fail(
             err, EASE_E_DATA,
             "%s needs the number of users and the column sums, which this "
@@ -104,7 +135,8 @@ ease_status ease__scales_new(const ease_gram *g, ease_gram_kind kind, ease__scal
             kind == EASE_GRAM_COVARIANCE ? "covariance" : "correlation");
     s.scale = ease__alloc_array((size_t)g->g.n, sizeof(*s.scale));
     s.unit = ease__alloc_array((size_t)g->g.n, sizeof(*s.unit));
-    if (!s.scale || !s.unit) {
+    s.ridge = ease__alloc_array((size_t)g->g.n, sizeof(*s.ridge));
+    if (!s.scale || !s.unit || !s.ridge) {
         ease__scales_free(&s);
         return ease__fail(err, EASE_E_NOMEM, "scales of %d items", (int)g->g.n);
     }
@@ -112,12 +144,15 @@ ease_status ease__scales_new(const ease_gram *g, ease_gram_kind kind, ease__scal
     return EASE_OK;
 }
 
-void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, int threads, ease__scales *s)
+void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, double lambda, int threads,
+                        ease__scales *s)
 {
-    centering c = {.sums = g->sums, .unit = s->unit, .users = (double)g->users};
+    centering c = {.sums = kind == EASE_GRAM_COUNTS ? NULL : g->sums,
+                   .users = (double)g->users};
 
-    if (kind != EASE_GRAM_COUNTS)
-        find_scale(g, kind, s);
-    if (kind != EASE_GRAM_COUNTS || g->g.element == EASE__U32)
+    find_scale(g, kind, lambda, s);
+    if (!s->plain)
+        c.unit = s->unit;
+    if (!s->plain || g->g.element == EASE__U32)
         prepare_tiles(&g->g, &c, threads);
 }

@@ -164,7 +164,7 @@ static ease_status merge(ease__gram_file *f, int count, int32_t **place,
     for (int k = 0; !status && k < count; k++)
         status = add_file(&f[k], place[k], g, o ? &o->hooks : NULL, err);
     if (!status)
-        ease__tiled_mirror_diagonal(&g->g);
+        ease__tiled_mirror_diagonal(&g->g, o ? o->threads : 0);
     return status;
 }
 

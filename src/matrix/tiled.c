@@ -187,11 +187,11 @@ void ease__tiled_narrow(ease__tiled *t, ease__element to)
     t->element = to;
 }
 
-void ease__tiled_mirror_diagonal(ease__tiled *t)
+void ease__tiled_mirror_diagonal(ease__tiled *t, int threads)
 {
     size_t e = (size_t)t->edge;
 
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
     for (int32_t k = t->first; k < t->last; k++) {
         double *wide = ease__tile(t, k, k);
         uint32_t *narrow = ease__tile(t, k, k); /* bits, whatever they mean */

@@ -87,6 +87,6 @@ void ease__tiled_copy(const ease__tiled *t, ease__window w, void *out, size_t ld
 void ease__tiled_narrow(ease__tiled *t, ease__element to);
 
 /* Copies the lower half of every diagonal tile to its upper half. */
-void ease__tiled_mirror_diagonal(ease__tiled *t);
+void ease__tiled_mirror_diagonal(ease__tiled *t, int threads);
 
 #endif

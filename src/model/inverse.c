@@ -1,5 +1,6 @@
 /* From the inverse P to a model. Nothing of size n^2 is made: P stays as it is, and the
  * weights follow from it by two scales. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,35 +12,99 @@ static bool is_constant(const ease__recipe *r, int32_t i)
     return r->kind != EASE_GRAM_COUNTS && r->scale[i] == 0;
 }
 
-/* A factor that a float cannot hold makes its weights zero. */
-static float finite_or(double value, float otherwise)
-{
-    float f = (float)value;
+/* Binary exponents of the scales s that need nothing, and that floats allow for: beyond,
+ * W_ij = (P_ij / s_i) (s_j / P_jj) would lose digits on its way. */
+enum { ORDINARY = 60, MOST = 100 };
+/* |W_ij| <= q_i / q_j, by Cauchy and Schwarz on P. */
+static const double LARGEST_WEIGHT = 0x1p120;
 
-    return isfinite(f) ? f : otherwise;
+static double scale_of(const ease__recipe *r, int32_t i)
+{
+    return r->scale ? r->scale[i] : 1.0;
+}
+
+/* The scales matter by their ratios alone: a power of two that they are divided by, so
+ * that they lie around 1; 1 where they do well enough. */
+static double middle_scale(const ease__recipe *r, int32_t n)
+{
+    int least = INT_MAX, most = INT_MIN, exponent;
+
+    for (int32_t i = 0; i < n; i++)
+        if (!is_constant(r, i)) {
+            frexp(scale_of(r, i), &exponent);
+            least = exponent < least ? exponent : least;
+            most = exponent > most ? exponent : most;
+        }
+    if (least > most || (least >= -ORDINARY && most <= ORDINARY))
+        return 1;
+    return ldexp(1, least + (most - least) / 2);
+}
+
+/* The items with the smallest and the largest of something. */
+typedef struct extremes {
+    double least, most;
+    int32_t least_item, most_item;
+} extremes;
+
+static void extremes_take(extremes *e, double value, int32_t item)
+{
+    if (!(value >= e->least)) {
+        e->least = value;
+        e->least_item = item;
+    }
+    if (!(value <= e->most)) {
+        e->most = value;
+        e->most_item = item;
+    }
+}
+
+static const extremes NOTHING = {.least = INFINITY, .most = -INFINITY};
+
+static ease_status too_far_apart(const ease_model *m, const extremes *e,
+                                 ease_error *err)
+{
+    return ease__fail_at(
+        err, EASE_E_ACCURACY, e->most_item,
+        "the values of items \"%.100s\" and \"%.100s\" are of sizes too "
+        "far apart for weights in float32",
+        ease__ids_at(&m->ids, e->least_item), ease__ids_at(&m->ids, e->most_item));
 }
 
 /* Row and column scales, and q with which similarity is W_ij q_j / q_i =
  * -P_ij / sqrt(P_ii P_jj). */
-static void make_scales(const ease_model *m, const ease__recipe *r, float *rows,
-                        float *columns, float *norm)
+static ease_status make_scales(const ease_model *m, const ease__recipe *r, float *rows,
+                               float *columns, float *norm, ease_error *err)
 {
     const ease__tiled *p = &m->inverse;
+    double middle = middle_scale(r, p->n);
+    extremes scales = NOTHING, norms = NOTHING;
 
     for (int32_t i = 0; i < p->n; i++) {
-        double s = r->kind == EASE_GRAM_COUNTS ? 1.0 : r->scale[i];
-        double d = ease__tiled_at(p, i, i);
-        bool none = is_constant(r, i) || !(d > 0);
+        double s = scale_of(r, i) / middle;
+        double d = ease__tiled_at(p, i, i), q = sqrt(d) / s;
+        bool none = is_constant(r, i);
 
-        columns[i] = none ? 0.0f : finite_or(-s / d, 0.0f);
+        if (!(d > 0))
+            return ease__fail_at(
+                err, EASE_E_ACCURACY, i,
+                "the inverse has %g on its diagonal at item \"%.200s\"", d,
+                ease__ids_at(&m->ids, i));
+        columns[i] = none ? 0.0f : (float)(-s / d);
         if (rows)
-            rows[i] = none ? 0.0f : finite_or(1.0 / s, 0.0f);
-        norm[i] = s > 0 && d > 0 ? finite_or(sqrt(d) / s, 1.0f) : 1.0f;
-        if (!(norm[i] > 0))
-            norm[i] = 1.0f;
+            rows[i] = none ? 0.0f : (float)(1.0 / s);
+        norm[i] = none ? 1.0f : (float)q;
+        if (!none) {
+            extremes_take(&scales, s, i);
+            extremes_take(&norms, q, i);
+        }
         if ((i + 1) % p->edge == 0)
             ease__model_forget(m);
     }
+    if (scales.most > ldexp(1, MOST) || scales.least < ldexp(1, -MOST))
+        return too_far_apart(m, &scales, err);
+    if (norms.most / norms.least > LARGEST_WEIGHT)
+        return too_far_apart(m, &norms, err);
+    return EASE_OK;
 }
 
 /* base_j = mu_j - sum_i mu_i W_ij in float64, i ascending: the same bits at any number
@@ -95,7 +160,7 @@ static ease_status finish_inverse(ease_model *m, ease_error *err)
     if (!m->work) {
         if (m->inverse.element == EASE__F64)
             ease__tiled_narrow(&m->inverse, EASE__F32);
-        ease__tiled_mirror_diagonal(&m->inverse);
+        ease__tiled_mirror_diagonal(&m->inverse, m->threads);
         return EASE_OK;
     }
     if (m->inverse.element == EASE__F32)
@@ -113,7 +178,7 @@ static ease_status fill(ease_model *m, const ease__recipe *r, ease_error *err)
     double *popularity = ease__alloc_array(n, sizeof(double));
     float *columns = ease__alloc_array(n, sizeof(float));
     float *norm = ease__alloc_array(n, sizeof(float));
-    float *rows = centred ? ease__alloc_array(n, sizeof(float)) : NULL;
+    float *rows = r->scale ? ease__alloc_array(n, sizeof(float)) : NULL;
     float *base = centred ? ease__alloc_array(n, sizeof(float)) : NULL;
     ease_status status;
 
@@ -122,11 +187,12 @@ static ease_status fill(ease_model *m, const ease__recipe *r, ease_error *err)
     m->norm = norm;
     m->row_scale = rows;
     m->base = base;
-    if (!popularity || !columns || !norm || (centred && (!rows || !base)))
+    if (!popularity || !columns || !norm || (r->scale && !rows) || (centred && !base))
         return ease__fail(err, EASE_E_NOMEM, "model of %zu items", n);
     memcpy(popularity, r->sums ? r->sums : r->diagonal, n * sizeof(double));
-    make_scales(m, r, rows, columns, norm);
-    status = finish_inverse(m, err);
+    status = make_scales(m, r, rows, columns, norm, err);
+    if (!status)
+        status = finish_inverse(m, err);
     for (int32_t from = 0, to; !status && base && from < (int32_t)n; from = to) {
         to = (int32_t)n - from > m->inverse.edge ? from + m->inverse.edge : (int32_t)n;
         make_base(m, r, from, to, base);

@@ -77,7 +77,7 @@ typedef struct ease__recipe {
     int threads; /* 0: all */
     int64_t users, interactions;
     const double *sums;     /* column sums; NULL: use `diagonal` for popularity */
-    const double *scale;    /* s; NULL for counts. 0: a constant column */
+    const double *scale;    /* s; NULL: all 1. 0: a constant column */
     const double *diagonal; /* of X'X, n */
     ease__ids *ids;         /* taken over */
     ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */

@@ -16,15 +16,31 @@ enum { BASE_BYTES = 6000000, THREAD_BYTES = 3000000 };
 /* An id in a table: its offset, its slots and its text, as such tables grow. */
 enum { ID_BYTES = 40 };
 
-/* Doubles an item: the check's three vectors, column sums, diagonal, scale, and what
+/* Doubles an item: the check's three vectors, column sums, diagonal, scales, and what
  * the model keeps. */
-enum { VECTORS = 10 };
+enum { VECTORS = 12 };
 
 ease__element ease__train_element(const ease_gram_info *of, ease_precision precision)
 {
     if (precision == EASE_F64 || of->wide)
         return EASE__F64;
     return of->weighted ? EASE__F32 : EASE__U32;
+}
+
+ease_status ease__train_info(const ease_interactions *x, ease_gram_info *out,
+                             ease_error *err)
+{
+    ease__element element;
+    ease_status status = ease__gram_element(x, EASE_F32, &element, err);
+
+    if (!status)
+        *out = (ease_gram_info){.users = x->users,
+                                .interactions = x->nnz,
+                                .items = x->items,
+                                .weighted = x->vals != NULL,
+                                .has_sums = 1,
+                                .wide = element == EASE__F64};
+    return status;
 }
 
 static size_t larger(size_t a, size_t b)
@@ -234,12 +250,9 @@ ease_status ease_plan_data(const ease_interactions *x, const ease_train_options 
         o = &defaults;
     }
     status = check_request(o, storage, err);
+    if (!status)
+        status = ease__train_info(x, &sizes, err);
     if (status)
         return status;
-    sizes = (ease_gram_info){.users = x->users,
-                             .interactions = x->nnz,
-                             .items = x->items,
-                             .weighted = x->vals != NULL,
-                             .has_sums = 1};
     return make_plan(x, &sizes, o, storage, out, err);
 }

@@ -1,4 +1,5 @@
 /* From interactions or a Gram file to a model. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -23,6 +24,8 @@ static ease_status check_options(const ease_train_options *o, ease_error *err)
 }
 
 /* ---- one solve ------------------------------------------------------------------- */
+
+static const double UNSOLVED = -1; /* in the place of a residual */
 
 /* Beside the matrix, what a model is made from. */
 typedef struct vectors {
@@ -52,7 +55,27 @@ static void prepare(ease_gram *g, const ease_train_options *o, vectors *v)
 
     for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++)
         v->diagonal[i] = ease__tiled_at(&g->g, i, i);
-    ease__gram_prepare(g, o->kind, o->threads, &v->scales);
+    ease__gram_prepare(g, o->kind, o->lambda, o->threads, &v->scales);
+}
+
+/* A weight is at most sqrt(n) max C_ii / lambda: where that is below the smallest float,
+ * there is nothing to solve. */
+static ease_status check_lambda(const vectors *v, int32_t n,
+                                const ease_train_options *o, ease_error *err)
+{
+    double largest = 0;
+
+    for (int32_t i = 0; i < n; i++)
+        largest = fmax(largest, v->diagonal[i]);
+    if (largest > 0 && o->kind == EASE_GRAM_CORRELATION)
+        largest = 1;
+    if (largest > 0 && sqrt(n) * largest / o->lambda < (double)FLT_MIN)
+        return ease__fail(
+            err, EASE_E_ACCURACY,
+            "lambda %g is so large beside the matrix, whose largest entry "
+            "is %.3g, that every weight would be 0: lower lambda",
+            o->lambda, largest);
+    return EASE_OK;
 }
 
 /* The solver knows items by number; users know them by id. */
@@ -90,8 +113,11 @@ static ease_status invert_gram(ease_gram *g, const ease_train_options *o, vector
     if (status)
         return status;
     prepare(g, o, v);
-    status = ease__solve(&g->g, o->lambda, solver, o->threads, &o->hooks, residual,
-                         &found);
+    status = check_lambda(v, g->g.n, o, err);
+    if (status)
+        return status;
+    status = ease__solve(&g->g, o->lambda, v->scales.ridge, solver, o->threads,
+                         &o->hooks, residual, &found);
     return status ? tell_failure(g, g->g.element, &found, err) : EASE_OK;
 }
 
@@ -108,13 +134,13 @@ static ease__recipe recipe_of(ease_gram *g, const ease_train_options *o,
         .users = g->users,
         .interactions = g->interactions,
         .sums = g->sums,
-        .scale = v->scales.scale,
+        .scale = v->scales.plain ? NULL : v->scales.scale,
         .diagonal = v->diagonal,
         .ids = &g->ids,
     };
 }
 
-/* Consumes g. */
+/* Consumes g. *residual is set where the solver was at fault, if anything was. */
 static ease_status fit(ease_gram *g, const ease_train_options *o, double *residual,
                        ease_model **out, ease_error *err)
 {
@@ -125,6 +151,8 @@ static ease_status fit(ease_gram *g, const ease_train_options *o, double *residu
         ease__recipe r = recipe_of(g, o, &v, g->g.element, *residual);
 
         status = ease__model_from_inverse(&g->g, &r, out, err);
+        if (status)
+            *residual = UNSOLVED;
     }
     vectors_free(&v);
     ease_gram_free(g);
@@ -190,10 +218,12 @@ static ease_status solve_spilled(const spill *s, const ease_gram *g, size_t memo
     ease_error found = {.where = -1};
     ease_status status = ease__solver_find(s->o->backend, &solver, err);
 
+    if (!status)
+        status = check_lambda(&s->v, s->file->shape.n, s->o, err);
     if (status)
         return status;
-    status = ease__solve_file(s->file, s->o->lambda, solver, memory, s->o->threads,
-                              &s->o->hooks, residual, &found);
+    status = ease__solve_file(s->file, s->o->lambda, s->v.scales.ridge, solver, memory,
+                              s->o->threads, &s->o->hooks, residual, &found);
     return status ? tell_failure(g, s->file->shape.element, &found, err) : EASE_OK;
 }
 
@@ -246,8 +276,11 @@ static ease_status fit_in_file(const source *s, ease__element element,
         status = s->load(s, element, &bands, o, &g, err);
     if (!status)
         status = solve_spilled(&p, g, f->cross, residual, err);
-    if (!status)
+    if (!status) {
         status = model_of_file(&p, g, *residual, out, err);
+        if (status)
+            *residual = UNSOLVED;
+    }
     if (p.file)
         ease__tilefile_free(p.file);
     ease__free(p.file);
@@ -307,11 +340,11 @@ static ease_status train(const source *s, const ease_train_options *o, ease_mode
 {
     ease__element element = ease__train_element(&s->info, o->precision);
     ease_error first = {0};
-    double residual = NAN;
+    double residual = UNSOLVED;
     ease_status status = train_once(s, element, o, &residual, out, &first);
 
-    if (element != EASE__F64 &&
-        (status == EASE_E_ACCURACY || status == EASE_E_NOT_POSDEF))
+    if (element != EASE__F64 && (status == EASE_E_NOT_POSDEF ||
+                                 (status == EASE_E_ACCURACY && residual != UNSOLVED)))
         return train_wide(s, o, &first, residual, out, err);
     if (status && err)
         *err = first;
@@ -329,11 +362,13 @@ ease_status ease_train(const ease_interactions *x, const ease_train_options *o,
     status = check_options(o, err);
     if (status)
         return status;
-    s.info = (ease_gram_info){.users = x->users,
-                              .interactions = x->nnz,
-                              .items = x->items,
-                              .weighted = x->vals != NULL,
-                              .has_sums = 1};
+    status = ease__train_info(x, &s.info, err);
+    if (status)
+        return status;
+    if (s.info.wide && o->precision != EASE_F64)
+        ease__log(&o->hooks, 1,
+                  "some values are too large or too small for float32: solving in "
+                  "float64");
     return train(&s, o, out, err);
 }
 
@@ -393,7 +428,7 @@ ease_status ease_gram_solve(ease_gram **g, const ease_train_options *o,
                             ease_model **out, ease_error *err)
 {
     ease_gram *taken;
-    double residual;
+    double residual = UNSOLVED;
     ease_status status;
 
     if (!g || !*g)

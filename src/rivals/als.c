@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "solve/solve.h"
+#include "solve/blas.h"
 
 enum { ROWS = 64 }; /* of a block */
 
@@ -69,8 +69,10 @@ static void multiply(const ease__half_step *h, int64_t first, int32_t count,
 {
     size_t rank = (size_t)h->rank;
 
+    ease__blas_begin();
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, h->rank, h->rank, 1,
                 y, h->rank, h->square, h->rank, 0, product, h->rank);
+    ease__blas_end();
     for (int32_t k = 0; k < count; k++)
         for (int64_t at = h->links.starts[first + k];
              at < h->links.starts[first + k + 1]; at++) {
@@ -250,9 +252,11 @@ void ease__square(const float *v, int64_t rows, int32_t rank, int threads, float
             int64_t from = rows * p / EASE__SQUARE_PARTS;
             int64_t to = rows * (p + 1) / EASE__SQUARE_PARTS;
 
+            ease__blas_begin();
             cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, rank, (int)(to - from),
                         1, v + (size_t)from * (size_t)rank, rank, 0,
                         parts + (size_t)p * each, rank);
+            ease__blas_end();
         }
     }
     memcpy(out, parts, each * sizeof(*out));

@@ -13,7 +13,7 @@
 #include "core/random.h"
 #include "gram/gram.h"
 #include "rivals/rivals.h"
-#include "solve/solve.h"
+#include "solve/blas.h"
 
 enum { RANK = EASE__SHRINKAGE + 1, ITERATIONS, SEED };
 enum { PANEL = 32 }; /* columns that are multiplied at once */
@@ -168,9 +168,11 @@ static void make_orthonormal(job *j)
 #pragma omp parallel num_threads(1)
     {
         omp_set_num_threads(1); /* for BLAS, as in graph.c */
+        ease__blas_begin();
         dgeqrf_(&n, &j->width, j->block, &n, j->values, j->work, &j->work_room, &info);
         dorgqr_(&n, &j->width, &j->width, j->block, &n, j->values, j->work,
                 &j->work_room, &info);
+        ease__blas_end();
     }
 }
 
@@ -184,12 +186,14 @@ static bool take_largest(job *j)
 #pragma omp parallel num_threads(1)
     {
         omp_set_num_threads(1); /* for BLAS, as in graph.c */
+        ease__blas_begin();
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, l, l, n, 1, j->block, n,
                     j->image, n, 0, j->small, l);
         dsyevd_("V", "L", &l, j->small, &l, j->values, j->work, &j->work_room,
                 j->counts, &j->counts_room, &info, 1, 1);
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, j->rank, l, 1,
                     j->block, n, last, l, 0, j->image, n);
+        ease__blas_end();
     }
     return info == 0;
 }

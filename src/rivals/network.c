@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 #include "gram/gram.h"
-#include "solve/solve.h"
+#include "solve/blas.h"
 
 ease__network_options ease__network_options_of(const double *settings)
 {
@@ -501,7 +501,7 @@ ease_status ease__network_train(const ease_interactions *x, const ease_train_opt
                                 ease_error *err)
 {
     ease__network_options n = *given;
-    int threads = ease__threads(o->threads);
+    int threads = ease__blas_threads(o->threads, &o->hooks);
     trainer t = {.x = x, .o = o, .model = m};
     int64_t longest;
     ease_status status = check_validation(o, err);

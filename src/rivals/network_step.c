@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rivals/network.h"
+#include "solve/blas.h"
 
 /* The shapes of blocks. They decide about rounding: the same for any threads. */
 enum {
@@ -207,9 +208,11 @@ static void apply(const ease__network *net, const ease__layer *layer, const floa
 
     for (int32_t r = 0; r < count; r++)
         memcpy(out + (size_t)r * width, net->value + layer->b, width * sizeof(*out));
+    ease__blas_begin();
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, layer->out, layer->in,
                 1, in, layer->in, net->value + layer->a, layer->out, 1, out,
                 layer->out);
+    ease__blas_end();
 }
 
 /* The sum of the history's rows of E. */
@@ -344,10 +347,12 @@ static void score_panel(const ease__network *net, const ease__batch *b, int32_t 
     for (int32_t row = 0; row < b->count; row++)
         memcpy(r->y + (size_t)row * r->stride + left, net->value + net->at.base + left,
                (size_t)count * sizeof(*r->y));
+    ease__blas_begin();
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, b->count, count, rank, 1,
                 output_of(net, last), rank,
                 net->value + net->at.decoder + (size_t)left * (size_t)rank, rank, 1,
                 r->y + left, (int)r->stride);
+    ease__blas_end();
     for (int32_t row = 0; row < b->count; row++) {
         float *y = r->y + (size_t)row * r->stride + left;
 
@@ -437,11 +442,13 @@ static void decode_back(const ease__network *net, const ease__batch *b, int32_t 
     float *to = slice ? r->slices + (size_t)(slice - 1) * one
                       : r->d[net->o.shape.layers - 1];
 
+    ease__blas_begin();
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, height, width,
                 smaller(each, net->items - first), 1,
                 r->y + (size_t)top * r->stride + first, (int)r->stride,
                 net->value + net->at.decoder + (size_t)first * (size_t)rank + left,
                 rank, 0, to + (size_t)top * (size_t)rank + left, rank);
+    ease__blas_end();
 }
 
 /* The slices of some rows together, in their order. */
@@ -476,9 +483,11 @@ static void draw_back(const ease__network *net, const ease__batch *b, int32_t ro
 static void apply_back(const ease__network *net, const ease__layer *layer,
                        const float *d, float add, float *to, int32_t count)
 {
+    ease__blas_begin();
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, layer->in, layer->out,
                 1, d, layer->out, net->value + layer->a, layer->out, add, to,
                 layer->in);
+    ease__blas_end();
 }
 
 static void encode_back(const ease__network *net, const ease__batch *b, int32_t first)
@@ -527,9 +536,11 @@ static void update_panel(const ease__network *net, const ease__batch *b, int32_t
     int32_t rank = rank_of(net);
     float *g = gradient_of_thread(net);
 
+    ease__blas_begin();
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, rank, b->count, 1,
                 r->y + left, (int)r->stride, output_of(net, net->o.shape.layers - 1),
                 rank, 0, g, rank);
+    ease__blas_end();
     update(net, &r->weights, net->at.decoder + (size_t)left * (size_t)rank, g,
            (size_t)count * (size_t)rank);
     ease__column_sums(r->y + left, b->count, count, r->stride, g);
@@ -553,8 +564,10 @@ static void update_rows(const ease__network *net, const ease__layer *layer,
     size_t out = (size_t)layer->out;
     float *g = gradient_of_thread(net);
 
+    ease__blas_begin();
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, layer->out, rows, 1,
                 in + top, layer->in, d, layer->out, 0, g, layer->out);
+    ease__blas_end();
     update(net, &net->room->weights, layer->a + (size_t)top * out, g,
            (size_t)count * out);
     if (block == 0)

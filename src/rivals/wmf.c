@@ -8,7 +8,7 @@
 #include "gram/gram.h"
 #include "rivals/als.h"
 #include "rivals/rivals.h"
-#include "solve/solve.h"
+#include "solve/blas.h"
 
 enum { RANK, ALPHA, LAMBDA, ITERATIONS, STEPS, SEED };
 
@@ -284,7 +284,7 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
              .settings = given,
              .hooks = &o->hooks,
              .kernels = m->kernels,
-             .threads = ease__threads(o->threads),
+             .threads = ease__blas_threads(o->threads, &o->hooks),
              .rank = (int32_t)given[RANK]};
     ease_status status = check_data(x, given, err);
 

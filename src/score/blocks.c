@@ -7,7 +7,7 @@
 
 #include "score/latent.h"
 #include "score/score.h"
-#include "solve/solve.h"
+#include "solve/blas.h"
 
 typedef struct job {
     const ease_model *model;
@@ -58,6 +58,7 @@ static void run_block(job *j, int64_t first, ease__encode_room *room)
     int32_t count = j->count - first < EASE__HISTORIES ? (int32_t)(j->count - first)
                                                        : EASE__HISTORIES;
 
+    ease__blas_begin();
     ease__encode(j->model, j->histories + first, count, room);
     for (int32_t left = 0, step; left < n; left += step) {
         step = ease__decode(j->model, room, left);
@@ -65,6 +66,7 @@ static void run_block(job *j, int64_t first, ease__encode_room *room)
             if (j->histories[first + r].count > 0)
                 offer(j, first + r, ease__decoded(room, r), left, step, room->row);
     }
+    ease__blas_end();
     for (int32_t r = 0; r < count; r++)
         finish(j, first + r);
 }
@@ -101,7 +103,7 @@ ease_status ease__recommend_blocks(const ease_model *m, const ease_row *historie
                                    const ease_rec *popular, int32_t popular_count,
                                    ease_rec *recs, int32_t *counts, ease_error *err)
 {
-    int threads = ease__threads(o->threads);
+    int threads = ease__blas_threads(o->threads, &o->hooks);
     ease__encode_room *rooms = ease__alloc_zero((size_t)threads, sizeof(*rooms));
     job j = {.model = m,
              .histories = histories,

@@ -7,7 +7,7 @@
 
 #include "score/known.h"
 #include "score/latent.h"
-#include "solve/solve.h"
+#include "solve/blas.h"
 
 struct ease_scorer {
     const ease_model *model; /* borrowed */
@@ -137,12 +137,14 @@ static void score_latent(ease_scorer *s, ease_row history)
 #pragma omp parallel num_threads(1)
     {
         omp_set_num_threads(1); /* for BLAS, as in graph.c */
+        ease__blas_begin();
         ease__encode(s->model, &history, 1, &s->room);
         for (int32_t left = 0, step; left < n; left += step) {
             step = ease__decode(s->model, &s->room, left);
             memcpy(s->scores + left, ease__decoded(&s->room, 0),
                    (size_t)step * sizeof(*s->scores));
         }
+        ease__blas_end();
     }
 }
 

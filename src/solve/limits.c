@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "solve/blas.h"
 #include "solve/solve.h"
 
 const char *ease_blas_name(void)
@@ -46,12 +47,14 @@ static double thread_flops(char *room, int32_t n, bool wide, double seconds)
     while (products < 1 || now - begin < seconds) {
         if (products == 0)
             begin = ease__seconds();
+        ease__blas_begin();
         if (wide)
             cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, n, n, 1, a, n, b, n,
                         0, c, n);
         else
             cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, n, n, 1, a, n, b, n,
                         0, c, n);
+        ease__blas_end();
         products++;
         now = ease__seconds();
     }
@@ -68,9 +71,10 @@ ease_status ease_measure_product(int32_t n, ease_precision precision, int thread
     double sum = 0;
     char *all;
 
-    threads = ease__threads(threads);
-    if (!status)
-        status = ease__blas_room(threads, err);
+    if (status)
+        return status;
+    threads = ease__blas_threads(threads, NULL);
+    status = ease__blas_room(threads, err);
     if (status)
         return status;
     room = ease__size_mul(square, wide ? 24 : 12);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "solve/blas.h"
 
 /* ---- y = A x ------------------------------------------------------------------ */
 
@@ -105,31 +106,6 @@ static ease_status probe_cpu(ease_error *why)
                       "that keeps to this library's threads");
 }
 
-ease_status ease__blas_room(int threads, ease_error *err)
-{
-    /* 128 MB mapped, of which little is touched, and a stack; once more for the
-     * caller. */
-    const size_t each = (size_t)160 << 20;
-    size_t count = (size_t)threads + 1, got = 0;
-    void **blocks = ease__alloc_array(count, sizeof(*blocks));
-    bool enough = blocks != NULL;
-
-    while (enough && got < count) {
-        blocks[got] = ease__alloc_pages(each);
-        if (blocks[got])
-            got++;
-        else
-            enough = false;
-    }
-    while (got > 0)
-        ease__free_pages(blocks[--got], each);
-    ease__free(blocks);
-    return enough ? EASE_OK
-                  : ease__fail(err, EASE_E_NOMEM,
-                               "%zu MB of address space for the buffers of %d threads",
-                               count * (each >> 20), threads);
-}
-
 static void warn_of_slow_kernels(const ease_hooks *hooks)
 {
     const char *better, *chosen = ease_blas_core(&better);
@@ -144,8 +120,10 @@ static void warn_of_slow_kernels(const ease_hooks *hooks)
 static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hooks,
                               ease_error *err)
 {
-    ease_status status = ease__blas_room(ease__threads(threads), err);
+    ease_status status;
 
+    threads = ease__blas_threads(threads, hooks);
+    status = ease__blas_room(threads, err);
     if (status)
         return status;
     warn_of_slow_kernels(hooks);
@@ -157,8 +135,10 @@ static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hoo
 static ease_status invert_file_cpu(const ease__tilefile *f, size_t memory, int threads,
                                    const ease_hooks *hooks, ease_error *err)
 {
-    ease_status status = ease__blas_room(ease__threads(threads), err);
+    ease_status status;
 
+    threads = ease__blas_threads(threads, hooks);
+    status = ease__blas_room(threads, err);
     if (status)
         return status;
     return ease__invert_file(
@@ -193,14 +173,20 @@ ease_status ease__solver_find(const char *name, const ease__solver **out,
 
 static const double ALLOWED_RESIDUAL = 2e-4;
 
-static void add_to_diagonal(ease__tiled *a, double lambda)
+/* lambda on a diagonal: times the item's ridge, if there is one. */
+typedef struct shift {
+    double lambda;
+    const double *ridge;
+} shift;
+
+static void add_to_diagonal(ease__tiled *a, shift s)
 {
     size_t edge = (size_t)a->edge;
 
     for (int32_t i = a->first * a->edge; i < a->last * a->edge; i++) {
         void *tile = ease__tile(a, i / a->edge, i / a->edge);
         size_t at = (size_t)(i % a->edge) * (edge + 1);
-        double add = i < a->n ? lambda : 1;
+        double add = i >= a->n ? 1 : s.ridge ? s.lambda * s.ridge[i] : s.lambda;
 
         if (a->element == EASE__F64)
             ((double *)tile)[at] += add;
@@ -257,16 +243,16 @@ static ease_status check_residual(const probe *p, const ease__tiled *a,
     return EASE_OK;
 }
 
-ease_status ease__solve(ease__tiled *a, double lambda, const ease__solver *solver,
-                        int threads, const ease_hooks *hooks, double *residual,
-                        ease_error *err)
+ease_status ease__solve(ease__tiled *a, double lambda, const double *ridge,
+                        const ease__solver *solver, int threads,
+                        const ease_hooks *hooks, double *residual, ease_error *err)
 {
     probe p = {0};
     ease_status status = make_probe(a->n, &p, err);
 
     if (status)
         return status;
-    add_to_diagonal(a, lambda);
+    add_to_diagonal(a, (shift){lambda, ridge});
     ease__tiled_times(a, p.v, p.w, threads);
     status = ease__progress(hooks, "checking", 0)
                  ? ease__cancelled(err)
@@ -279,7 +265,7 @@ ease_status ease__solve(ease__tiled *a, double lambda, const ease__solver *solve
     }
     ease__free(p.v);
     if (!status)
-        ease__tiled_mirror_diagonal(a);
+        ease__tiled_mirror_diagonal(a, threads);
     return status;
 }
 
@@ -287,24 +273,24 @@ ease_status ease__solve(ease__tiled *a, double lambda, const ease__solver *solve
  */
 
 /* Something for every band of rows, whose diagonal tiles it may change. */
-typedef void see_band(ease__tiled *band, probe *p, double lambda, int threads);
+typedef void see_band(ease__tiled *band, probe *p, shift s, int threads);
 
-static void see_matrix(ease__tiled *band, probe *p, double lambda, int threads)
+static void see_matrix(ease__tiled *band, probe *p, shift s, int threads)
 {
-    add_to_diagonal(band, lambda);
+    add_to_diagonal(band, s);
     ease__tiled_times(band, p->v, p->w, threads);
 }
 
-static void see_inverse(ease__tiled *band, probe *p, double lambda, int threads)
+static void see_inverse(ease__tiled *band, probe *p, shift s, int threads)
 {
-    (void)lambda;
+    (void)s;
     ease__tiled_times(band, p->w, p->back, threads);
-    ease__tiled_mirror_diagonal(band);
+    ease__tiled_mirror_diagonal(band, threads);
 }
 
-static ease_status for_bands(const ease__tilefile *f, see_band *see, probe *p,
-                             double lambda, size_t memory, int threads,
-                             const ease_hooks *hooks, ease_error *err)
+static ease_status for_bands(const ease__tilefile *f, see_band *see, probe *p, shift s,
+                             size_t memory, int threads, const ease_hooks *hooks,
+                             ease_error *err)
 {
     ease__tiled band;
     ease_status status = ease__tiled_new_band(&f->shape, memory, &band, err);
@@ -317,7 +303,7 @@ static ease_status for_bands(const ease__tilefile *f, see_band *see, probe *p,
         if (!status)
             status = ease__tilefile_read_band(f, &band, threads, err);
         if (!status) {
-            see(&band, p, lambda, threads);
+            see(&band, p, s, threads);
             status = ease__tilefile_write_diagonal(f, &band, err);
         }
     }
@@ -326,18 +312,20 @@ static ease_status for_bands(const ease__tilefile *f, see_band *see, probe *p,
 }
 
 ease_status ease__solve_file(const ease__tilefile *f, double lambda,
-                             const ease__solver *solver, size_t memory, int threads,
-                             const ease_hooks *hooks, double *residual, ease_error *err)
+                             const double *ridge, const ease__solver *solver,
+                             size_t memory, int threads, const ease_hooks *hooks,
+                             double *residual, ease_error *err)
 {
     probe p = {0};
+    shift s = {lambda, ridge};
     ease_status status = make_probe(f->shape.n, &p, err);
 
     if (!status)
-        status = for_bands(f, see_matrix, &p, lambda, memory, threads, hooks, err);
+        status = for_bands(f, see_matrix, &p, s, memory, threads, hooks, err);
     if (!status)
         status = solver->invert_file(f, memory, threads, hooks, err);
     if (!status)
-        status = for_bands(f, see_inverse, &p, lambda, memory, threads, hooks, err);
+        status = for_bands(f, see_inverse, &p, s, memory, threads, hooks, err);
     if (!status)
         status = check_residual(&p, &f->shape, residual, err);
     ease__free(p.v);

@@ -25,10 +25,6 @@ typedef struct ease__tile_kernels {
 
 extern const ease__tile_kernels ease__blas_f32, ease__blas_f64;
 
-/* EASE_E_NOMEM where OpenBLAS could not map its buffers for so many threads: it would
- * try for ever. To be asked before calling it. */
-ease_status ease__blas_room(int threads, ease_error *err);
-
 /* The kernels of OpenBLAS that a processor with these instructions should be given
  * instead of the chosen ones; NULL: none. */
 const char *ease__better_core(const char *chosen, bool avx2, bool avx512);
@@ -69,17 +65,18 @@ int32_t ease__invert_file_columns(const ease__tiled *shape, int threads, size_t 
  * of threads. Bands, one after the other from the first on, sum up to the same. */
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads);
 
-/* Adds lambda to the diagonal and 1 to the padding's, inverts, and checks: with
+/* Adds lambda ridge_i to the diagonal (NULL: all ones) and 1 to the padding's, inverts,
+ * and checks: with
  * w = A v before and a random v, *residual = ||P w - v|| / ||v||. EASE_E_ACCURACY
  * unless it is at most 2e-4 (NaN is not). */
-ease_status ease__solve(ease__tiled *a, double lambda, const ease__solver *solver,
-                        int threads, const ease_hooks *hooks, double *residual,
-                        ease_error *err);
+ease_status ease__solve(ease__tiled *a, double lambda, const double *ridge,
+                        const ease__solver *solver, int threads,
+                        const ease_hooks *hooks, double *residual, ease_error *err);
 
 /* The same in a file. Diagonal tiles are whole afterwards, as in memory. */
 ease_status ease__solve_file(const ease__tilefile *f, double lambda,
-                             const ease__solver *solver, size_t memory, int threads,
-                             const ease_hooks *hooks, double *residual,
-                             ease_error *err);
+                             const double *ridge, const ease__solver *solver,
+                             size_t memory, int threads, const ease_hooks *hooks,
+                             double *residual, ease_error *err);
 
 #endif
