@@ -7,7 +7,6 @@
 
 #include "score/latent.h"
 #include "score/score.h"
-#include "solve/solve.h"
 
 typedef struct job {
     const ease_model *model;
@@ -83,16 +82,12 @@ static void run_all(job *j, int threads, ease__encode_room *rooms)
 {
     int64_t blocks = (j->count + EASE__HISTORIES - 1) / EASE__HISTORIES;
 
-#pragma omp parallel num_threads(threads)
-    {
-        omp_set_num_threads(1); /* for BLAS, as in graph.c */
-#pragma omp for schedule(dynamic)
-        for (int64_t b = 0; b < blocks; b++) {
-            if (atomic_load_explicit(&j->cancelled, memory_order_relaxed))
-                continue;
-            report(j, blocks);
-            run_block(j, b * EASE__HISTORIES, &rooms[omp_get_thread_num()]);
-        }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int64_t b = 0; b < blocks; b++) {
+        if (atomic_load_explicit(&j->cancelled, memory_order_relaxed))
+            continue;
+        report(j, blocks);
+        run_block(j, b * EASE__HISTORIES, &rooms[omp_get_thread_num()]);
     }
 }
 
@@ -111,7 +106,7 @@ ease_status ease__recommend_blocks(const ease_model *m, const ease_row *historie
              .counts = counts,
              .popular = popular,
              .popular_count = popular_count};
-    ease_status status = rooms ? ease__blas_room(threads, err)
+    ease_status status = rooms ? EASE_OK
                                : ease__fail(err, EASE_E_NOMEM, "%d threads", threads);
 
     for (int t = 0; !status && t < threads; t++)
