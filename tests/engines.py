@@ -99,7 +99,7 @@ class Postgres:
             self.server = subprocess.Popen(
                 [os.path.join(self.bin, "postgres"), "-D", data, "-k", self.dir, *options],
                 cwd=self.dir, stdout=log, stderr=log, preexec_fn=die_with_parent, **self.user)
-        for _ in range(600):
+        for _ in range(10 * support.PATIENCE):
             if self.server.poll() is not None:
                 break
             if subprocess.run([os.path.join(self.bin, "pg_isready"), "-q", "-h", self.dir],
@@ -122,7 +122,7 @@ class Postgres:
     def close(self):
         if self.server:
             self.server.send_signal(signal.SIGINT)
-            self.server.wait(60)
+            self.server.wait(support.PATIENCE)
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
@@ -201,7 +201,7 @@ class Spark:
 
     def close(self):
         self.session.stdin.close()
-        self.session.wait(60)
+        self.session.wait(support.PATIENCE)
         self.session.stdout.close()
         self.log.close()
         shutil.rmtree(self.dir, ignore_errors=True)

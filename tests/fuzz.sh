@@ -6,7 +6,7 @@ seeds=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/found"
-"$target" -max_total_time="${EASE_FUZZ_SECONDS:-20}" -max_len=65536 -timeout=10 \
+"$target" -max_total_time="${EASE_FUZZ_SECONDS:-20}" -max_len=65536 -timeout=120 \
     -rss_limit_mb=3000 -print_final_stats=1 -verbosity=0 \
     -artifact_prefix="$work/" "$work/found" "$seeds" || {
     for f in "$work"/crash-* "$work"/leak-* "$work"/timeout-* "$work"/oom-*; do

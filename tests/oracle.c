@@ -1,5 +1,7 @@
 #include "oracle.h"
 
+#include <math.h>
+
 #include <stdlib.h>
 
 void oracle_gram(const double *x, int64_t users, int32_t items, double *gram)
@@ -50,4 +52,14 @@ void oracle_ease(const double *gram, int32_t items, double lambda, double *b)
         for (size_t j = 0; j < n; j++)
             b[i * n + j] = i == j ? 0 : -p[i * n + j] / p[j * n + j];
     free(p);
+}
+
+void oracle_product(const float *a, const float *b, int32_t rows, int32_t depth,
+                    int32_t columns, float *c)
+{
+    for (int32_t i = 0; i < rows; i++)
+        for (int32_t j = 0; j < columns; j++)
+            for (int32_t k = 0; k < depth; k++)
+                c[i * columns + j] = fmaf(a[i * depth + k], b[k * columns + j],
+                                          c[i * columns + j]);
 }

@@ -14,6 +14,7 @@ BUILD = os.path.abspath(os.environ.get("EASE_BUILD") or os.path.join(ROOT, "buil
 EASE = os.path.join(BUILD, "ease")
 SANITIZED = bool(os.environ.get("EASE_SANITIZE"))
 DATA = os.path.join(os.path.dirname(ROOT), "shared", "data")
+PATIENCE = 2000  # seconds until something hangs: far more than a slow machine needs
 
 
 def shared(*names):
@@ -65,7 +66,7 @@ class Result:
         return f"exit {self.code}\nstdout: {self.out[:2000]}\nstderr: {self.err[:4000]}"
 
 
-def run(*args, input=b"", cwd=None, env=None, timeout=300, before=None, stdout=None):
+def run(*args, input=b"", cwd=None, env=None, timeout=PATIENCE, before=None, stdout=None):
     """Runs the program; `before` is called in the child."""
     if isinstance(input, str):
         input = input.encode()
@@ -76,6 +77,16 @@ def run(*args, input=b"", cwd=None, env=None, timeout=300, before=None, stdout=N
                           stdout=stdout or subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=timeout, preexec_fn=before, check=False)
     return Result(done.returncode, done.stdout or b"", done.stderr)
+
+
+def wait_until_caught(p, number):
+    """Until a process that was just started has a handler for the signal."""
+    while p.poll() is None:
+        with open(f"/proc/{p.pid}/status") as f:
+            caught = int(re.search(r"SigCgt:\s*(\w+)", f.read()).group(1), 16)
+        if caught >> (number - 1) & 1:
+            return
+        time.sleep(0.01)
 
 
 class Case(unittest.TestCase):

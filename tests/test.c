@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "model/kernels.h"
+
 struct test {
     int failures;
     const char *skipped;
@@ -176,11 +178,33 @@ static bool wanted(const char *name, int argc, char **argv)
     return false;
 }
 
+/* Where the environment says which kernels are to be tested (see kernels.sh), the tests
+ * run with these or not at all. */
+static bool kernels_are_those_wanted(void)
+{
+    const char *own = getenv("EASE_TEST_KERNELS"), *core = getenv("OPENBLAS_CORETYPE");
+    const char *better, *chosen = ease_blas_core(&better);
+
+    if (!own)
+        return true;
+    if (!ease__kernels_force(own)) {
+        printf("there are no %s kernels for this processor\n", own);
+        return false;
+    }
+    if (core && strcmp(core, chosen) != 0) {
+        printf("OpenBLAS uses its kernels for %s, not for %s\n", chosen, core);
+        return false;
+    }
+    return true;
+}
+
 int test_main(const test_case *cases, size_t count, int argc, char **argv)
 {
     int passed = 0, failures = 0, skipped = 0;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!kernels_are_those_wanted())
+        return 1;
     strcpy(scratch, "/tmp/ease-test-XXXXXX");
     if (!mkdtemp(scratch)) {
         perror(scratch);

@@ -18,7 +18,7 @@ import time
 import unittest
 
 from small import ITEMS, Trained, as_csv, small_pairs
-from support import EASE, SANITIZED, Case, main, run
+from support import EASE, PATIENCE, SANITIZED, Case, main, run, wait_until_caught
 
 VERBS = ["train", "recommend", "similar", "explain", "gram", "plan", "info", "synth",
          "export", "help"]
@@ -312,10 +312,11 @@ class Ending(Case):
     def test_signals_while_waiting_for_standard_input(self):
         with subprocess.Popen([EASE, "train", "-", "-o", "m", "--lambda", "1"], cwd=self.dir,
                               stdin=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-            time.sleep(2 if SANITIZED else 0.7)
+            wait_until_caught(p, signal.SIGINT)
+            time.sleep(0.5)  # until it reads, most likely; before that it must end as well
             p.send_signal(signal.SIGINT)
             try:
-                self.assertEqual(p.wait(20), 130)
+                self.assertEqual(p.wait(PATIENCE), 130)
             finally:
                 p.kill()
         self.assertEqual(os.listdir(self.dir), [])
@@ -335,7 +336,7 @@ class Ending(Case):
                     time.sleep(0.3)
                     p.send_signal(number)
                     try:
-                        self.assertEqual(p.wait(20), 128 + number, args)
+                        self.assertEqual(p.wait(PATIENCE), 128 + number, args)
                     finally:
                         p.kill()
                     self.assertRegex(p.stderr.read().decode(), r"ease: (interrup|termina)ted\n$")
@@ -379,7 +380,7 @@ class Progress(Case):
                               stderr=theirs) as p:
             os.close(theirs)
             while True:
-                ready, _, _ = select.select([ours], [], [], 60)
+                ready, _, _ = select.select([ours], [], [], PATIENCE)
                 try:
                     part = os.read(ours, 65536) if ready else b""
                 except OSError:

@@ -464,7 +464,7 @@ class Tuned(Split):
                 if after in line:
                     break
             p.send_signal(number)
-            out, rest = p.communicate(timeout=300)
+            out, rest = p.communicate(timeout=support.PATIENCE)
         return support.Result(p.returncode, out.encode(), (err + rest).encode())
 
     def many(self):

@@ -82,7 +82,7 @@ class Factors(support.Case):
                     break
             said += p.stderr.read()
             p.stderr.close()
-            self.assertEqual(p.wait(timeout=60), code, said)
+            self.assertEqual(p.wait(support.PATIENCE), code, said)
             self.assertRegex(said, r"stopped after \d+ of 10000 iterations")
             self.assertEqual(os.path.exists(self.path("m.ease")), code == 0, said)
             if code == 0:

@@ -78,7 +78,7 @@ class OutOfCore(support.Case):
         p.send_signal(signal.SIGINT)
         p.stderr.read()
         p.stderr.close()
-        self.assertEqual(p.wait(timeout=20), 130)
+        self.assertEqual(p.wait(support.PATIENCE), 130)
         self.assertEqual(os.listdir(self.work), [])
         self.assertFalse(os.path.exists(self.path("a.ease")))
 

@@ -512,7 +512,7 @@ class Reproduce(Forms):
         while not os.path.exists(self.path("table1/netflix")):
             time.sleep(0.001)
         p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=support.PATIENCE)
         self.assertEqual((p.returncode, out), (130, b""), err)
         self.assertFalse(os.path.exists(self.path("table1/netflix/train.csv")))
 

@@ -59,7 +59,7 @@ def test_threads_fit_at_once(X):
 
 
 def run_script(text, *args, **how):
-    return subprocess.run([sys.executable, "-c", text, *args], text=True, timeout=400,
+    return subprocess.run([sys.executable, "-c", text, *args], text=True, timeout=2000,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
 

@@ -1,5 +1,6 @@
 #include "model/kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "model/kernels_body.h"
@@ -125,6 +126,49 @@ static void to_half(const float *in, float factor, uint16_t *half, size_t n)
         half[i] = half_of(in[i] * factor);
 }
 
+/* a b + c, rounded once. */
+#ifdef __FP_FAST_FMAF
+
+static float fused(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+
+#else
+
+/* Without an instruction for it: the product of two floats is exact in a double. Their
+ * sum with c is rounded to odd (of the two neighbours of a sum that is no double, the
+ * one whose last bit is 1), so that rounding it again, to a float, is right. */
+static float fused(float a, float b, float c)
+{
+    double product = (double)a * (double)b, sum = product + (double)c;
+    double from_c = sum - product;
+    double error = (product - (sum - from_c)) + ((double)c - from_c);
+    uint64_t bits;
+
+    memcpy(&bits, &sum, sizeof(bits));
+    if (error > 0 || error < 0) /* not so of infinities and NaN */
+        if ((bits & 1) == 0)
+            bits += (error > 0) == (sum > 0) ? 1 : UINT64_MAX;
+    memcpy(&sum, &bits, sizeof(sum));
+    return (float)sum;
+}
+
+#endif
+
+static void tile(const float *a, const float *b, size_t depth, int rows, float *c,
+                 size_t ldc)
+{
+    for (int i = 0; i < rows; i++) {
+        float *sums = c + (size_t)i * ldc;
+
+        for (size_t k = 0; k < depth; k++)
+            for (size_t j = 0; j < EASE__PANEL; j++)
+                sums[j] = fused(a[k * EASE__TILE_ROWS + (size_t)i],
+                                b[k * EASE__PANEL + j], sums[j]);
+    }
+}
+
 const ease__kernels ease__kernels_plain = {
     .name = "plain",
     .add = add,
@@ -135,13 +179,28 @@ const ease__kernels ease__kernels_plain = {
     .from_half = from_half,
     .to_half = to_half,
     .turn = turn,
+    .tile = tile,
 };
+
+static const ease__kernels *forced;
 
 const ease__kernels *ease__kernels_best(void)
 {
-    const ease__kernels *best = ease__kernels_avx512();
+    const ease__kernels *best = forced ? forced : ease__kernels_avx512();
 
     if (!best)
         best = ease__kernels_avx2();
     return best ? best : &ease__kernels_plain;
+}
+
+bool ease__kernels_force(const char *name)
+{
+    const ease__kernels *all[] = {&ease__kernels_plain, ease__kernels_avx2(),
+                                  ease__kernels_avx512()};
+
+    forced = NULL;
+    for (size_t i = 0; name && i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i] && strcmp(all[i]->name, name) == 0)
+            forced = all[i];
+    return !name || forced;
 }

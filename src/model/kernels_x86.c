@@ -1,5 +1,5 @@
-/* The kernels for x86-64 with AVX2 and F16C, and with AVX-512. FMA is left out on
- * purpose: a fused product rounds differently. */
+/* The kernels for x86-64 with AVX2, FMA and F16C, and with AVX-512. Only tiles are
+ * allowed FMA: elsewhere products are rounded, and a fused one is not. */
 #include "model/kernels.h"
 
 #if defined(__x86_64__)
@@ -12,6 +12,7 @@
 
 #define AVX2   __attribute__((target("avx2,f16c")))
 #define AVX512 __attribute__((target("avx512f,avx2,f16c")))
+#define FMA    __attribute__((target("avx2,fma")))
 
 /* ---- AVX2 and F16C ---------------------------------------------------------------- */
 
@@ -152,6 +153,64 @@ AVX2 static void turn(const float *in, size_t in_ld, float *out, size_t out_ld)
             turn_8(in + i * in_ld + j, in_ld, out + j * out_ld + i, out_ld);
 }
 
+/* Half a panel's columns: 12 sums, two parts of b and one of a are 15 registers. */
+FMA EASE__INLINE void half_tile(const float *a, const float *b, size_t depth, int rows,
+                                float *c, size_t ldc)
+{
+    __m256 left[EASE__TILE_ROWS], right[EASE__TILE_ROWS];
+
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+        left[i] = _mm256_loadu_ps(c + (size_t)i * ldc);
+        right[i] = _mm256_loadu_ps(c + (size_t)i * ldc + 8);
+    }
+    for (size_t k = 0; k < depth; k++) {
+        __m256 p = _mm256_load_ps(b + k * EASE__PANEL);
+        __m256 q = _mm256_load_ps(b + k * EASE__PANEL + 8);
+
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+            __m256 x = _mm256_set1_ps(a[k * EASE__TILE_ROWS + (size_t)i]);
+
+            left[i] = _mm256_fmadd_ps(x, p, left[i]);
+            right[i] = _mm256_fmadd_ps(x, q, right[i]);
+        }
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+        _mm256_storeu_ps(c + (size_t)i * ldc, left[i]);
+        _mm256_storeu_ps(c + (size_t)i * ldc + 8, right[i]);
+    }
+}
+
+FMA EASE__INLINE void tile_rows(const float *a, const float *b, size_t depth, int rows,
+                                float *c, size_t ldc)
+{
+    half_tile(a, b, depth, rows, c, ldc);
+    half_tile(a, b + EASE__PANEL / 2, depth, rows, c + EASE__PANEL / 2, ldc);
+}
+
+/* Sums are registers only where their number is a constant. */
+#define CASE_OF_ROWS(rows, body)         \
+    case rows:                           \
+        body(a, b, depth, rows, c, ldc); \
+        break
+#define BY_ROWS(rows, body)    \
+    switch (rows) {            \
+        CASE_OF_ROWS(1, body); \
+        CASE_OF_ROWS(2, body); \
+        CASE_OF_ROWS(3, body); \
+        CASE_OF_ROWS(4, body); \
+        CASE_OF_ROWS(5, body); \
+        CASE_OF_ROWS(6, body); \
+    }
+
+FMA static void tile(const float *a, const float *b, size_t depth, int rows, float *c,
+                     size_t ldc)
+{
+    BY_ROWS(rows, tile_rows)
+}
+
 static const ease__kernels avx2 = {
     .name = "avx2",
     .add = add,
@@ -162,16 +221,19 @@ static const ease__kernels avx2 = {
     .from_half = from_half,
     .to_half = to_half,
     .turn = turn,
+    .tile = tile,
 };
 
-/* The first question covers the operating system as well: it must keep the wide
+/* __builtin_cpu_supports covers the operating system as well: it must keep the wide
  * registers. */
 const ease__kernels *ease__kernels_avx2(void)
 {
     unsigned a, b, c, d;
     bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 
-    return f16c && __builtin_cpu_supports("avx2") ? &avx2 : NULL;
+    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+               ? &avx2
+               : NULL;
 }
 
 /* ---- AVX-512 ---------------------------------------------------------------------- */
@@ -228,6 +290,41 @@ AVX512 static uint32_t wide_sum_halves(const uint16_t *panel, float unit, ease__
     return wide_sum(panel, true, unit, r, above, out);
 }
 
+AVX512 EASE__INLINE void wide_tile_rows(const float *a, const float *b, size_t depth,
+                                        int rows, float *c, size_t ldc)
+{
+    __m512 left[EASE__TILE_ROWS], right[EASE__TILE_ROWS];
+
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+        left[i] = _mm512_loadu_ps(c + (size_t)i * ldc);
+        right[i] = _mm512_loadu_ps(c + (size_t)i * ldc + 16);
+    }
+    for (size_t k = 0; k < depth; k++) {
+        __m512 p = _mm512_load_ps(b + k * EASE__PANEL);
+        __m512 q = _mm512_load_ps(b + k * EASE__PANEL + 16);
+
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+            __m512 x = _mm512_set1_ps(a[k * EASE__TILE_ROWS + (size_t)i]);
+
+            left[i] = _mm512_fmadd_ps(x, p, left[i]);
+            right[i] = _mm512_fmadd_ps(x, q, right[i]);
+        }
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+        _mm512_storeu_ps(c + (size_t)i * ldc, left[i]);
+        _mm512_storeu_ps(c + (size_t)i * ldc + 16, right[i]);
+    }
+}
+
+AVX512 static void wide_tile(const float *a, const float *b, size_t depth, int rows,
+                             float *c, size_t ldc)
+{
+    BY_ROWS(rows, wide_tile_rows)
+}
+
 static const ease__kernels avx512 = {
     .name = "avx512",
     .add = add,
@@ -238,6 +335,7 @@ static const ease__kernels avx512 = {
     .from_half = from_half,
     .to_half = to_half,
     .turn = turn,
+    .tile = wide_tile,
 };
 
 const ease__kernels *ease__kernels_avx512(void)

@@ -216,6 +216,8 @@ ease_status ease__half_step_run(const ease__half_step *h, int threads, double *l
             j.rooms[t] = (room){at,           at + one,     at + 2 * one,
                                 at + 3 * one, at + 4 * one, {0}};
         }
+        /* The caller's thread asks, and may get no block at all. */
+        atomic_store(&j.cancelled, ease__progress(h->hooks, h->stage, h->begin));
         solve_all(&j, threads);
         if (atomic_load(&j.cancelled))
             status = ease__cancelled(err);

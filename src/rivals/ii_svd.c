@@ -144,6 +144,8 @@ static bool multiply(job *j, const double *from, double *to)
     int panels = (j->width + PANEL - 1) / PANEL;
 
     atomic_store(&j->done, 0);
+    if (told_to_stop(j, 0)) /* this thread may get no panel at all */
+        return false;
 #pragma omp parallel for schedule(dynamic) num_threads(j->threads)
     for (int p = 0; p < panels; p++) {
         int done = atomic_fetch_add_explicit(&j->done, 1, memory_order_relaxed);

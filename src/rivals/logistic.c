@@ -106,7 +106,7 @@ __attribute__((target("avx2"))) static void sum_avx2(const int64_t *starts,
 static void sum_rows(const int64_t *starts, const uint32_t *others, int64_t rows,
                      const double *in, double *out)
 {
-    if (ease__kernels_avx2())
+    if (ease__kernels_best() != &ease__kernels_plain)
         sum_avx2(starts, others, rows, in, out);
     else
         sum_body(starts, others, rows, in, out);

@@ -110,6 +110,14 @@ static ease_status find_users(job *j, ease_error *err)
 
 /* ---- fitting ----------------------------------------------------------------------- */
 
+/* Tells how far it is. By the caller's thread only. */
+static void ask(job *j)
+{
+    if (ease__progress(j->hooks, "fitting",
+                       (double)atomic_load(&j->done) / (double)j->learned))
+        atomic_store_explicit(&j->cancelled, true, memory_order_relaxed);
+}
+
 /* Those from place `first` of the order on. */
 static void fit_block(job *j, int64_t first, ease__logistic_room *r)
 {
@@ -129,10 +137,8 @@ static void fit_block(job *j, int64_t first, ease__logistic_room *r)
     atomic_fetch_add_explicit(&j->spent, ends.spent, memory_order_relaxed);
     atomic_fetch_add_explicit(&j->stalled, ends.stalled, memory_order_relaxed);
     atomic_fetch_add_explicit(&j->done, count, memory_order_relaxed);
-    if (omp_get_thread_num() == 0 &&
-        ease__progress(j->hooks, "fitting",
-                       (double)atomic_load(&j->done) / (double)j->learned))
-        atomic_store_explicit(&j->cancelled, true, memory_order_relaxed);
+    if (omp_get_thread_num() == 0)
+        ask(j);
 }
 
 /* In rounds of about a tenth, so that there is a loss to tell of now and then. */
@@ -145,6 +151,7 @@ static void fit_all(job *j, int threads, ease__logistic_room *rooms)
     for (int64_t first = 0; first < blocks; first += round) {
         int64_t end = blocks - first < round ? blocks : first + round, fitted;
 
+        ask(j); /* this thread may get no block at all */
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (int64_t b = first; b < end; b++)
             if (!atomic_load_explicit(&j->cancelled, memory_order_relaxed))

@@ -396,6 +396,8 @@ static ease_status report(job *j)
 
 static void fit_all(job *j, int threads, fit *fits)
 {
+    if (ease__progress(j->hooks, "fitting", 0)) /* this thread may get no item at all */
+        atomic_store(&j->failed, EASE_E_CANCELLED);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int32_t item = 0; item < j->x->items; item++) {
         ease_status status;

@@ -7,7 +7,6 @@
 
 #include "score/latent.h"
 #include "score/score.h"
-#include "solve/blas.h"
 
 typedef struct job {
     const ease_model *model;
@@ -58,7 +57,6 @@ static void run_block(job *j, int64_t first, ease__encode_room *room)
     int32_t count = j->count - first < EASE__HISTORIES ? (int32_t)(j->count - first)
                                                        : EASE__HISTORIES;
 
-    ease__blas_begin();
     ease__encode(j->model, j->histories + first, count, room);
     for (int32_t left = 0, step; left < n; left += step) {
         step = ease__decode(j->model, room, left);
@@ -66,7 +64,6 @@ static void run_block(job *j, int64_t first, ease__encode_room *room)
             if (j->histories[first + r].count > 0)
                 offer(j, first + r, ease__decoded(room, r), left, step, room->row);
     }
-    ease__blas_end();
     for (int32_t r = 0; r < count; r++)
         finish(j, first + r);
 }
@@ -85,16 +82,12 @@ static void run_all(job *j, int threads, ease__encode_room *rooms)
 {
     int64_t blocks = (j->count + EASE__HISTORIES - 1) / EASE__HISTORIES;
 
-#pragma omp parallel num_threads(threads)
-    {
-        omp_set_num_threads(1); /* for BLAS, as in graph.c */
-#pragma omp for schedule(dynamic)
-        for (int64_t b = 0; b < blocks; b++) {
-            if (atomic_load_explicit(&j->cancelled, memory_order_relaxed))
-                continue;
-            report(j, blocks);
-            run_block(j, b * EASE__HISTORIES, &rooms[omp_get_thread_num()]);
-        }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int64_t b = 0; b < blocks; b++) {
+        if (atomic_load_explicit(&j->cancelled, memory_order_relaxed))
+            continue;
+        report(j, blocks);
+        run_block(j, b * EASE__HISTORIES, &rooms[omp_get_thread_num()]);
     }
 }
 
@@ -103,7 +96,7 @@ ease_status ease__recommend_blocks(const ease_model *m, const ease_row *historie
                                    const ease_rec *popular, int32_t popular_count,
                                    ease_rec *recs, int32_t *counts, ease_error *err)
 {
-    int threads = ease__blas_threads(o->threads, &o->hooks);
+    int threads = ease__threads(o->threads);
     ease__encode_room *rooms = ease__alloc_zero((size_t)threads, sizeof(*rooms));
     job j = {.model = m,
              .histories = histories,
@@ -113,7 +106,7 @@ ease_status ease__recommend_blocks(const ease_model *m, const ease_row *historie
              .counts = counts,
              .popular = popular,
              .popular_count = popular_count};
-    ease_status status = rooms ? ease__blas_room(threads, err)
+    ease_status status = rooms ? EASE_OK
                                : ease__fail(err, EASE_E_NOMEM, "%d threads", threads);
 
     for (int t = 0; !status && t < threads; t++)

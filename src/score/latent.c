@@ -1,19 +1,18 @@
 /* Scores of models of hidden numbers: histories are encoded in blocks, and a block is
- * multiplied with the items' numbers. A block has the same shape whoever asks and
- * however many, empty rows at its end if need be: a product of another shape may round
- * otherwise. */
+ * multiplied with the items' numbers. Products are those of product.h: a history's
+ * scores have the same bits alone and in any block. */
 #include "score/latent.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
-enum { ITEMS = 512 }; /* columns that are scored at once */
+#include "rivals/network.h"
+#include "score/cholesky.h"
 
-void spotrf_(const char *uplo, const int *n, float *a, const int *lda, int *info,
-             size_t length);
-void spotrs_(const char *uplo, const int *n, const int *nrhs, const float *a,
-             const int *lda, float *b, const int *ldb, int *info, size_t length);
+enum {
+    ITEMS = 512,   /* columns that are scored at once */
+    TOGETHER = 128 /* items of a history that are added to its matrix at once */
+};
 
 /* ---- networks --------------------------------------------------------------------- */
 
@@ -26,11 +25,11 @@ static float length_of(ease_row x)
     return (float)sqrt(sum);
 }
 
-static void activate(ease__activation f, float *h, size_t count)
+static void activate(ease__activation f, float *h, int32_t rows, int32_t width)
 {
     if (f == EASE__TANH)
-        for (size_t i = 0; i < count; i++)
-            h[i] = tanhf(h[i]);
+        for (int32_t r = 0; r < rows; r++)
+            ease__tanh(h + (size_t)r * ease__padded(width), (size_t)width);
 }
 
 /* The first layer: a sum of few rows. */
@@ -46,58 +45,81 @@ static void embed(const ease_model *m, ease_row x, float *h)
                               (x.weights ? x.weights[i] : 1.0f) / length, width);
 }
 
-static void run_layers(const ease_model *m, ease__encode_room *room)
+static void pack_rows(ease__encode_room *room, int32_t rows, int32_t width)
+{
+    ease__pack((ease__operand){room->h, ease__padded(width), false}, rows, width, NULL,
+               room->packed);
+}
+
+static void run_layers(const ease_model *m, int32_t rows, ease__encode_room *room)
 {
     const ease__latent_shape *s = &m->latent.shape;
     const float *at = m->latent.dense + s->width[0];
-    float *from = room->h, *to = room->other;
 
-    activate((ease__activation)s->activation[0], from,
-             (size_t)EASE__HISTORIES * (size_t)s->width[0]);
+    activate((ease__activation)s->activation[0], room->h, rows, s->width[0]);
     for (int32_t l = 1; l < s->layers; l++) {
         int32_t in = s->width[l - 1], out = s->width[l];
+        size_t ld = ease__padded(out);
         const float *bias = at + (size_t)in * (size_t)out;
-        float *spare = from;
 
-        for (int32_t r = 0; r < EASE__HISTORIES; r++)
-            memcpy(to + (size_t)r * (size_t)out, bias, (size_t)out * sizeof(*to));
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, EASE__HISTORIES, out, in,
-                    1, from, in, at, out, 1, to, out);
-        activate((ease__activation)s->activation[l], to,
-                 (size_t)EASE__HISTORIES * (size_t)out);
+        pack_rows(room, rows, in);
+        for (int32_t r = 0; r < rows; r++)
+            memcpy(room->h + (size_t)r * ld, bias, (size_t)out * sizeof(*bias));
+        ease__product(m->kernels, room->packed, rows, in,
+                      (ease__operand){at, (size_t)out, false}, out, room->h, ld);
+        activate((ease__activation)s->activation[l], room->h, rows, out);
         at = bias + out;
-        from = to;
-        to = spare;
     }
-    room->h = from;
-    room->other = to;
 }
 
 /* ---- fold-in ---------------------------------------------------------------------- */
 
-/* h = (V'V + sum alpha x v v' + lambda I)^-1 sum (1 + alpha x) v. What does not factor
- * (weights below 0) gives NaN, which is never recommended. */
-static void fold_in(const ease_model *m, ease_row x, float *a, float *h)
+/* a += sum alpha x v v', on and above the diagonal, and h += sum (1 + alpha x) v, for
+ * `count` items of a history, at most TOGETHER. */
+static void add_items(const ease_model *m, ease_row x, ease__encode_room *room,
+                      float *h)
 {
     const ease__latent *l = &m->latent;
-    int rank = l->shape.width[0], one = 1, info = 0;
-    size_t size = (size_t)rank;
+    int32_t rank = l->shape.width[0];
+    size_t size = (size_t)rank, ld = ease__padded(rank);
+    float more[TOGETHER];
 
-    memcpy(a, l->dense, size * size * sizeof(*a));
-    memset(h, 0, size * sizeof(*h));
-    for (size_t k = 0; k < size; k++)
-        a[k * (size + 1)] += l->shape.lambda;
     for (int32_t i = 0; i < x.count; i++) {
         const float *v = l->decoder + (size_t)x.items[i] * size;
-        float more = l->shape.alpha * (x.weights ? x.weights[i] : 1.0f);
 
-        cblas_ssyr(CblasRowMajor, CblasUpper, rank, more, v, 1, a, rank);
-        m->kernels->add_times(h, v, 1 + more, size);
+        more[i] = l->shape.alpha * (x.weights ? x.weights[i] : 1.0f);
+        memcpy(room->rows + (size_t)i * size, v, size * sizeof(*v));
+        m->kernels->add_times(h, v, 1 + more[i], size);
     }
-    /* The upper half of rows is the lower half of LAPACK's columns. */
-    spotrf_("L", &rank, a, &rank, &info, 1);
-    if (info == 0)
-        spotrs_("L", &rank, &one, a, &rank, h, &rank, &info, 1);
+    ease__pack((ease__operand){room->rows, size, true}, rank, x.count, more,
+               room->packed);
+    ease__product_upper(m->kernels, room->packed, rank, x.count,
+                        (ease__operand){room->rows, size, false}, room->square, ld);
+}
+
+/* h = (V'V + sum alpha x v v' + lambda I)^-1 sum (1 + alpha x) v. What does not factor
+ * (weights below 0) gives NaN, which is never recommended. */
+static void fold_in(const ease_model *m, ease_row x, ease__encode_room *room, float *h)
+{
+    const ease__latent *l = &m->latent;
+    int32_t rank = l->shape.width[0];
+    size_t size = (size_t)rank, ld = ease__padded(rank);
+    float *a = room->square;
+
+    memset(h, 0, size * sizeof(*h));
+    for (size_t k = 0; k < size; k++) {
+        memcpy(a + k * ld, l->dense + k * size, size * sizeof(*a));
+        a[k * (ld + 1)] += l->shape.lambda;
+    }
+    for (int32_t from = 0; from < x.count; from += TOGETHER) {
+        int32_t count = x.count - from < TOGETHER ? x.count - from : TOGETHER;
+
+        add_items(
+            m, (ease_row){x.items + from, x.weights ? x.weights + from : NULL, count},
+            room, h);
+    }
+    if (ease__cholesky(m->kernels, a, rank, room->packed))
+        ease__cholesky_solve(m->kernels, a, rank, h);
     else
         for (size_t k = 0; k < size; k++)
             h[k] = NAN;
@@ -115,21 +137,32 @@ static int32_t widest(const ease__latent_shape *s)
     return most;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 ease_status ease__encode_room_new(const ease_model *m, ease__encode_room *out,
                                   ease_error *err)
 {
     const ease__latent_shape *s = &m->latent.shape;
-    size_t layer = ease__size_mul(EASE__HISTORIES, (size_t)widest(s));
-    size_t square = (size_t)s->width[0] * (size_t)s->width[0];
-    size_t other = s->encoder == EASE__FOLD_IN && square > layer ? square : layer;
-    ease__encode_room room = {
-        .h = ease__alloc_array(layer, sizeof(float)),
-        .other = ease__alloc_array(other, sizeof(float)),
-        .scores = ease__alloc_array((size_t)EASE__HISTORIES * ITEMS, sizeof(float)),
-        .row = ease__alloc_array(ITEMS, sizeof(float)),
-    };
+    bool folds = s->encoder == EASE__FOLD_IN;
+    int32_t width = widest(s);
+    size_t ld = ease__padded(width);
+    size_t packed = ease__packed_count(EASE__HISTORIES, width);
+    ease__encode_room room = {.scores = NULL};
 
-    if (!room.h || !room.other || !room.scores || !room.row) {
+    if (folds)
+        packed = larger(packed, larger(ease__packed_count(width, TOGETHER),
+                                       ease__cholesky_scratch(width)));
+    room.h = ease__alloc_zero(EASE__HISTORIES * ld, sizeof(float));
+    room.packed = ease__alloc_array(packed, sizeof(float));
+    room.square = ease__alloc_zero(folds ? ld * (size_t)width : 1, sizeof(float));
+    room.rows = ease__alloc_array(folds ? TOGETHER * (size_t)width : 1, sizeof(float));
+    room.scores = ease__alloc_array((size_t)EASE__HISTORIES * ITEMS, sizeof(float));
+    room.row = ease__alloc_array(ITEMS, sizeof(float));
+    if (!room.h || !room.packed || !room.square || !room.rows || !room.scores ||
+        !room.row) {
         ease__encode_room_free(&room);
         return ease__fail(err, EASE_E_NOMEM, "encoding %d histories",
                           (int)EASE__HISTORIES);
@@ -141,7 +174,9 @@ ease_status ease__encode_room_new(const ease_model *m, ease__encode_room *out,
 void ease__encode_room_free(ease__encode_room *room)
 {
     ease__free(room->h);
-    ease__free(room->other);
+    ease__free(room->packed);
+    ease__free(room->square);
+    ease__free(room->rows);
     ease__free(room->scores);
     ease__free(room->row);
 }
@@ -149,19 +184,18 @@ void ease__encode_room_free(ease__encode_room *room)
 void ease__encode(const ease_model *m, const ease_row *histories, int32_t count,
                   ease__encode_room *room)
 {
-    size_t width = (size_t)m->latent.shape.width[0];
+    const ease__latent_shape *s = &m->latent.shape;
+    size_t ld = ease__padded(s->width[0]);
 
-    memset(room->h, 0, EASE__HISTORIES * width * sizeof(*room->h));
-    for (int32_t r = 0; r < count; r++) {
-        float *h = room->h + (size_t)r * width;
-
-        if (m->latent.shape.encoder == EASE__FOLD_IN)
-            fold_in(m, histories[r], room->other, h);
+    for (int32_t r = 0; r < count; r++)
+        if (s->encoder == EASE__FOLD_IN)
+            fold_in(m, histories[r], room, room->h + (size_t)r * ld);
         else
-            embed(m, histories[r], h);
-    }
-    if (m->latent.shape.encoder == EASE__NETWORK)
-        run_layers(m, room);
+            embed(m, histories[r], room->h + (size_t)r * ld);
+    if (s->encoder == EASE__NETWORK)
+        run_layers(m, count, room);
+    pack_rows(room, count, ease__latent_rank(s));
+    room->count = count;
 }
 
 int32_t ease__decode(const ease_model *m, ease__encode_room *room, int32_t left)
@@ -169,14 +203,17 @@ int32_t ease__decode(const ease_model *m, ease__encode_room *room, int32_t left)
     const ease__latent *l = &m->latent;
     int32_t rank = ease__latent_rank(&l->shape), n = m->info.items;
     int32_t count = n - left > ITEMS ? ITEMS : n - left;
+    size_t bytes = (size_t)count * sizeof(*room->scores);
 
-    if (m->base)
-        for (int32_t r = 0; r < EASE__HISTORIES; r++)
-            memcpy(room->scores + (size_t)r * ITEMS, m->base + left,
-                   (size_t)count * sizeof(*room->scores));
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, EASE__HISTORIES, count, rank,
-                1, room->h, rank, l->decoder + (size_t)left * (size_t)rank, rank,
-                m->base ? 1 : 0, room->scores, ITEMS);
+    for (int32_t r = 0; r < room->count; r++)
+        if (m->base)
+            memcpy(room->scores + (size_t)r * ITEMS, m->base + left, bytes);
+        else
+            memset(room->scores + (size_t)r * ITEMS, 0, bytes);
+    ease__product(
+        m->kernels, room->packed, room->count, rank,
+        (ease__operand){l->decoder + (size_t)left * (size_t)rank, (size_t)rank, true},
+        count, room->scores, ITEMS);
     return count;
 }
 

@@ -1,5 +1,4 @@
-/* Scores of models of hidden numbers, by blocks of histories. BLAS is called by the
- * thread that asks: see graph.c for how it is kept from threading itself. */
+/* Scores of models of hidden numbers, by blocks of histories. */
 #ifndef EASE_SCORE_LATENT_H
 #define EASE_SCORE_LATENT_H
 
@@ -10,25 +9,28 @@ static inline bool ease__is_latent(const ease_model *m)
     return m->latent.decoder != NULL;
 }
 
-enum { EASE__HISTORIES = 64 }; /* in a block */
+enum { EASE__HISTORIES = 64 }; /* in a block, at most */
 
 /* Scratch of one thread. */
 typedef struct ease__encode_room {
-    float *h; /* after encoding: EASE__HISTORIES x rank */
-    float *other;
-    float *scores;
-    float *row; /* scratch of the caller, as many as are decoded at once */
+    int32_t count; /* histories that were encoded */
+    float *h;      /* count rows, of the width of a layer rounded up to panels */
+    float *packed; /* the left side of a product; after encoding, h */
+    float *square; /* fold-in: a history's matrix */
+    float *rows;   /* fold-in: the numbers of some of its items */
+    float *scores; /* count x those that are decoded at once */
+    float *row;    /* scratch of the caller, as many as are decoded at once */
 } ease__encode_room;
 
 ease_status ease__encode_room_new(const ease_model *m, ease__encode_room *out,
                                   ease_error *err);
 void ease__encode_room_free(ease__encode_room *room);
 
-/* Up to EASE__HISTORIES at once; the rest of the block is encoded as nothing. */
+/* A block of up to EASE__HISTORIES. */
 void ease__encode(const ease_model *m, const ease_row *histories, int32_t count,
                   ease__encode_room *room);
 
-/* Scores the items from `left` on for the whole block; how many. */
+/* Scores items from `left` on for the whole block; returns how many. */
 int32_t ease__decode(const ease_model *m, ease__encode_room *room, int32_t left);
 /* Of one history of the block, those that were just decoded. */
 const float *ease__decoded(const ease__encode_room *room, int32_t history);

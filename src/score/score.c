@@ -2,12 +2,10 @@
 #include "score/score.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "score/known.h"
 #include "score/latent.h"
-#include "solve/blas.h"
 
 struct ease_scorer {
     const ease_model *model; /* borrowed */
@@ -103,10 +101,8 @@ ease_status ease_scorer_new(const ease_model *m, ease_scorer **out, ease_error *
     if (!s->scores)
         goto no_memory;
     if (ease__is_latent(m)) {
-        ease_status status = ease__blas_room(1, err);
+        ease_status status = ease__encode_room_new(m, &s->room, err);
 
-        if (!status)
-            status = ease__encode_room_new(m, &s->room, err);
         if (status) {
             ease_scorer_free(s);
             return status;
@@ -129,22 +125,15 @@ void ease_scorer_free(ease_scorer *s)
     ease__free(s);
 }
 
-/* By a block of which it is all: the same bits as among many. */
 static void score_latent(ease_scorer *s, ease_row history)
 {
     int32_t n = s->model->info.items;
 
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(1); /* for BLAS, as in graph.c */
-        ease__blas_begin();
-        ease__encode(s->model, &history, 1, &s->room);
-        for (int32_t left = 0, step; left < n; left += step) {
-            step = ease__decode(s->model, &s->room, left);
-            memcpy(s->scores + left, ease__decoded(&s->room, 0),
-                   (size_t)step * sizeof(*s->scores));
-        }
-        ease__blas_end();
+    ease__encode(s->model, &history, 1, &s->room);
+    for (int32_t left = 0, step; left < n; left += step) {
+        step = ease__decode(s->model, &s->room, left);
+        memcpy(s->scores + left, ease__decoded(&s->room, 0),
+               (size_t)step * sizeof(*s->scores));
     }
 }
 

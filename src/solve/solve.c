@@ -112,7 +112,7 @@ static void warn_of_slow_kernels(const ease_hooks *hooks)
 
     if (better)
         ease__log(hooks, 1,
-                  "OpenBLAS does not know this processor and uses kernels for %s: "
+                  "OpenBLAS uses its kernels for %s, an older processor: "
                   "OPENBLAS_CORETYPE=%s in the environment makes it faster",
                   chosen, better);
 }
