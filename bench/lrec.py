@@ -27,8 +27,8 @@ EASE = os.environ.get("EASE") or os.path.join(ROOT, "build/ease")
 
 def ours(data, l2, tolerance, out):
     began = time.perf_counter()
-    subprocess.run([EASE, "train", data, "-o", out, "--model", "lrec", "--quiet", "--set",
-                    f"l2={l2},tolerance={tolerance}"], check=True)
+    subprocess.run([EASE, "train", data, "--columns", "uid,sid", "-o", out, "--model", "lrec",
+                    "--quiet", "--set", f"l2={l2},tolerance={tolerance}"], check=True)
     return time.perf_counter() - began
 
 

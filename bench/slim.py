@@ -26,8 +26,8 @@ EASE = os.environ.get("EASE") or os.path.join(ROOT, "build/ease")
 
 def ours(data, model, l1, l2, out, tolerance):
     began = time.perf_counter()
-    subprocess.run([EASE, "train", data, "-o", out, "--model", model, "--quiet", "--set",
-                    f"l1={l1},l2={l2},tolerance={tolerance}"], check=True)
+    subprocess.run([EASE, "train", data, "--columns", "uid,sid", "-o", out, "--model", model,
+                    "--quiet", "--set", f"l1={l1},l2={l2},tolerance={tolerance}"], check=True)
     return time.perf_counter() - began
 
 

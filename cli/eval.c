@@ -9,7 +9,8 @@
 typedef struct eval_args {
     common_args common;
     reading_args reading;
-    const char *input, *target, *split, *metrics, *per_user;
+    held_out from;
+    const char *metrics, *per_user;
     int unknown;
 } eval_args;
 
@@ -18,20 +19,19 @@ typedef struct eval_args {
 static const option eval_options[] = {
     {.name = "input",
      .type = OPTION_PATH,
-     AT(input),
+     AT(from.input),
      .value = "FILE",
      .help = "what each user has, the histories"},
     {.name = "target",
      .type = OPTION_PATH,
-     AT(target),
+     AT(from.target),
      .value = "FILE",
      .help = "what was held out from each user"},
     {.name = "split",
      .type = OPTION_PATH,
-     AT(split),
+     AT(from.split),
      .value = "DIR",
-     .help = "instead of both: the test part of a split, by the ids of its data, as a "
-             "model of ease tune has them"},
+     .help = "instead of both: the test part of a split"},
     {.name = "metrics",
      .type = OPTION_TEXT,
      AT(metrics),
@@ -51,13 +51,13 @@ static const option eval_options[] = {
 
 static int check_per_user(console *c, const eval_args *a)
 {
-    const char *const inputs[] = {a->common.operands[0], a->input, a->target};
+    const char *const inputs[] = {a->common.operands[0], a->from.input, a->from.target};
     int code = check_output_file(c, a->per_user);
 
     for (size_t i = 0; !code && i < sizeof(inputs) / sizeof(inputs[0]); i++)
         code = check_differs(c, a->per_user, inputs[i]);
-    if (!code && a->split)
-        code = check_differs_split(c, a->per_user, a->split);
+    if (!code && a->from.split)
+        code = check_differs_split(c, a->per_user, a->from.split);
     return code ? code : check_outputs_differ(c, a->per_user, "-");
 }
 
@@ -65,16 +65,8 @@ static int check(console *c, const eval_args *a)
 {
     int code = check_metrics(c, a->metrics);
 
-    if (!code && (a->split ? a->input || a->target : !a->input || !a->target))
-        code = usage_error(c, a->common.verb,
-                           "either --input and --target or --split is required");
-    if (!code && a->split && !reading_is_default(&a->reading))
-        code = usage_error(c, a->common.verb,
-                           "options for reading DATA do not apply to a split");
-    if (!code && a->input && a->target && strcmp(a->input, "-") == 0 &&
-        strcmp(a->target, "-") == 0)
-        code = usage_error(c, a->common.verb,
-                           "--input and --target cannot both be standard input");
+    if (!code)
+        code = check_held_out(c, a->common.verb, &a->reading, &a->from);
     return code || !a->per_user ? code : check_per_user(c, a);
 }
 
@@ -96,28 +88,6 @@ static int put(console *c, const eval_args *a, const ease_report *r, double seco
     return EXIT_DONE;
 }
 
-/* The two from files, or from a split, of which the rest is freed. */
-static int read_both(console *c, const eval_args *a, ease_interactions **input,
-                     ease_interactions **target)
-{
-    ease_split_parts parts;
-    ease_error err;
-    int code;
-
-    if (a->split) {
-        if (ease_split_open(a->split, &parts, &err))
-            return fail_with(c, &err);
-        phase_end(c, "reading");
-        *input = parts.test_input;
-        *target = parts.test_target;
-        parts.test_input = parts.test_target = NULL;
-        ease_split_close(&parts);
-        return EXIT_DONE;
-    }
-    code = read_data(c, &a->common, &a->reading, a->input, 0, input);
-    return code ? code : read_data(c, &a->common, &a->reading, a->target, 0, target);
-}
-
 static int run(console *c, void *args)
 {
     const eval_args *a = args;
@@ -131,7 +101,7 @@ static int run(console *c, void *args)
     if (!code)
         code = open_model(c, a->common.operands[0], NULL, &m);
     if (!code)
-        code = read_both(c, a, &input, &target);
+        code = read_held_out(c, &a->common, &a->reading, &a->from, &input, &target);
     if (!code) {
         began = seconds_now();
         code = measure(c, &a->common, m, input, target, a->metrics, a->unknown, &r);
@@ -157,7 +127,7 @@ static const char *const usage[] = {
     "MODEL --input FILE --target FILE [--metrics NAME@K,...] [options]",
     "MODEL --split DIR [--metrics NAME@K,...] [options]", NULL};
 static const char *const examples[] = {
-    "model.ease --split DIR",
+    "model.ease --split split",
     "model.ease --input train.txt --target test.txt --metrics "
     "plain-recall@20,ndcg@20 --json",
     NULL};
@@ -177,10 +147,9 @@ const verb verb_eval = {
         "one object with the keys users, metrics (by name, each with mean and "
         "stderr), without_target, without_input, unknown (miss or drop), "
         "unknown_targets, unknown_inputs and seconds. "
-        "Both files are read as train reads DATA, with the same options. The "
-        "tables of a split hold numbers: they suit a model that was trained on its "
-        "train.csv; for one of ease tune, which knows the ids of the data, there "
-        "is --split.",
+        "Both files are read as train reads DATA, with the same options. A split's "
+        "own test_tr.csv and test_te.csv give what --split does: their numbers are "
+        "replaced by the ids that the split lists.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

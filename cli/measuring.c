@@ -31,6 +31,40 @@ int check_method(console *c, const verb *v, const char *method)
     return usage_error(c, v, "no model '%s': there are %s", method, names);
 }
 
+int check_held_out(console *c, const verb *v, const reading_args *reading,
+                   const held_out *from)
+{
+    if (from->split ? from->input || from->target : !from->input || !from->target)
+        return usage_error(c, v, "either --input and --target or --split is required");
+    if (from->split && !reading_is_default(reading))
+        return usage_error(c, v, "options for reading DATA do not apply to a split");
+    if (!from->split && strcmp(from->input, "-") == 0 && strcmp(from->target, "-") == 0)
+        return usage_error(c, v, "--input and --target cannot both be standard input");
+    return EXIT_DONE;
+}
+
+int read_held_out(console *c, const common_args *common, const reading_args *reading,
+                  const held_out *from, ease_interactions **input,
+                  ease_interactions **target)
+{
+    ease_split_parts parts;
+    ease_error err;
+    int code;
+
+    if (from->split) {
+        if (ease_split_open(from->split, &parts, &err))
+            return fail_with(c, &err);
+        phase_end(c, "reading");
+        *input = parts.test_input;
+        *target = parts.test_target;
+        parts.test_input = parts.test_target = NULL;
+        ease_split_close(&parts);
+        return EXIT_DONE;
+    }
+    code = read_data(c, common, reading, from->input, 0, input);
+    return code ? code : read_data(c, common, reading, from->target, 0, target);
+}
+
 static void note_users(console *c, const ease_report_info *info)
 {
     char count[NUMBER_ROOM];

@@ -2,6 +2,7 @@
 #ifndef EASE_CLI_MEASURING_H
 #define EASE_CLI_MEASURING_H
 
+#include "input.h"
 #include "options.h"
 #include "output.h"
 
@@ -18,6 +19,18 @@
 /* Both before any work: 0, or the exit code after a message. */
 int check_metrics(console *c, const char *metrics);
 int check_method(console *c, const verb *v, const char *method);
+
+/* What models are measured with: two files, or the test part of a split. */
+typedef struct held_out {
+    const char *input, *target, *split; /* paths; NULL: not given */
+} held_out;
+
+/* Usage errors: neither or both are given, or options for reading with a split. */
+int check_held_out(console *c, const verb *v, const reading_args *reading,
+                   const held_out *from);
+int read_held_out(console *c, const common_args *common, const reading_args *reading,
+                  const held_out *from, ease_interactions **input,
+                  ease_interactions **target);
 
 /* ease_evaluate with the program's hooks; notes what was left out. `unknown` is an
  * ease_unknown, as --unknown has it. */

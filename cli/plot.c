@@ -12,7 +12,8 @@ enum { MOST_MODELS = 8, NAME_ROOM = 200 };
 typedef struct plot_args {
     common_args common;
     reading_args reading;
-    const char *output, *input, *target;
+    const char *output;
+    held_out from;
     int64_t k;
 } plot_args;
 
@@ -28,14 +29,19 @@ static const option plot_options[] = {
      .help = "the figure to write; - for standard output; required"},
     {.name = "input",
      .type = OPTION_PATH,
-     AT(input),
+     AT(from.input),
      .value = "FILE",
      .help = "longtail: what each user has"},
     {.name = "target",
      .type = OPTION_PATH,
-     AT(target),
+     AT(from.target),
      .value = "FILE",
      .help = "longtail: the users who get lists, as for eval"},
+    {.name = "split",
+     .type = OPTION_PATH,
+     AT(from.split),
+     .value = "DIR",
+     .help = "longtail: instead of both the test part of a split"},
     {.name = "count",
      .letter = 'k',
      .type = OPTION_COUNT,
@@ -162,13 +168,12 @@ static int plot_longtail(console *c, const plot_args *a)
     tails t = {.count = 0};
     int models = a->common.operand_count - 1, code;
 
-    if (!a->input || !a->target || models < 1 || models > MOST_MODELS)
-        return usage_error(c, a->common.verb,
-                           "plot longtail takes --input, --target and 1 to %d models",
+    if (models < 1 || models > MOST_MODELS)
+        return usage_error(c, a->common.verb, "plot longtail takes 1 to %d models",
                            (int)MOST_MODELS);
-    code = read_data(c, &a->common, &a->reading, a->input, 0, &input);
+    code = check_held_out(c, a->common.verb, &a->reading, &a->from);
     if (!code)
-        code = read_data(c, &a->common, &a->reading, a->target, 0, &target);
+        code = read_held_out(c, &a->common, &a->reading, &a->from, &input, &target);
     for (int i = 0; !code && i < models; i++)
         code = measure_tail(c, a, a->common.operands[1 + i], input, target, &t);
     if (!code)
@@ -254,11 +259,13 @@ static const operand operands[] = {
     {NULL, NULL}};
 static const char *const usage[] = {
     "weights MODEL -o FILE.svg",
+    "longtail MODEL [MODEL ...] --split DIR [-k N] -o FILE.svg",
     "longtail MODEL [MODEL ...] --input FILE --target FILE [-k N] -o FILE.svg",
     "lambda TRIALS -o FILE.svg", NULL};
 static const char *const examples[] = {
     "weights model.ease -o weights.svg",
-    "longtail ease.ease popular.ease --input test_tr.csv --target test_te.csv -o "
+    "longtail ease.ease popular.ease --split split -o tail.svg",
+    "longtail ease.ease --input split/test_tr.csv --target split/test_te.csv -k 20 -o "
     "tail.svg",
     "lambda trials.csv -o lambda.svg", NULL};
 

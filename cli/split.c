@@ -230,7 +230,8 @@ const verb verb_split = {
         "of "
         "users who train, validation_train.csv has what to fit while tuning. "
         "split.json "
-        "says how it was made.",
+        "says how it was made. A split takes its place in one step: what is there "
+        "already is replaced whole, or not at all if the program is killed.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

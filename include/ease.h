@@ -175,7 +175,9 @@ EASE_API void ease_read_options_init(ease_read_options *o);
  * coordinates and the Netflix Prize's ratings. A directory may hold one of the paper's
  * data sets as it is distributed: MovieLens' ratings.csv or ratings.dat,
  * train_triplets.txt, training_set/mv_0000001.txt ..., combined_data_1.txt ... _4.txt.
- * Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (nothing left),
+ * A table of a split (header uid,sid, in a directory with unique_sid.txt or split.json)
+ * has the ids of the data that was split, in place of its numbers; not so where `o` has
+ * a format or columns. Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (nothing left),
  * EASE_E_MEMORY_LIMIT, EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_read(const char *path,
                                                           const ease_read_options *o,
@@ -314,12 +316,19 @@ typedef struct ease_split_info {
 EASE_API void ease_split_options_init(ease_split_options *o);
 
 /* Reads `data` and writes a split of it into the directory `dir`, which is made if it
- * is missing; a split that is there already is replaced, anything else refused. Of `r`
- * all applies but weights and the repeats max and sum; liang18 filters in one pass.
- * NULL: those of the recipe, or the defaults, with min_user 5 for liang18, as published;
- * else what `r` says, whatever the recipe. hooks of `r` are for
- * reading, those of `o` for the rest. `info` may be NULL. Fails as
- * ease_interactions_read, and with EASE_E_DATA where a part would be empty. */
+ * is missing; a split that is there already is replaced, anything else refused. The
+ * split is made beside `dir` and takes its place in one step: whatever happens, and
+ * however many calls write into `dir` at once, it holds one split, whole. Where two
+ * directories cannot be exchanged (`dir` is a mount point or the working directory, or
+ * its file system or permissions do not allow it) files are replaced one by one; an
+ * interruption then leaves a directory that ease_split_open refuses. What a killed
+ * process leaves beside `dir` is removed by the next split into it.
+ *
+ * Of `r` all applies but weights and the repeats max and sum; liang18 filters in one
+ * pass. NULL: those of the recipe, or the defaults, with min_user 5 for liang18, as
+ * published; else what `r` says, whatever the recipe. hooks of `r` are for reading,
+ * those of `o` for the rest. `info` may be NULL. Fails as ease_interactions_read, and
+ * with EASE_E_DATA where a part would be empty. */
 EASE_API EASE_MUST_USE ease_status ease_split(const char *data,
                                               const ease_read_options *r,
                                               const ease_split_options *o,
@@ -334,9 +343,12 @@ typedef struct ease_split_parts {
     ease_interactions *test_input, *test_target;
 } ease_split_parts;
 
-/* Reads a directory that ease_split or the published code of liang18 has written. Where
- * there is no unique_uid.txt or unique_sid.txt, ids are the numbers. Fails with
- * EASE_E_IO (a file is missing), EASE_E_PARSE, EASE_E_DATA. */
+/* Reads a directory that ease_split or the published code of liang18 has written. The
+ * latter has no split.json: there ids are the numbers where unique_uid.txt or
+ * unique_sid.txt is missing. Else all files must be there, and each table must have the
+ * users, items and interactions that split.json says. Fails with EASE_E_IO (a file is
+ * missing, or the split was replaced meanwhile), EASE_E_PARSE, EASE_E_DATA (other
+ * counts, an unfinished split). */
 EASE_API EASE_MUST_USE ease_status ease_split_open(const char *dir,
                                                    ease_split_parts *out,
                                                    ease_error *err);

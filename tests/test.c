@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include <dirent.h>
 #include <ftw.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -50,6 +51,42 @@ void test_write(const char *path, const void *data, size_t bytes)
 void test_write_text(const char *path, const char *text)
 {
     test_write(path, text, strlen(text));
+}
+
+static void append_file(FILE *to, const char *dir, const char *name)
+{
+    char path[1024], text[4096];
+    size_t bytes;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    fprintf(to, "[%s]\n", name);
+    f = fopen(path, "rbe");
+    while (f && (bytes = fread(text, 1, sizeof(text), f)) > 0)
+        fwrite(text, 1, bytes, to);
+    if (f)
+        fclose(f);
+}
+
+char *test_snapshot(const char *dir)
+{
+    struct dirent **names = NULL;
+    int count = scandir(dir, &names, NULL, alphasort);
+    char *all = NULL;
+    size_t bytes = 0;
+    FILE *to;
+
+    if (count < 0)
+        return NULL;
+    to = open_memstream(&all, &bytes);
+    for (int i = 0; i < count; i++) {
+        if (strcmp(names[i]->d_name, ".") != 0 && strcmp(names[i]->d_name, "..") != 0)
+            append_file(to, dir, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    fclose(to);
+    return all;
 }
 
 /* ---- checks --------------------------------------------------------------------- */

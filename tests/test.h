@@ -61,6 +61,9 @@ void test_skip(test *t, const char *why);
 const char *test_path(const char *name);
 void test_write(const char *path, const void *data, size_t bytes);
 void test_write_text(const char *path, const char *text);
+/* The names of a directory in order, each with the file's contents, as one allocated
+ * text; NULL: there is no such directory. */
+char *test_snapshot(const char *dir);
 
 /* After n more allocations by the library (malloc, calloc, realloc, anonymous mmap)
  * every one fails; -1: none does. */

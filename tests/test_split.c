@@ -553,6 +553,86 @@ static void lists_may_be_missing_or_wrong(test *t)
     check(t, p.train == NULL);
 }
 
+static void replace_in(const char *dir, const char *name, const char *old,
+                       const char *new)
+{
+    char *text = strdup(text_of(dir, name)), *at = strstr(text, old);
+    size_t length = strlen(text);
+    char *changed = calloc(length + strlen(new) + 1, 1);
+
+    if (!at)
+        abort();
+    memcpy(changed, text, (size_t)(at - text));
+    strcat(strcat(changed, new), at + strlen(old));
+    write_into(dir, name, changed);
+    free(changed);
+    free(text);
+}
+
+static void counts_of_the_record_are_checked(test *t)
+{
+    static const struct {
+        const char *name, *old, *new, *says;
+    } wrong[] = {
+        {"train.csv", "0,0\n", "", "train.csv: 4 interactions, where split.json has 5"},
+        {"test_te.csv", "2,3\n", "1,3\n",
+         "test_te.csv: 1 users, where split.json has "},
+        {"test_te.csv", "2,3\n", "2,0\n",
+         "test_te.csv: 1 items, where split.json has "},
+        {"split.json", "\"parts\"", "\"part\"",
+         "split.json: not the record of a split"},
+        {"split.json", "\n}\n", "", "split.json: not the record of a split"},
+        {"split.json", "{\"users\": 3", "{\"users\": -3", "not the record"},
+        {"split.json", "\"seed\": 98765", "\"seed\": [{\"a\": \"]\\\"\"}, 1]", NULL},
+        {"split.json", "{", "{\"unfinished\": true,", "split.json: unfinished"}};
+    const char *data = test_path("counts.csv"), *dir = test_path("counts");
+    ease_split_options o = protocol("leave-last");
+    ease_split_parts p = {0};
+    ease_error err = {0};
+
+    test_write_text(data, "user,item,time\n"
+                          "10,a,7\n10,b,9\n9,a,1\n10,c,9\n9,b,0\n8,a,5\n10,d,2\n");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        ease_status st;
+
+        check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_OK);
+        replace_in(dir, wrong[i].name, wrong[i].old, wrong[i].new);
+        st = ease_split_open(dir, &p, &err);
+        if (wrong[i].says) {
+            check(t, st == EASE_E_DATA || st == EASE_E_PARSE);
+            check_contains(t, err.text, wrong[i].says);
+        } else {
+            check_status(t, st, EASE_OK);
+        }
+        ease_split_close(&p);
+    }
+}
+
+static void what_the_record_names_must_be_there(test *t)
+{
+    const char *data = test_path("named.csv"), *dir = test_path("named");
+    ease_split_options o = protocol("random");
+    ease_split_parts p = {0};
+    ease_error err = {0};
+
+    write_visits(data, 3, 30);
+    for (const char *const *name =
+             (const char *const[]){"validation_train.csv", "train.csv",
+                                   "unique_uid.txt", "unique_sid.txt", NULL};
+         *name; name++) {
+        check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_OK);
+        unlink(path_in(dir, *name));
+        check_status(t, ease_split_open(dir, &p, &err), EASE_E_IO);
+        check_contains(t, err.text, *name);
+    }
+    o = protocol("liang18");
+    o.heldout_users = 5;
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_OK);
+    write_into(dir, "validation_train.csv", "uid,sid\n0,0\n");
+    check_status(t, ease_split_open(dir, &p, &err), EASE_E_DATA);
+    check_contains(t, err.text, "validation_train.csv: not a part of this split");
+}
+
 static void a_missing_file_is_named(test *t)
 {
     ease_split_parts p = {0};
@@ -774,9 +854,24 @@ static void the_record_is_json_whatever_the_name(test *t)
 
 /* ---- memory ------------------------------------------------------------------------ */
 
+/* The split is what it was, and nothing is left beside it. */
+static bool is_as_before(test *t, const char *around, const char *dir,
+                         const char *before)
+{
+    char *now = test_snapshot(dir), *names = test_snapshot(around);
+    bool same = before ? now && strcmp(now, before) == 0 : !now;
+
+    same = check(t, same) && check_text(t, names, before ? "[s]\n" : "");
+    free(now);
+    free(names);
+    return same;
+}
+
 static void splitting_survives_every_failed_allocation(test *t)
 {
-    const char *data = test_path("alloc.csv"), *dir = test_path("alloc");
+    const char *data = test_path("alloc.csv"), *around = test_path("alloc");
+    const char *dir = test_path("alloc/s");
+    char *before = NULL;
     static const char *const names[] = {"liang18", "time"};
     int step = 1;
 
@@ -784,6 +879,7 @@ static void splitting_survives_every_failed_allocation(test *t)
     step = 7;
 #endif
     write_visits(data, 9, 30);
+    mkdir(around, 0777);
     for (int k = 0; k < 2; k++) {
         ease_split_options o = protocol(names[k]);
         ease_read_options r = defaults();
@@ -797,9 +893,12 @@ static void splitting_survives_every_failed_allocation(test *t)
             st = ease_split(data, &r, &o, dir, NULL, NULL);
             alloc_fail_after(-1);
             n += step;
-        } while (n < 10000 && (st == EASE_E_NOMEM || st == EASE_E_IO));
+        } while (st == EASE_E_NOMEM && is_as_before(t, around, dir, before));
         check_status(t, st, EASE_OK);
+        free(before);
+        before = test_snapshot(dir);
     }
+    free(before);
 }
 
 static void opening_survives_every_failed_allocation(test *t)
@@ -838,6 +937,8 @@ static const test_case cases[] = {
     TEST(the_same_split_at_any_number_of_threads),
     TEST(a_published_directory_opens),
     TEST(lists_may_be_missing_or_wrong),
+    TEST(counts_of_the_record_are_checked),
+    TEST(what_the_record_names_must_be_there),
     TEST(a_missing_file_is_named),
     TEST(a_foreign_directory_is_refused),
     TEST(data_is_not_replaced_by_its_split),

@@ -56,3 +56,23 @@ def test_gram_files_are_the_programs(program, tmp_path):
     program("gram", path, "-o", tmp_path / "a.gram", "--quiet")
     ease.gram(path).save(tmp_path / "b.gram")
     assert (tmp_path / "a.gram").read_bytes() == (tmp_path / "b.gram").read_bytes()
+
+
+def test_the_files_of_a_split_have_its_ids(program, tmp_path):
+    rng = np.random.default_rng(3)
+    data = tmp_path / "x.csv"
+    data.write_text("user,item\n" + "".join(
+        f"u{u},i{i}\n" for u in range(60) for i in rng.permutation(20)[:8]))
+    where = tmp_path / "s"
+    program("split", data, "-o", where, "--protocol", "liang18", "--heldout-users", 15)
+    parts = ease.open_split(where)
+    for name in ("train", "test_tr", "test_te"):
+        x = ease.interactions(where / f"{name}.csv")
+        part = {"train": parts.train, "test_tr": parts.test_input,
+                "test_te": parts.test_target}[name]
+        assert "part of a split" in x.info["recognized"]
+        assert x.item_ids.tolist() == part.item_ids.tolist()
+        assert x.user_ids.tolist() == part.user_ids.tolist()
+    model = ease.EASE(lambda_=10).fit(parts.train)
+    assert ease.evaluate(model, where / "test_tr.csv", where / "test_te.csv") == ease.evaluate(
+        model, parts)

@@ -6,6 +6,7 @@
 #include "data/blocks.h"
 #include "data/forms.h"
 #include "data/readers.h"
+#include "data/split_files.h"
 
 void ease_read_options_init(ease_read_options *o)
 {
@@ -122,6 +123,20 @@ static ease_status read_text(ease__input *in, const char *sample, size_t bytes,
     return status;
 }
 
+/* A table of a split by itself: with the ids that its numbers stand for. */
+static ease_status read_split_table(ease__input *in, const char *path, const char *dir,
+                                    const char *sample, size_t bytes, bool whole,
+                                    const ease_read_options *o, size_t block_bytes,
+                                    ease__draft *draft, ease_error *err)
+{
+    ease_read_options used = *o;
+    ease_status status;
+
+    ease__split_table_options(&used);
+    status = read_text(in, sample, bytes, whole, &used, block_bytes, false, draft, err);
+    return status ? status : ease__split_table_restore(in, path, dir, draft, err);
+}
+
 static bool is_blank_text(const char *p, size_t bytes)
 {
     if (bytes >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
@@ -134,11 +149,12 @@ static bool is_blank_text(const char *p, size_t bytes)
     return true;
 }
 
-static ease_status read_form(ease__input *in, const ease_read_options *o,
-                             size_t block_bytes, bool timed, ease__draft *draft,
-                             ease_interactions *x, ease_error *err)
+static ease_status read_form(ease__input *in, const char *path,
+                             const ease_read_options *o, size_t block_bytes, bool timed,
+                             ease__draft *draft, ease_interactions *x, ease_error *err)
 {
     const char *sample = NULL, *format = o->format ? o->format : "";
+    char *split = NULL;
     size_t bytes = 0;
     bool whole = false;
     ease_status status = ease__sample(in, o->memory_limit, &sample, &bytes, &whole,
@@ -155,7 +171,14 @@ static ease_status read_form(ease__input *in, const ease_read_options *o,
     if (strcmp(format, "netflix") == 0 ||
         (!*format && ease__netflix_begins(sample, bytes)))
         return ease__netflix_read(in, sample, bytes, o, block_bytes, timed, draft, err);
-    return read_text(in, sample, bytes, whole, o, block_bytes, timed, draft, err);
+    status = ease__split_of_table(path, sample, bytes, o, &split, err);
+    if (!status)
+        status = split ? read_split_table(in, path, split, sample, bytes, whole, o,
+                                          block_bytes, draft, err)
+                       : read_text(in, sample, bytes, whole, o, block_bytes, timed,
+                                   draft, err);
+    ease__free(split);
+    return status;
 }
 
 static ease_status refuse_own_files(const char *path, ease_error *err)
@@ -175,7 +198,7 @@ ease_status ease__read_any(ease__input *in, const char *path,
 {
     ease_status status = refuse_own_files(path, err);
 
-    return status ? status : read_form(in, o, block_bytes, timed, draft, x, err);
+    return status ? status : read_form(in, path, o, block_bytes, timed, draft, x, err);
 }
 
 ease_status ease__interactions_read(const char *path, const ease_read_options *o,

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "data/readers.h"
+#include "data/split_place.h"
 
 void ease_split_options_init(ease_split_options *o)
 {
@@ -156,7 +156,7 @@ ease_status ease_split(const char *data, const ease_read_options *r,
 {
     ease__split s = {.data = data && strcmp(data, "-") == 0 ? "standard input" : data};
     ease_split_info found = {0};
-    bool made = false;
+    ease__place place = EASE__PLACE_NONE;
     ease_status status;
 
     if (!data || !*data || !o || !dir || !*dir)
@@ -176,14 +176,15 @@ ease_status ease_split(const char *data, const ease_read_options *r,
     if (!status)
         status = check_place(data, dir, err);
     if (!status)
-        status = ease__split_prepare(dir, &made, err);
+        status = ease__place_open(dir, &place, err);
     if (!status)
         status = read_and_divide(&s, data, &found, err);
     if (!status)
-        status = ease__split_write(&s, dir, &found, err);
+        status = ease__split_write(&s, place.part, &found, err);
+    if (!status)
+        status = ease__place_commit(&place, err);
+    ease__place_close(&place);
     ease__split_free(&s);
-    if (status && made)
-        (void)rmdir(dir);
     if (!status && info)
         *info = found;
     return status;

@@ -52,10 +52,7 @@ ease_status ease__find_protocol(const char *name, const ease__protocol **out,
 ease_status ease__split_divide(ease__split *s, ease_error *err);
 void ease__split_free(ease__split *s);
 
-/* Makes the directory, or sees that it holds nothing but a split. *made: it was not
- * there. */
-ease_status ease__split_prepare(const char *dir, bool *made, ease_error *err);
-/* Writes all files; the directory has them all or is as it was. */
+/* Writes all files into the directory `dir`, and syncs them. */
 ease_status ease__split_write(const ease__split *s, const char *dir,
                               ease_split_info *info, ease_error *err);
 

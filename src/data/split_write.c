@@ -1,16 +1,13 @@
 /* The directory of a split: tables of pairs of numbers, the lists of what the numbers
  * stand for, and a record of how it was made. */
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/output.h"
 #include "data/number.h"
 #include "data/split.h"
+#include "data/split_files.h"
 #include "data/titles.h"
 
 static const char stage_writing[] = "writing";
@@ -18,116 +15,33 @@ static const char stage_writing[] = "writing";
 /* ---- which files ------------------------------------------------------------------ */
 
 typedef struct table {
-    const char *name, *key; /* of the file, and in the record */
-    size_t at;              /* its counts in ease_split_info */
-    uint8_t parts;          /* what is in it */
-    uint8_t with;           /* only of users that have this; 0: all */
-    bool by_user;           /* users ascending; else in the order of the file */
+    int which;     /* of ease__split_tables; -1: the end */
+    uint8_t parts; /* what is in it */
+    uint8_t with;  /* only of users that have this; 0: all */
+    bool by_user;  /* users ascending; else in the order of the file */
 } table;
 
-#define AT(member) offsetof(ease_split_info, member)
+static const table strong_tables[] = {
+    {EASE__TABLE_TRAIN, EASE__TRAIN, 0, false},
+    {EASE__TABLE_VALIDATION_INPUT, EASE__VALIDATION_INPUT, 0, true},
+    {EASE__TABLE_VALIDATION_TARGET, EASE__VALIDATION_TARGET, 0, true},
+    {EASE__TABLE_TEST_INPUT, EASE__TEST_INPUT, 0, true},
+    {EASE__TABLE_TEST_TARGET, EASE__TEST_TARGET, 0, true},
+    {-1, 0, 0, false}};
 
-enum { TABLES = 6, FILES = TABLES + 3 };
-
-static const table strong_tables[TABLES] = {
-    {"train.csv", "train", AT(train), EASE__TRAIN, 0, false},
-    {"validation_tr.csv", "validation_input", AT(validation_input),
-     EASE__VALIDATION_INPUT, 0, true},
-    {"validation_te.csv", "validation_target", AT(validation_target),
-     EASE__VALIDATION_TARGET, 0, true},
-    {"test_tr.csv", "test_input", AT(test_input), EASE__TEST_INPUT, 0, true},
-    {"test_te.csv", "test_target", AT(test_target), EASE__TEST_TARGET, 0, true},
-    {NULL, NULL, 0, 0, 0, false}};
-
-static const table weak_tables[TABLES] = {
-    {"validation_train.csv", "validation_train", AT(validation_train), EASE__TRAIN, 0,
-     false},
-    {"train.csv", "train", AT(train), EASE__TRAIN | EASE__VALIDATION_TARGET, 0, false},
-    {"validation_tr.csv", "validation_input", AT(validation_input), EASE__TRAIN,
-     EASE__VALIDATION_TARGET, true},
-    {"validation_te.csv", "validation_target", AT(validation_target),
-     EASE__VALIDATION_TARGET, 0, true},
-    {"test_tr.csv", "test_input", AT(test_input), EASE__TRAIN | EASE__VALIDATION_TARGET,
-     EASE__TEST_TARGET, true},
-    {"test_te.csv", "test_target", AT(test_target), EASE__TEST_TARGET, 0, true}};
-
-static const char users_name[] = "unique_uid.txt", items_name[] = "unique_sid.txt",
-                  record_name[] = "split.json";
+static const table weak_tables[] = {
+    {EASE__TABLE_VALIDATION_TRAIN, EASE__TRAIN, 0, false},
+    {EASE__TABLE_TRAIN, EASE__TRAIN | EASE__VALIDATION_TARGET, 0, false},
+    {EASE__TABLE_VALIDATION_INPUT, EASE__TRAIN, EASE__VALIDATION_TARGET, true},
+    {EASE__TABLE_VALIDATION_TARGET, EASE__VALIDATION_TARGET, 0, true},
+    {EASE__TABLE_TEST_INPUT, EASE__TRAIN | EASE__VALIDATION_TARGET, EASE__TEST_TARGET,
+     true},
+    {EASE__TABLE_TEST_TARGET, EASE__TEST_TARGET, 0, true},
+    {-1, 0, 0, false}};
 
 static const table *tables_of(const ease__split *s)
 {
     return s->protocol->strong ? strong_tables : weak_tables;
-}
-
-/* Of a split for certain; a train.csv may be anybody's. */
-static bool is_mark(const char *name)
-{
-    return strcmp(name, users_name) == 0 || strcmp(name, items_name) == 0 ||
-           strcmp(name, record_name) == 0;
-}
-
-static bool is_table(const char *name)
-{
-    for (int i = 0; i < TABLES; i++)
-        if (strcmp(name, weak_tables[i].name) == 0)
-            return true;
-    return false;
-}
-
-/* ---- the directory ------------------------------------------------------------------ */
-
-/* An empty directory, or one with files of a split and nothing else. */
-static ease_status look_around(const char *dir, ease_error *err)
-{
-    DIR *d = opendir(dir);
-    ease_status status = EASE_OK;
-    const struct dirent *entry;
-    bool tables = false, marked = false;
-
-    if (!d)
-        return ease__fail_errno(err, "%s: cannot open", dir);
-    while (!status && (entry = readdir(d))) {
-        const char *name = entry->d_name;
-
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            continue;
-        if (is_mark(name))
-            marked = true;
-        else if (is_table(name))
-            tables = true;
-        else
-            status = ease__fail(err, EASE_E_IO,
-                                "%s: is no split: '%.80s' is in it; choose an empty or "
-                                "a new directory",
-                                dir, name);
-    }
-    closedir(d);
-    if (!status && tables && !marked)
-        status = ease__fail(err, EASE_E_IO,
-                            "%s: is no split: it has tables, but no %s; choose an "
-                            "empty or a new directory",
-                            dir, items_name);
-    return status;
-}
-
-ease_status ease__split_prepare(const char *dir, bool *made, ease_error *err)
-{
-    *made = mkdir(dir, 0777) == 0;
-    if (*made)
-        return EASE_OK;
-    if (errno != EEXIST)
-        return ease__fail_errno(err, "%s: cannot create", dir);
-    return look_around(dir, err);
-}
-
-static char *path_of(const char *dir, const char *name)
-{
-    size_t room = strlen(dir) + strlen(name) + 2;
-    char *path = ease__alloc_array(room, 1);
-
-    if (path)
-        snprintf(path, room, "%s/%s", dir, name);
-    return path;
 }
 
 /* ---- a file ---------------------------------------------------------------------------- */
@@ -136,7 +50,7 @@ enum { BUFFER_BYTES = 1 << 18 };
 
 /* The first failure stays; what is put after it is lost. */
 typedef struct sheet {
-    ease__output *out;
+    ease__output out;
     char *buffer;
     size_t used;
     ease_status status;
@@ -146,7 +60,7 @@ typedef struct sheet {
 static void flush(sheet *f)
 {
     if (!f->status)
-        f->status = ease__output_write(f->out, f->buffer, f->used, f->err);
+        f->status = ease__output_write(&f->out, f->buffer, f->used, f->err);
     f->used = 0;
 }
 
@@ -193,8 +107,6 @@ typedef struct writing {
     ease_split_info *info;
     uint8_t *user_seen, *item_seen;
     char *buffer;
-    ease__output out[FILES]; /* whole, but without their names yet */
-    int files;
 } writing;
 
 static void put_event(writing *w, sheet *f, ease_split_part *part, uint32_t event)
@@ -257,22 +169,36 @@ static void put_by_user(writing *w, sheet *f, const table *t, ease_split_part *p
 
 static ease_status start_file(writing *w, const char *name, sheet *f, ease_error *err)
 {
-    char *path = path_of(w->dir, name);
-    ease_status status = path ? ease__output_open(path, 0, &w->out[w->files], err)
-                              : ease__fail(err, EASE_E_NOMEM, "writing %s", name);
+    char *path = ease__split_path(w->dir, name);
 
+    *f = (sheet){.out = EASE__OUTPUT_NONE, .buffer = w->buffer, .err = err};
+    f->status = path ? ease__output_open(path, 0, &f->out, err)
+                     : ease__fail(err, EASE_E_NOMEM, "writing %s", name);
     ease__free(path);
-    *f = (sheet){.out = &w->out[w->files], .buffer = w->buffer, .err = err};
-    if (!status)
-        w->files++;
-    return status;
+    return f->status;
+}
+
+/* Gives the file its name, if all of it was put. */
+static ease_status end_file(sheet *f)
+{
+    flush(f);
+    if (!f->status)
+        f->status = ease__output_commit(&f->out, f->err);
+    ease__output_discard(&f->out);
+    return f->status;
+}
+
+static ease_split_part *counts_of(ease_split_info *info, const table *t)
+{
+    return (ease_split_part *)((char *)info + ease__split_tables[t->which].at);
 }
 
 static ease_status write_table(writing *w, const table *t, ease_error *err)
 {
-    ease_split_part *part = (ease_split_part *)((char *)w->info + t->at);
+    const char *name = ease__split_tables[t->which].name;
+    ease_split_part *part = counts_of(w->info, t);
     sheet f;
-    ease_status status = start_file(w, t->name, &f, err);
+    ease_status status = start_file(w, name, &f, err);
 
     if (status)
         return status;
@@ -283,12 +209,11 @@ static ease_status write_table(writing *w, const table *t, ease_error *err)
         put_by_user(w, &f, t, part);
     else
         put_in_file_order(w, &f, t, part);
-    flush(&f);
     if (!f.status && part->interactions == 0)
-        return ease__fail(err, EASE_E_DATA,
-                          "%s: too little data to split: %s would be empty", w->s->data,
-                          t->name);
-    return f.status;
+        f.status = ease__fail(err, EASE_E_DATA,
+                              "%s: too little data to split: %s would be empty",
+                              w->s->data, name);
+    return end_file(&f);
 }
 
 /* ---- lists ------------------------------------------------------------------------------ */
@@ -311,26 +236,22 @@ static ease_status write_users(writing *w, ease_error *err)
 {
     const ease__split *s = w->s;
     sheet f;
-    ease_status status = start_file(w, users_name, &f, err);
+    ease_status status = start_file(w, EASE__USERS_LIST, &f, err);
 
     for (int64_t i = 0; !status && i < s->user_count; i++)
         status = put_id(&f, &s->events.user_ids, s->users[i]);
-    if (!status)
-        flush(&f);
-    return status ? status : f.status;
+    return end_file(&f);
 }
 
 static ease_status write_items(writing *w, ease_error *err)
 {
     const ease__split *s = w->s;
     sheet f;
-    ease_status status = start_file(w, items_name, &f, err);
+    ease_status status = start_file(w, EASE__ITEMS_LIST, &f, err);
 
     for (int32_t i = 0; !status && i < s->item_count; i++)
         status = put_id(&f, &s->events.item_ids, s->items[i]);
-    if (!status)
-        flush(&f);
-    return status ? status : f.status;
+    return end_file(&f);
 }
 
 /* ---- the record ------------------------------------------------------------------------- */
@@ -450,15 +371,14 @@ static void put_source(sheet *f, const ease__split *s, const ease_split_info *in
     put_count(f, "interactions", info->data.interactions);
 }
 
-static void put_parts(sheet *f, const table *tables, const ease_split_info *info)
+static void put_parts(sheet *f, const table *tables, ease_split_info *info)
 {
     put_key(f, "parts");
-    for (int i = 0; i < TABLES && tables[i].name; i++) {
-        const ease_split_part *part = (const ease_split_part *)((const char *)info +
-                                                                tables[i].at);
+    for (const table *t = tables; t->which >= 0; t++) {
+        const ease_split_part *part = counts_of(info, t);
 
-        put_text(f, i ? ",\n    " : "{\n    ");
-        put_string(f, tables[i].key);
+        put_text(f, t > tables ? ",\n    " : "{\n    ");
+        put_string(f, ease__split_tables[t->which].key);
         put_text(f, ": {\"users\": ");
         put_number(f, part->users);
         put_text(f, ", \"items\": ");
@@ -473,7 +393,7 @@ static void put_parts(sheet *f, const table *tables, const ease_split_info *info
 static ease_status write_record(writing *w, ease_error *err)
 {
     sheet f;
-    ease_status status = start_file(w, record_name, &f, err);
+    ease_status status = start_file(w, EASE__SPLIT_RECORD, &f, err);
 
     if (status)
         return status;
@@ -483,59 +403,23 @@ static ease_status write_record(writing *w, ease_error *err)
     put_source(&f, w->s, w->info);
     put_parts(&f, tables_of(w->s), w->info);
     put_text(&f, "\n}\n");
-    flush(&f);
-    return f.status;
+    return end_file(&f);
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
 static ease_status write_all(writing *w, ease_error *err)
 {
-    const table *tables = tables_of(w->s);
     ease_status status = write_users(w, err);
 
     if (!status)
         status = write_items(w, err);
-    for (int i = 0; !status && i < TABLES && tables[i].name; i++)
-        status = write_table(w, &tables[i], err);
+    for (const table *t = tables_of(w->s); !status && t->which >= 0; t++)
+        status = write_table(w, t, err);
     if (!status && w->s->protocol->strong)
         w->info->validation_train = w->info->train;
     if (!status)
         status = write_record(w, err);
-    return status;
-}
-
-/* All files of an older split, of whichever protocol. */
-static ease_status remove_old(const writing *w, ease_error *err)
-{
-    ease_status status = EASE_OK;
-
-    for (int i = 0; !status && i < FILES; i++) {
-        const char *names[] = {users_name, items_name, record_name};
-        char *path = path_of(w->dir,
-                             i < TABLES ? weak_tables[i].name : names[i - TABLES]);
-
-        if (!path)
-            status = ease__fail(err, EASE_E_NOMEM, "writing %s", w->dir);
-        else if (unlink(path) != 0 && errno != ENOENT)
-            status = ease__fail_errno(err, "%s: cannot replace", path);
-        ease__free(path);
-    }
-    return status;
-}
-
-/* The old files go when the new ones are safely on the disk, and all before the first
- * of those gets its name: a directory with files of two splits would look whole. */
-static ease_status replace_all(writing *w, ease_error *err)
-{
-    ease_status status;
-
-    for (int i = 0; i < w->files; i++)
-        if (w->out[i].path && fsync(w->out[i].fd) != 0)
-            return ease__fail_errno(err, "%s: cannot sync", w->dir);
-    status = remove_old(w, err);
-    for (int i = 0; !status && i < w->files; i++)
-        status = ease__output_commit(&w->out[i], err);
     return status;
 }
 
@@ -545,8 +429,6 @@ ease_status ease__split_write(const ease__split *s, const char *dir,
     writing w = {.s = s, .dir = dir, .info = info};
     ease_status status;
 
-    for (int i = 0; i < FILES; i++)
-        w.out[i] = EASE__OUTPUT_NONE;
     w.user_seen = ease__alloc_zero((size_t)s->user_count, 1);
     w.item_seen = ease__alloc_zero((size_t)s->item_count, 1);
     w.buffer = ease__alloc_array(BUFFER_BYTES, 1);
@@ -554,10 +436,6 @@ ease_status ease__split_write(const ease__split *s, const char *dir,
         status = ease__fail(err, EASE_E_NOMEM, "writing %s", dir);
     else
         status = write_all(&w, err);
-    if (!status)
-        status = replace_all(&w, err);
-    for (int i = 0; i < FILES; i++)
-        ease__output_discard(&w.out[i]);
     ease__free(w.user_seen);
     ease__free(w.item_seen);
     ease__free(w.buffer);
