@@ -377,6 +377,8 @@ ease_status ease_gram_build(const ease_interactions *x, const ease_train_options
         o = &defaults;
     }
     status = ease__train_options_check(o, err);
+    if (!status)
+        status = ease__check_columns(x, err);
     if (status)
         return status;
     element = !x->vals ? EASE__U32 : o->precision == EASE_F64 ? EASE__F64 : EASE__F32;
