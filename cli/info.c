@@ -209,6 +209,8 @@ static int tell_data(console *c, const info_args *a)
         return code;
     console_clear(c);
     info = ease_interactions_describe(x);
+    if (info.doubt)
+        warn(c, "%s", info.doubt);
     s.per_user = calloc((size_t)info.users + 1, sizeof(*s.per_user));
     s.per_item = calloc((size_t)info.items + 1, sizeof(*s.per_item));
     if (!s.per_user || !s.per_item) {

@@ -31,7 +31,7 @@ const option reading_options[] = {
      AT(columns),
      .value = "USER,ITEM[,VALUE[,TIME]]",
      .help = "columns of a table, by name in its header or by number from 1; VALUE may "
-             "be empty"},
+             "be empty. Needed where the guess is unlikely: it is then refused"},
     {.name = "separator",
      .type = OPTION_TEXT,
      AT(separator),
@@ -133,6 +133,26 @@ void note_data(console *c, const char *path, const ease_interactions_info *info)
          info->weighted ? ", weighted" : "");
 }
 
+void note_values(console *c, const ease_interactions_info *info, const char *use)
+{
+    char rows[NUMBER_ROOM];
+
+    if (info->negative)
+        warn(c,
+             "ratings are not used: every row counts as 1, also %s with a value below "
+             "0; %s",
+             format_count(rows, sizeof(rows), info->negative), use);
+    else if (info->unused)
+        note(c, "ratings are not used: every row counts as 1; %s", use);
+}
+
+int check_guess(console *c, const ease_interactions *x)
+{
+    const char *doubt = ease_interactions_describe(x).doubt;
+
+    return doubt ? fail(c, EXIT_USAGE, "%s", doubt) : EXIT_DONE;
+}
+
 void note_published(console *c, const ease_recipe *r,
                     const ease_interactions_info *data)
 {
@@ -171,6 +191,7 @@ ease_read_options reading_options_of(console *c, const common_args *common,
     if (reading->format)
         o.format = reading->format;
     o.columns = reading->columns;
+    o.columns_option = "--columns ";
     o.separator = separator_named(reading->separator);
     o.header = reading->header;
     if (!isnan(reading->min_rating))
@@ -209,6 +230,7 @@ int read_data(console *c, const common_args *common, const reading_args *reading
     phase_end(c, "reading");
     info = ease_interactions_describe(*out);
     note_data(c, path, &info);
+    note_values(c, &info, "--min-rating or --weights use them");
     return EXIT_DONE;
 }
 

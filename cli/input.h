@@ -36,6 +36,13 @@ ease_read_options reading_options_of(console *c, const common_args *common,
 /* Notes what was found and dropped. */
 void note_data(console *c, const char *path, const ease_interactions_info *info);
 
+/* Notes values that do not count, and warns where some are below 0. `use`: how they
+ * would. */
+void note_values(console *c, const ease_interactions_info *info, const char *use);
+
+/* Before the data is learned from: are its columns what they were guessed to be? */
+int check_guess(console *c, const ease_interactions *x);
+
 /* Notes what was published of a recipe's data (NULL: none) where this is something
  * else: other files, or other options. */
 void note_published(console *c, const ease_recipe *r,

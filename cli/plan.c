@@ -92,9 +92,11 @@ static int find_subject(console *c, const plan_args *a, subject *s)
     code = recognize_file(c, a->common.operands[0], &kind);
     if (code)
         return code;
-    if (kind != EASE_FILE_GRAM)
-        return read_data(c, &a->common, &a->reading, a->common.operands[0],
+    if (kind != EASE_FILE_GRAM) {
+        code = read_data(c, &a->common, &a->reading, a->common.operands[0],
                          a->memory_limit, &s->data);
+        return code ? code : check_guess(c, s->data);
+    }
     if (!reading_is_default(&a->reading))
         return usage_error(c, a->common.verb,
                            "options for reading do not apply to a Gram file");

@@ -5,6 +5,7 @@
 #include "input.h"
 #include "measuring.h"
 #include "trials.h"
+#include "tuning.h"
 #include "verbs.h"
 
 enum { MOST_MODELS = 8, NAME_ROOM = 200 };
@@ -217,9 +218,11 @@ static int check(console *c, const plot_args *a)
     for (int i = 1; !code && i < a->common.operand_count; i++)
         code = check_differs(c, a->output, a->common.operands[i]);
     if (!code)
-        code = check_differs(c, a->output, a->input);
+        code = check_differs(c, a->output, a->from.input);
     if (!code)
-        code = check_differs(c, a->output, a->target);
+        code = check_differs(c, a->output, a->from.target);
+    if (!code && a->from.split)
+        code = check_differs_split(c, a->output, a->from.split);
     return code ? code : check_outputs_differ(c, a->output, prints ? "-" : NULL);
 }
 

@@ -74,6 +74,7 @@ static void note_split(console *c, const split_args *a, const ease_split_info *i
 
     data.recognized = info->recognized;
     note_data(c, a->common.operands[0], &data);
+    note_values(c, &data, "--min-rating uses them");
     note_published(c, ease_recipe_at(a->reading.recipe), &data);
     if (a->protocol == LEAVE_LAST && !info->by_time)
         note(c, "no times: the order is that of the rows");

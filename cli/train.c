@@ -184,6 +184,8 @@ static int train_data(console *c, const train_args *a, ease_model **out)
     int code = read_data(c, &a->common, &a->reading, a->common.operands[0],
                          a->memory_limit, &x);
 
+    if (!code)
+        code = check_guess(c, x);
     if (!code && ease_method_has_lambda(a->model)) {
         if (ease_plan_data(x, &o, (ease_storage)a->storage, &plan, &err))
             code = fail_with(c, &err);

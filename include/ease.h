@@ -139,6 +139,16 @@ typedef enum ease_repeat {
     EASE_REPEAT_SUM
 } ease_repeat;
 
+/* Which columns of a table are what, from 0 on; -1: there is none. */
+typedef struct ease_columns {
+    int user, item, value, time;
+    int guessed;      /* EASE_GUESSED_...: by values or order, not by a clear name */
+    char words[256];  /* "user = client, item = sku, time = ts" */
+    char advice[288]; /* what to give as `columns` if the guess is wrong, in words */
+} ease_columns;
+
+enum { EASE_GUESSED_USER = 1, EASE_GUESSED_ITEM = 2 };
+
 typedef struct ease_read_options {
     size_t size;           /* sizeof(ease_read_options), set by _init */
     const char *format;    /* NULL: recognize. "table" (CSV, TSV, `::`, .inter),
@@ -156,6 +166,10 @@ typedef struct ease_read_options {
     int threads;                /* 0: all */
     size_t memory_limit;        /* bytes; 0: none */
     ease_hooks hooks;
+    const char *columns_option; /* what stands before columns in a message that
+                                   proposes some; NULL: "columns " */
+    const ease_columns *guess;  /* NULL, or where the given columns come from: they may
+                                   be doubted as those of a file are */
 } ease_read_options;
 
 typedef struct ease_interactions_info {
@@ -165,6 +179,13 @@ typedef struct ease_interactions_info {
     const char *recognized; /* what the file was taken for, in words; borrowed */
     int64_t rows;           /* rows with a pair, before any was dropped */
     int64_t below_rating, zero_weight, repeated, filtered; /* rows not kept */
+    /* Values that neither weights nor min_rating use: every row counts as 1. */
+    int64_t unused;   /* rows with another value than 1, ... */
+    int64_t negative; /* ... and with one below 0 */
+    /* NULL, or why columns that were guessed (not named in a header or by `columns`) are
+     * not the user and the item: all rows are of one user or of one item, or each user
+     * has one row. Training, Gram matrices and splits fail with it (EASE_E_ARG). */
+    const char *doubt;
 } ease_interactions_info;
 
 EASE_API void ease_read_options_init(ease_read_options *o);
@@ -177,8 +198,10 @@ EASE_API void ease_read_options_init(ease_read_options *o);
  * train_triplets.txt, training_set/mv_0000001.txt ..., combined_data_1.txt ... _4.txt.
  * A table of a split (header uid,sid, in a directory with unique_sid.txt or split.json)
  * has the ids of the data that was split, in place of its numbers; not so where `o` has
- * a format or columns. Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (nothing left),
- * EASE_E_MEMORY_LIMIT, EASE_E_ARG. */
+ * a format or columns. Columns that are not given are recognized as
+ * ease_columns_recognize says. Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"),
+ * EASE_E_DATA (nothing left), EASE_E_MEMORY_LIMIT, EASE_E_ARG (also: which columns are
+ * meant is not clear). */
 EASE_API EASE_MUST_USE ease_status ease_interactions_read(const char *path,
                                                           const ease_read_options *o,
                                                           ease_interactions **out,
@@ -205,9 +228,23 @@ typedef struct ease_id_column {
     const int64_t *offsets; /* rows + 1, not decreasing */
 } ease_id_column;
 
+/* Recognizes the columns of a table as ease_interactions_read does those of a file: by
+ * their names in several languages (user_id, Kunden-Nr, cliente; sku, produit; rating,
+ * Menge; timestamp, fecha), then by their values (times, fractions, and columns that
+ * hold one value, a few, or another one in each row are no ids where others could be),
+ * then by their order: user, item, value, time. `names` has `count` entries, or is NULL
+ * where there are none. `values` has the first rows, some thousands at most: rows x
+ * count texts, row by row; NULL is a missing one. Of `o` (may be NULL) columns_option is
+ * used. Fails with EASE_E_ARG if another reading is as likely: the text has columns to
+ * give. */
+EASE_API EASE_MUST_USE ease_status ease_columns_recognize(
+    const char *const *names, int count, const char *const *values, int64_t rows,
+    const ease_read_options *o, ease_columns *out, ease_error *err);
+
 /* The rows of a table in memory, taken as ease_interactions_read takes those of a file.
- * `values` may be NULL where `o` asks for none; of `o` format, columns, separator and
- * header do not matter. Fails with EASE_E_DATA ("row 3: ..."), EASE_E_ARG. */
+ * `values` may be NULL where `o` asks for none, and need not be finite there; of `o`
+ * format, columns, separator and header do not matter; where ease_columns_recognize has
+ * found the columns, o->guess is what it found. Fails with EASE_E_DATA ("row 3: ..."), EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_from_table(
     int64_t rows, const ease_id_column *users, const ease_id_column *items,
     const double *values, const ease_read_options *o, ease_interactions **out,

@@ -145,9 +145,11 @@ static void bad_tables_are_refused(test *t)
     check_status(t, ease_interactions_from_table(3, &nul, &numbers, NULL, &o, &x, &err),
                  EASE_E_DATA);
     check_contains(t, err.text, "zero byte");
+    o.weights = 1;
     check_status(t,
                  ease_interactions_from_table(3, &numbers, &numbers, bad, &o, &x, &err),
                  EASE_E_DATA);
+    o.weights = 0;
     check_status(t,
                  ease_interactions_from_table(3, &none, &numbers, NULL, &o, &x, &err),
                  EASE_E_ARG);

@@ -73,7 +73,7 @@ class Train(Case):
 
     def test_separators_have_names(self):
         for name, mark in (("tab", "\t"), ("\\t", "\t"), ("space", " "), ("::", "::")):
-            self.write("x", "".join(f"u{u}{mark}i{u % 3}{mark}1\n" for u in range(9)))
+            self.write("x", "".join(f"u{u // 3}{mark}i{u % 3}{mark}1\n" for u in range(9)))
             self.ease("train", "x", "-o", "m", "--lambda", "1", "--separator", name)
 
     def test_options_take_values_in_every_spelling(self):

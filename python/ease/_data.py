@@ -13,17 +13,14 @@ import numpy as np
 
 from . import _ease
 from ._ids import Array, Ids, load_ids
-from ._parquet import is_parquet, parquet_names, read_parquet
+from ._log import tell
+from ._parquet import is_parquet, parquet_head, read_parquet
 from ._progress import ShowProgress, watching
 
 Columns = Union[None, str, Sequence[Union[None, str, int]]]
 
 REPEATS = ("first", "last", "max", "sum")
-USER_NAMES = ("user", "user_id", "userid", "uid", "customer_id", "visitorid")
-ITEM_NAMES = ("item", "item_id", "itemid", "iid", "movie_id", "movieid", "product_id",
-              "book_id", "track_id")
-VALUE_NAMES = ("rating", "value", "weight", "score", "count", "plays")
-TIME_NAMES = ("time", "timestamp", "datetime", "date")
+SAMPLE = 4096  # rows that columns are recognized by
 
 
 def choice(value: Any, names: Sequence[str], what: str) -> int:
@@ -215,31 +212,70 @@ def open_frame(X: Any) -> Tuple[Any, List[Any]]:
     return table, list(table.column_names)
 
 
-def guess(names: List[Any], known: Sequence[str]) -> Optional[Any]:
+class Chosen(NamedTuple):
+    """The names of user, item, value and time, the latter two may be None, and the
+    library's guess, if they are one."""
+
+    names: List[Any]
+    guess: Optional[bytes] = None
+
+
+def find_column(names: List[Any], column: Any) -> Any:
+    if column is None or column in names:
+        return column
+    if isinstance(column, int):
+        return names[column]
     for name in names:
-        if str(name).lower() in known:
+        if str(name) == column:
             return name
-    return None
+    if isinstance(column, str) and column.isdigit() and 1 <= int(column) <= len(names):
+        return names[int(column) - 1]  # as in files
+    raise ValueError(f"no column {column!r}: there are {names}")
 
 
-def choose_columns(names: List[Any], columns: Columns) -> List[Any]:
-    """Names of user, item, value and time; the latter two may be None."""
+def choose_columns(frame: Any, names: List[Any], columns: Union[Columns, Chosen]) -> Chosen:
+    """The columns given, or those that the library recognizes."""
+    if isinstance(columns, Chosen):
+        return columns
+    if columns is None:
+        return recognize(frame, names)
     if isinstance(columns, str):
         columns = [c.strip() or None for c in columns.split(",")]
-    if columns is not None:
-        if not 2 <= len(columns) <= 4:
-            raise ValueError("columns: user, item[, value[, time]]")
-        chosen = [names[c] if isinstance(c, int) and c not in names else c for c in columns]
-        for c in chosen:
-            if c is not None and c not in names:
-                raise ValueError(f"no column {c!r}: there are {names}")
-        return chosen + [None] * (4 - len(chosen))
-    user, item = guess(names, USER_NAMES), guess(names, ITEM_NAMES)
-    if user is None or item is None:
-        if len(names) < 2:
-            raise ValueError("columns of users and items are required")
-        user, item = names[0], names[1]
-    return [user, item, guess(names, VALUE_NAMES), guess(names, TIME_NAMES)]
+    if not 2 <= len(columns) <= 4:
+        raise ValueError("columns: user, item[, value[, time]]")
+    found = [find_column(names, c) for c in columns]
+    return Chosen(found + [None] * (4 - len(found)))
+
+
+def recognize(frame: Any, names: List[Any]) -> Chosen:
+    if len(names) < 2:
+        raise ValueError("columns of users and items are required")
+    columns = [first_texts(frame[name]) for name in names]
+    rows = min(map(len, columns))
+    values = [column[row] for row in range(rows) for column in columns]
+    *found, guess = _ease.recognize([as_text(name) or b"" for name in names], values)
+    return Chosen([names[c] if c >= 0 else None for c in found], guess)
+
+
+def first_texts(column: Any) -> List[Optional[bytes]]:
+    """The first values as a file would have them."""
+    rows = getattr(column, "iloc", column)[:SAMPLE]
+    if hasattr(rows, "to_numpy"):
+        rows = rows.to_numpy()
+    if not isinstance(rows, np.ndarray):
+        return [as_text(v) for v in rows]
+    if rows.dtype.kind == "M":
+        rows = rows.astype("datetime64[s]").astype(str)
+    return [as_text(v) for v in rows.tolist()]
+
+
+def as_text(value: Any) -> Optional[bytes]:
+    """None: it is missing."""
+    if (value is None or (isinstance(value, float) and math.isnan(value))
+            or str(value) in ("NaT", "<NA>")):  # pandas, which need not be there
+        return None
+    text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+    return text.split(b"\0")[0]
 
 
 def arrow_strings(column: Any) -> Optional[Tuple[Array, Array]]:
@@ -299,13 +335,20 @@ def value_column(column: Any) -> Array:
     return np.ascontiguousarray(values, np.float64)
 
 
+def unused_values(column: Any) -> Optional[Array]:
+    """To be counted alone; None: they are no plain numbers."""
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    return np.ascontiguousarray(values, np.float64) if values.dtype.kind in "biuf" else None
+
+
 # ---- all of them ----------------------------------------------------------------------
 
 
 def read_options(columns: Columns, weights: bool, min_rating: Optional[float], repeat: str,
                  min_user: int, min_item: int, format: Optional[str],
                  separator: Optional[str], header: Optional[bool], threads: int,
-                 memory_limit: Optional[int]) -> Tuple[Any, ...]:
+                 memory_limit: Optional[int], guess: Optional[bytes] = None
+                 ) -> Tuple[Any, ...]:
     text = columns
     if columns is not None and not isinstance(columns, str):
         text = ",".join("" if c is None else str(c) for c in columns)
@@ -313,7 +356,15 @@ def read_options(columns: Columns, weights: bool, min_rating: Optional[float], r
             math.nan if min_rating is None else float(min_rating), int(weights),
             choice(repeat, REPEATS, "repeat"), whole(min_user, 0, "min_user"),
             whole(min_item, 0, "min_item"), whole(threads, 0, "threads", 2**31 - 1),
-            whole(memory_limit or 0, 0, "memory_limit"))
+            whole(memory_limit or 0, 0, "memory_limit"), guess)
+
+
+def tell_of_values(unused: int, negative: int, use: str) -> None:
+    if negative:
+        tell(1, f"ratings are not used: every row counts as 1, also {negative} with a value "
+                f"below 0; {use}")
+    elif unused:
+        tell(2, f"ratings are not used: every row counts as 1; {use}")
 
 
 def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = None,
@@ -333,7 +384,9 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     A CSR matrix with int32 indices, in order and without zeros, is not copied, nor are
     its values if they are float32; it must not be changed as long as it is in use.
 
-    For tables: columns (user, item[, value[, time]], by name or number), min_rating
+    For tables: columns (user, item[, value[, time]], by name or number; by default
+    recognized by their names and values: the logger ``ease`` and ``info["recognized"]``
+    have the guess, and fitting refuses an unlikely one), min_rating
     (drops what is below), repeat (which of several rows for a pair counts: first, last,
     max or sum), min_user and min_item (users and items with fewer are dropped). For
     files: format, separator and header, where they are not recognized.
@@ -347,8 +400,9 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     if isinstance(X, dict) and not is_sparse(X):
         X = _Dict(X)
     path = isinstance(X, (str, bytes, os.PathLike))
+    chosen: Union[Columns, Chosen] = columns
     if path and is_parquet(path_bytes(X)):
-        X, columns = open_parquet(path_bytes(X), columns)
+        X, chosen = open_parquet(path_bytes(X), columns)
         path = False
     frame = not path and not is_sparse(X) and is_frame(X)
     if not path and not frame:
@@ -360,15 +414,22 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
                            memory_limit)
     with watching(show_progress) as watch:
         if path:
-            return Interactions(_ease.read(path_bytes(X), options, watch))
-        needed = bool(weights) or min_rating is not None
-        return from_frame(X, columns, needed, options, watch)
+            made = Interactions(_ease.read(path_bytes(X), options, watch))
+        else:
+            made = from_frame(X, chosen, bool(weights) or min_rating is not None, options,
+                              watch)
+    info = made.info
+    if info["recognized"]:
+        tell(2, (f"{os.fsdecode(X)}: " if path else "") + info["recognized"])
+    tell_of_values(info["unused"], info["negative"], "min_rating= or weights=True use them")
+    return made
 
 
-def open_parquet(path: bytes, columns: Columns) -> Tuple[Any, Columns]:
+def open_parquet(path: bytes, columns: Columns) -> Tuple[Any, Chosen]:
     """The columns that are wanted, as a frame, and what they are."""
-    chosen = choose_columns(parquet_names(path), columns)
-    return read_parquet(path, [c for c in chosen if c is not None]), chosen
+    head = parquet_head(path, SAMPLE)
+    chosen = choose_columns(head, list(head.column_names), columns)
+    return read_parquet(path, [c for c in chosen.names if c is not None]), chosen
 
 
 def borrow(rows: Rows) -> Interactions:
@@ -376,20 +437,22 @@ def borrow(rows: Rows) -> Interactions:
                                          rows.indices, rows.data), int, int)
 
 
-def from_frame(X: Any, columns: Columns, values: bool, options: Tuple[Any, ...],
-               watch: Any) -> Interactions:
+def from_frame(X: Any, columns: Union[Columns, Chosen], values: bool,
+               options: Tuple[Any, ...], watch: Any) -> Interactions:
     frame, names = open_frame(X)
-    user, item, value, _ = choose_columns(names, columns)
+    (user, item, value, _), guess = choose_columns(frame, names, columns)
     if values and value is None:
         raise ValueError("weights or a minimal rating need a column of values")
     users, user_kind = id_column(frame[user])
     items, item_kind = id_column(frame[item])
-    numbers = value_column(frame[value]) if values else None
+    numbers = None
+    if value is not None:
+        numbers = value_column(frame[value]) if values else unused_values(frame[value])
     count, *others = [len(c[1]) - 1 if isinstance(c, tuple) else len(c)
                       for c in (users, items, numbers) if c is not None]
     if any(other != count for other in others):
         raise ValueError(f"columns of different lengths: {[count, *others]}")
-    handle = _ease.from_table(count, users, items, numbers, options, watch)
+    handle = _ease.from_table(count, users, items, numbers, (*options[:-1], guess), watch)
     return Interactions(handle, user_kind, item_kind)
 
 
@@ -415,9 +478,10 @@ class Split(NamedTuple):
     test_target: Interactions
 
 
-def write_frame(X: Any, columns: Columns, path: str) -> None:
+def write_frame(X: Any, columns: Union[Columns, Chosen], path: str) -> Optional[bytes]:
+    """Returns the guess, if the columns are one."""
     frame, names = open_frame(X)
-    chosen = choose_columns(names, columns)
+    chosen, guess = choose_columns(frame, names, columns)
     for c in chosen[:2]:
         id_column(frame[c])  # for what it refuses: "nan" would be an id in a file
     used = [c for c in chosen if c is not None]
@@ -435,6 +499,7 @@ def write_frame(X: Any, columns: Columns, path: str) -> None:
         out = csv.writer(f, lineterminator="\n")
         out.writerow(heads)
         out.writerows(zip(*listed))
+    return guess
 
 
 def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
@@ -457,8 +522,11 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
     """
     if protocol is None and recipe is None:
         protocol = "liang18"
+    filtered = any(v is not None for v in (min_rating, min_user, min_item))
+    guess = None
+    chosen: Union[Columns, Chosen] = columns
     if isinstance(X, (str, bytes, os.PathLike)) and is_parquet(path_bytes(X)):
-        X, columns = open_parquet(path_bytes(X), columns)
+        X, chosen = open_parquet(path_bytes(X), columns)
     with tempfile.TemporaryDirectory(prefix="ease-") as place:
         if isinstance(X, (str, bytes, os.PathLike)):
             data = path_bytes(X)
@@ -469,24 +537,24 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
             if isinstance(X, Interactions) or is_sparse(X) or not is_frame(X):
                 interactions(X).write(name, show_progress=False)
             else:
-                write_frame(X, columns, name)
+                guess = write_frame(X, chosen, name)
             columns = None
             data = path_bytes(name)
-        told = columns is not None or any(
-            v is not None for v in (min_rating, min_user, min_item))
         if min_user is None:
             min_user = 5 if protocol == "liang18" else 0
         options = read_options(columns, False, min_rating, "first", min_user,
-                               min_item or 0, None, None, None, 0, None)
+                               min_item or 0, None, None, None, 0, None, guess)
         target = path_bytes(directory if directory is not None
                             else os.path.join(place, "split"))
         with watching(show_progress) as watch:
             try:
-                _ease.split(data, target, options if told else None, recipe, protocol,
-                            whole(heldout_users, 0, "heldout_users"), share,
-                            whole(seed, 0, "seed", 2**32 - 1), watch)
+                _, unused, negative = _ease.split(
+                    data, target, options, not filtered, recipe, protocol,
+                    whole(heldout_users, 0, "heldout_users"), share,
+                    whole(seed, 0, "seed", 2**32 - 1), watch)
             except ValueError as error:  # of a table of ours the path says nothing
                 raise ValueError(str(error).replace(place + "/data.csv: ", "")) from None
+        tell_of_values(unused, negative, "min_rating= uses them")
         return open_split(os.fsdecode(target))
 
 

@@ -51,9 +51,13 @@ def parquet_batches(path: bytes) -> Iterator[Any]:
         yield from part.iter_batches(batch_size=ROWS)
 
 
-def parquet_names(path: bytes) -> List[str]:
-    """The columns of the first file, which all have."""
-    return list(next(open_parts(path)).schema_arrow.names)
+def parquet_head(path: bytes, rows: int) -> Any:
+    """The first rows of the first file, whose columns all have."""
+    pa = need_pyarrow("Parquet")
+    for part in open_parts(path):  # which stays open until the next
+        first = next(part.iter_batches(batch_size=rows), None)
+        return pa.Table.from_batches([] if first is None else [first], part.schema_arrow)
+    raise ValueError(f"{os.fsdecode(path)}: a directory without files")
 
 
 def read_parquet(path: bytes, names: List[str]) -> Any:

@@ -94,7 +94,7 @@ int take_path(PyObject *o, void *to);
  * lives as long as the tuple. */
 bool take_train_options(PyObject *tuple, ease_train_options *o);
 /* (format, columns, separator, header, min_rating, weights, repeat, min_user,
- * min_item, threads, memory_limit) */
+ * min_item, threads, memory_limit, guess: None or recognize's) */
 bool take_read_options(PyObject *tuple, ease_read_options *o);
 
 #endif

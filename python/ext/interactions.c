@@ -1,6 +1,7 @@
 /* Interactions: from files, tables and matrices in memory; splits. */
 #include "ext.h"
 
+#include <limits.h>
 #include <string.h>
 
 PyTypeObject *interactions_type;
@@ -36,17 +37,27 @@ PyObject *wrap_interactions(ease_interactions *x)
     return (PyObject *)o;
 }
 
+static const char columns_option[] = "columns=";
+
 bool take_read_options(PyObject *tuple, ease_read_options *o)
 {
-    Py_ssize_t limit;
+    Py_ssize_t limit, guess_bytes;
+    const char *guess;
     int repeat;
     long long min_user, min_item;
 
     ease_read_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "zzzidiiLLin", &o->format, &o->columns, &o->separator,
-                          &o->header, &o->min_rating, &o->weights, &repeat, &min_user,
-                          &min_item, &o->threads, &limit))
+    if (!PyArg_ParseTuple(tuple, "zzzidiiLLinz#", &o->format, &o->columns,
+                          &o->separator, &o->header, &o->min_rating, &o->weights,
+                          &repeat, &min_user, &min_item, &o->threads, &limit, &guess,
+                          &guess_bytes))
         return false;
+    if (guess && guess_bytes != sizeof(ease_columns)) {
+        PyErr_SetString(PyExc_ValueError, "not a guess of recognize()");
+        return false;
+    }
+    o->columns_option = columns_option;
+    o->guess = (const void *)guess;
     o->repeat = (ease_repeat)repeat;
     o->min_user = min_user;
     o->min_item = min_item;
@@ -221,6 +232,69 @@ static PyObject *from_table(PyObject *self, PyObject *args)
     return made;
 }
 
+/* ---- recognizing columns ------------------------------------------------------------- */
+
+typedef struct recognize_job {
+    const char **texts; /* count names, then the values */
+    Py_ssize_t count, rows;
+    ease_columns found;
+} recognize_job;
+
+static ease_status work_recognize(void *p, call *c)
+{
+    recognize_job *j = p;
+    ease_read_options o;
+
+    ease_read_options_init(&o);
+    o.columns_option = columns_option;
+    return ease_columns_recognize(j->texts, (int)j->count, j->texts + j->count, j->rows,
+                                  &o, &j->found, &c->err);
+}
+
+/* A list of bytes or None, as C strings that live as long as it. */
+static bool take_texts(PyObject *list, const char **to)
+{
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        PyObject *o = PyList_GetItem(list, i);
+
+        to[i] = o == Py_None ? NULL : PyBytes_AsString(o);
+        if (o != Py_None && !to[i])
+            return false;
+    }
+    return true;
+}
+
+/* Names, and the first rows' values row by row -> (user, item, value, time, guess). */
+static PyObject *recognize(PyObject *self, PyObject *args)
+{
+    recognize_job j = {0};
+    PyObject *names, *values, *made = NULL;
+    Py_ssize_t cells;
+    call c;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &names, &PyList_Type, &values))
+        return NULL;
+    j.count = PyList_Size(names);
+    cells = PyList_Size(values);
+    if (j.count < 1 || j.count > INT_MAX || cells % j.count != 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "a value for each column and row is required");
+        return NULL;
+    }
+    j.rows = cells / j.count;
+    j.texts = PyMem_Calloc((size_t)(j.count + cells), sizeof(*j.texts));
+    if (!j.texts)
+        return PyErr_NoMemory();
+    if (take_texts(names, j.texts) && take_texts(values, j.texts + j.count) &&
+        call_run(&c, NULL, work_recognize, &j))
+        made = Py_BuildValue("iiiiy#", j.found.user, j.found.item, j.found.value,
+                             j.found.time, (const char *)&j.found,
+                             (Py_ssize_t)sizeof(j.found));
+    PyMem_Free(j.texts);
+    return made;
+}
+
 /* ---- looking at them --------------------------------------------------------------- */
 
 static PyObject *interactions_info(PyObject *self, PyObject *unused)
@@ -230,13 +304,15 @@ static PyObject *interactions_info(PyObject *self, PyObject *unused)
 
     (void)unused;
     return Py_BuildValue(
-        "{s:L,s:i,s:L,s:N,s:N,s:L,s:L,s:L,s:L,s:L}", "users", (long long)i.users,
-        "items", (int)i.items, "interactions", (long long)i.interactions, "weighted",
-        PyBool_FromLong(i.weighted), "recognized",
+        "{s:L,s:i,s:L,s:N,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:z}", "users",
+        (long long)i.users, "items", (int)i.items, "interactions",
+        (long long)i.interactions, "weighted", PyBool_FromLong(i.weighted),
+        "recognized",
         PyUnicode_DecodeUTF8(i.recognized, (Py_ssize_t)strlen(i.recognized), "replace"),
         "rows", (long long)i.rows, "below_rating", (long long)i.below_rating,
         "zero_weight", (long long)i.zero_weight, "repeated", (long long)i.repeated,
-        "filtered", (long long)i.filtered);
+        "filtered", (long long)i.filtered, "unused", (long long)i.unused, "negative",
+        (long long)i.negative, "doubt", i.doubt);
 }
 
 typedef struct rows_job {
@@ -424,7 +500,7 @@ typedef struct split_job {
     const char *data, *dir;
     ease_read_options r;
     ease_split_options o;
-    bool published; /* the filters of the recipe or protocol, whatever r says */
+    ease_split_info info;
     ease_split_parts parts;
 } split_job;
 
@@ -433,28 +509,38 @@ static ease_status work_split(void *p, call *c)
     split_job *j = p;
 
     j->r.hooks = j->o.hooks = c->hooks;
-    return ease_split(j->data, j->published ? NULL : &j->r, &j->o, j->dir, NULL,
-                      &c->err);
+    return ease_split(j->data, &j->r, &j->o, j->dir, &j->info, &c->err);
 }
 
+/* published: the recipe's filters, whatever the options say. Returns what was read:
+ * (recognized, unused, negative). */
 static PyObject *split(PyObject *self, PyObject *args)
 {
     split_job j = {0};
     PyObject *options, *watch;
+    const ease_recipe *recipe;
     long long heldout;
+    int published;
     call c;
 
     (void)self;
     ease_split_options_init(&j.o);
-    if (!PyArg_ParseTuple(args, "yyOzzLdIO", &j.data, &j.dir, &options, &j.o.recipe,
-                          &j.o.protocol, &heldout, &j.o.share, &j.o.seed, &watch))
+    if (!PyArg_ParseTuple(args, "yyOpzzLdIO", &j.data, &j.dir, &options, &published,
+                          &j.o.recipe, &j.o.protocol, &heldout, &j.o.share, &j.o.seed,
+                          &watch) ||
+        !take_read_options(options, &j.r))
         return NULL;
     j.o.heldout_users = heldout;
-    j.published = options == Py_None;
-    if ((!j.published && !take_read_options(options, &j.r)) ||
-        !call_run(&c, watch, work_split, &j))
+    recipe = published && j.o.recipe ? ease_recipe_find(j.o.recipe) : NULL;
+    if (recipe)
+        ease_recipe_apply(recipe, &j.r);
+    if (!call_run(&c, watch, work_split, &j))
         return NULL;
-    Py_RETURN_NONE;
+    return Py_BuildValue(
+        "NLL",
+        PyUnicode_DecodeUTF8(j.info.recognized, (Py_ssize_t)strlen(j.info.recognized),
+                             "replace"),
+        (long long)j.info.data.unused, (long long)j.info.data.negative);
 }
 
 static ease_status work_split_open(void *p, call *c)
@@ -516,6 +602,7 @@ static PyType_Spec interactions_spec = {.name = "ease._ease.Interactions",
 static PyMethodDef functions[] = {{"read", read_file, METH_VARARGS, NULL},
                                   {"borrow_csr", borrow_csr, METH_VARARGS, NULL},
                                   {"from_table", from_table, METH_VARARGS, NULL},
+                                  {"recognize", recognize, METH_VARARGS, NULL},
                                   {"split", split, METH_VARARGS, NULL},
                                   {"split_open", split_open, METH_VARARGS, NULL},
                                   {0}};

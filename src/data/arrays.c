@@ -1,5 +1,6 @@
 /* Interactions from arrays in memory: a matrix by rows, or a table by columns. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "data/input.h"
@@ -259,7 +260,10 @@ static ease_status take_row(int64_t row, column *user, column *item,
     ease_status status = EASE_OK;
 
     d->counts.rows++;
-    if (values) {
+    if (values && !ease__wants_values(o)) {
+        d->counts.unused += values[row] != 1.0;
+        d->counts.negative += values[row] < 0.0;
+    } else if (values) {
         status = check_value(values[row], d->weighted, row, err);
         if (status)
             return status;
@@ -310,6 +314,15 @@ static bool is_column(const ease_id_column *c, int64_t rows)
     return c->numbers || c->offsets[rows] == 0 || c->bytes;
 }
 
+static ease_status describe(const ease_columns *guess, ease__draft *d, ease_error *err)
+{
+    char text[sizeof(table_name) + 2 + sizeof(guess->words)];
+
+    snprintf(text, sizeof(text), "%s: %s", table_name, guess->words);
+    d->recognized = ease__copy_string(text);
+    return d->recognized ? EASE_OK : ease__fail(err, EASE_E_NOMEM, "interactions");
+}
+
 static ease_status make_rows(int64_t rows, const ease_id_column *users,
                              const ease_id_column *items, const double *values,
                              const ease_read_options *o, ease_interactions *x,
@@ -320,6 +333,10 @@ static ease_status make_rows(int64_t rows, const ease_id_column *users,
 
     if (!status && d.records == 0)
         status = ease__nothing_left(&d.counts, table_name, err);
+    if (!status)
+        status = ease__draft_doubt(&d, o->guess, table_name, err);
+    if (!status && o->guess)
+        status = describe(o->guess, &d, err);
     if (!status)
         status = ease__draft_rows(&d, ease__threads(o->threads), x, err);
     ease__draft_free(&d);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/readers.h"
+
 /* Blocks go round a ring, in file order: each is read, parsed, merged (its new ids are
  * numbered) and placed (its records are copied out, with numbers for codes). The
  * calling thread alone reads, since hooks are for it; blocks are merged one after the
@@ -440,6 +442,10 @@ static ease_status merge_block(reader *r, slot *s, ease_error *err)
         return status;
     d->counts.rows += (int64_t)b->count + b->below_rating;
     d->counts.below_rating += b->below_rating;
+    if (!ease__wants_values(r->o)) {
+        d->counts.unused += b->unlike_one;
+        d->counts.negative += b->negative;
+    }
     r->lines += b->lines;
     return check_limit(r, s, err);
 }

@@ -2,8 +2,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "data/moment.h"
 #include "data/number.h"
+#include "data/readers.h"
+#include "data/recognize.h"
+#include "data/roles.h"
 
 enum {
     SAMPLE_BYTES = 1 << 18,
@@ -70,85 +75,6 @@ ease_status ease__sample(ease__input *in, size_t limit, const char **data,
 
 /* ---- names ----------------------------------------------------------------- */
 
-typedef enum role { NO_ROLE, USER, ITEM, VALUE, TIME } role;
-
-static const char *const user_names[] = {
-    "user",     "userid",     "uid",     "users",     "customer", "customerid",
-    "member",   "memberid",   "visitor", "visitorid", "account",  "accountid",
-    "reviewer", "reviewerid", "person",  "personid",  "profile",  "profileid",
-    "username", "userno",     NULL};
-static const char *const item_names[] = {
-    "item",    "itemid",     "iid",      "items",      "movie",    "movieid",
-    "book",    "bookid",     "isbn",     "sid",        "product",  "productid",
-    "asin",    "parentasin", "track",    "trackid",    "song",     "songid",
-    "artist",  "artistid",   "album",    "albumid",    "business", "businessid",
-    "game",    "gameid",     "app",      "appid",      "anime",    "animeid",
-    "article", "articleid",  "video",    "videoid",    "recipe",   "recipeid",
-    "place",   "placeid",    "location", "locationid", "venue",    "venueid",
-    "joke",    "jokeid",     "gmapid",   "itemno",     NULL};
-static const char *const value_names[] = {
-    "rating",   "ratings", "score",      "value",     "weight",   "count",
-    "stars",    "star",    "plays",      "playcount", "overall",  "listens",
-    "quantity", "clicks",  "preference", "feedback",  "strength", NULL};
-static const char *const time_names[] = {
-    "timestamp", "time",       "date",       "datetime",  "unixreviewtime", "ts",
-    "createdat", "reviewtime", "ratingdate", "eventtime", "unixtime",       NULL};
-
-enum { NAME_ROOM = 32 };
-
-/* Lower case, letters and digits only, without a RecBole type (`:token`). A name too
- * long for `to` is none that we know: "". */
-static void normalize(const ease__field *f, char to[NAME_ROOM])
-{
-    const char *colon = memchr(f->text, ':', f->length);
-    size_t length = colon ? (size_t)(colon - f->text) : f->length, used = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        char c = f->text[i];
-
-        if (c >= 'A' && c <= 'Z')
-            c = (char)(c - 'A' + 'a');
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
-            continue;
-        if (used + 1 == NAME_ROOM) {
-            used = 0;
-            break;
-        }
-        to[used++] = c;
-    }
-    to[used] = '\0';
-}
-
-static bool in_list(const char *name, const char *const *list)
-{
-    for (; *list; list++)
-        if (strcmp(name, *list) == 0)
-            return true;
-    return false;
-}
-
-static role role_of(const ease__field *f)
-{
-    char name[NAME_ROOM];
-
-    normalize(f, name);
-    return in_list(name, user_names)    ? USER
-           : in_list(name, item_names)  ? ITEM
-           : in_list(name, value_names) ? VALUE
-           : in_list(name, time_names)  ? TIME
-                                        : NO_ROLE;
-}
-
-int ease__names_title(const ease__field *f)
-{
-    char name[NAME_ROOM];
-
-    normalize(f, name);
-    if (strcmp(name, "title") == 0 || strcmp(name, "name") == 0)
-        return 2;
-    return strstr(name, "title") || strstr(name, "name") ? 1 : 0;
-}
-
 /* `user_id:token`, as RecBole's files have it. */
 static bool has_recbole_type(const ease__field *f)
 {
@@ -175,17 +101,14 @@ static bool all_have_recbole_type(const ease__field *names, size_t count)
 
 /* ---- the layout ------------------------------------------------------------ */
 
-/* A number, or what would be one in another program: to be refused with its line. */
+/* A number, or what would be one in another program (to be refused with its line), or a
+ * date: in any case no name of a column. */
 static bool looks_numeric(const ease__field *f)
 {
-    char name[NAME_ROOM];
     double value;
 
-    if (ease__parse_double(f->text, f->length, &value) != EASE__NUMBER_BAD)
-        return true;
-    normalize(f, name);
-    return strcmp(name, "nan") == 0 || strcmp(name, "inf") == 0 ||
-           strcmp(name, "infinity") == 0;
+    return ease__parse_double(f->text, f->length, &value) != EASE__NUMBER_BAD ||
+           ease__names_no_number(f) || ease__looks_like_date(f->text, f->length);
 }
 
 typedef struct text {
@@ -280,10 +203,11 @@ static bool has_known_names(const ease__record *first, bool pairs)
     bool user = false, item = false, title = false;
 
     for (size_t i = 0; i < first->count; i++) {
-        role is = role_of(&first->fields[i]);
+        ease__naming is = ease__name_role(&first->fields[i]);
 
-        user = user || is == USER;
-        item = item || is == ITEM;
+        user = user || is.role == EASE__ROLE_USER;
+        item = item ||
+               (is.role == EASE__ROLE_ITEM && (pairs || is.tier == EASE__TIER_STRONG));
         title = title || ease__names_title(&first->fields[i]) == 2;
     }
     return pairs ? user && item : item || title;
@@ -401,46 +325,6 @@ void ease__layout_free(ease__layout *l)
 
 /* ---- what the columns mean ------------------------------------------------- */
 
-static int next_unnamed(const ease__layout *l, const role *roles, int *from)
-{
-    for (; (size_t)*from < l->fields; ++*from)
-        if (roles[*from] == NO_ROLE)
-            return (*from)++;
-    return -1;
-}
-
-/* Names first, then places: the columns without a name that we know are a user, an
- * item and, if no name was known at all, a value and a time. */
-static void guess_roles(ease__dialect *d, role *roles)
-{
-    const ease__layout *l = &d->layout;
-    int *place[] = {NULL, &d->user, &d->item, &d->value, &d->time};
-    bool named;
-    int from = 0;
-
-    d->user = d->item = d->value = d->time = -1;
-    for (size_t i = 0; i < l->fields; i++) {
-        roles[i] = l->header ? role_of(&l->names[i]) : NO_ROLE;
-        if (roles[i] == NO_ROLE)
-            continue;
-        if (*place[roles[i]] < 0)
-            *place[roles[i]] = (int)i;
-    }
-    named = d->user >= 0 || d->item >= 0 || d->value >= 0;
-    if (d->user < 0)
-        d->user = next_unnamed(l, roles, &from);
-    if (d->item < 0)
-        d->item = next_unnamed(l, roles, &from);
-    if (!named) {
-        int value = next_unnamed(l, roles, &from);
-
-        if (value >= 0 && l->numeric[value])
-            d->value = value;
-        if (d->value >= 0 && d->time < 0)
-            d->time = next_unnamed(l, roles, &from);
-    }
-}
-
 static bool same_name(const ease__field *f, const char *name, size_t length)
 {
     const char *colon = has_recbole_type(f) ? memchr(f->text, ':', f->length) : NULL;
@@ -499,7 +383,8 @@ static ease_status find_column(const ease__layout *l, const char *input,
 /* Is none of the columns there twice? */
 static bool all_differ(const ease__dialect *d)
 {
-    const int column[] = {d->user, d->item, d->value, d->time};
+    const ease_columns *c = &d->columns;
+    const int column[] = {c->user, c->item, c->value, c->time};
 
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < i; j++)
@@ -512,11 +397,11 @@ static bool all_differ(const ease__dialect *d)
 static ease_status set_columns(ease__dialect *d, const char *input, const char *columns,
                                ease_error *err)
 {
-    int *place[] = {&d->user, &d->item, &d->value, &d->time};
+    ease_columns *c = &d->columns;
+    int *place[] = {&c->user, &c->item, &c->value, &c->time};
     int count = 0;
     const char *p = columns;
 
-    d->user = d->item = d->value = d->time = -1;
     for (;;) {
         size_t length = strcspn(p, ",");
         bool no_value = count == 2 && length == 0 && p[0];
@@ -587,36 +472,20 @@ static const char *kind_of_table(const ease__layout *l, char *room, size_t bytes
     return room;
 }
 
-static void describe_column(const ease__layout *l, const char *is, int column, char *to,
-                            size_t room)
-{
-    char shown[EASE__EXCERPT_ROOM];
-
-    if (column < 0)
-        to[0] = '\0';
-    else if (!l->header)
-        snprintf(to, room, "%s = column %d", is, column + 1);
-    else
-        snprintf(to, room, "%s = %s", is,
-                 ease__excerpt(l->names[column].text, l->names[column].length, shown));
-}
-
 static bool describe(ease__dialect *d, const char *coding, bool timed)
 {
     const ease__layout *l = &d->layout;
     bool recbole = l->header && all_have_recbole_type(l->names, l->fields);
-    char kind[64], user[80], item[80], value[80], time[80], all[400];
+    char kind[64], columns[300], all[400];
 
     if (d->adjacency) {
         snprintf(all, sizeof(all), "%sadjacency lines", coding);
     } else {
-        describe_column(l, "user", d->user, user, sizeof(user));
-        describe_column(l, "item", d->item, item, sizeof(item));
-        describe_column(l, ", value", d->value, value, sizeof(value));
-        describe_column(l, ", time", timed ? d->time : -1, time, sizeof(time));
-        snprintf(all, sizeof(all), "%s%s %s header: %s, %s%s%s", coding,
+        ease__describe_columns(&d->columns, l->header ? l->names : NULL, timed, columns,
+                               sizeof(columns));
+        snprintf(all, sizeof(all), "%s%s %s header: %s", coding,
                  recbole ? "RecBole .inter" : kind_of_table(l, kind, sizeof(kind)),
-                 l->header ? "with" : "without", user, item, value, time);
+                 l->header ? "with" : "without", columns);
     }
     d->recognized = ease__copy_string(all);
     return d->recognized != NULL;
@@ -624,22 +493,42 @@ static bool describe(ease__dialect *d, const char *coding, bool timed)
 
 /* ---- all of it ------------------------------------------------------------- */
 
-static ease_status settle_columns(ease__dialect *d, const char *name,
-                                  const ease_read_options *o, ease_error *err)
+/* False: no memory. */
+static bool survey_rows(const ease__layout *l, const char *sample, size_t bytes,
+                        bool whole, ease__survey *s)
 {
-    role *roles;
+    text t = {sample + l->skip, sample + bytes, whole};
+    ease__record r = {0};
+    bool nomem = false, more = true;
 
-    if (o->columns)
-        return set_columns(d, name, o->columns, err);
-    roles = ease__alloc_array(d->layout.fields, sizeof(*roles));
-    if (!roles)
+    while (more && next_record(&t, &l->splitter, &r, &nomem))
+        if (r.count == l->fields)
+            more = ease__survey_add(s, r.fields);
+    ease__free(r.fields);
+    return !nomem;
+}
+
+static ease_status recognize_columns(ease__dialect *d, const char *name,
+                                     const char *sample, size_t bytes, bool whole,
+                                     const ease_read_options *o, ease_error *err)
+{
+    const ease__layout *l = &d->layout;
+    ease__survey s = {0};
+    ease_error why = {0};
+    ease_status status;
+
+    if (!ease__survey_start(&s, l->fields) ||
+        !survey_rows(l, sample, bytes, whole, &s)) {
+        ease__survey_free(&s);
         return ease__fail(err, EASE_E_NOMEM, "recognizing columns");
-    guess_roles(d, roles);
-    ease__free(roles);
-    if (d->user < 0 || d->item < 0)
-        return ease__fail_at(err, EASE_E_PARSE, 1,
-                             "%s:1: a user and an item are needed, found %zu field%s",
-                             name, d->layout.fields, d->layout.fields == 1 ? "" : "s");
+    }
+    status = ease__recognize(&s, l->header ? l->names : NULL, o->columns_option,
+                             &d->columns, &why);
+    ease__survey_free(&s);
+    if (status)
+        return ease__fail_at(err, status, why.where,
+                             why.where >= 0 ? "%s:1: %s" : "%s: %s", name, why.text);
+    d->guessed = true;
     return EASE_OK;
 }
 
@@ -648,7 +537,7 @@ ease_status ease__dialect_guess(const char *name, const char *coding,
                                 const ease_read_options *o, bool timed,
                                 ease__dialect *out, ease_error *err)
 {
-    ease__dialect d = {.user = -1, .item = -1, .value = -1, .time = -1};
+    ease__dialect d = {.columns = {.user = -1, .item = -1, .value = -1, .time = -1}};
     bool adjacency = o->format && strcmp(o->format, "adjacency") == 0;
     const char *separator = o->separator ? o->separator : adjacency ? " " : NULL;
     ease_error why = {0};
@@ -663,9 +552,15 @@ ease_status ease__dialect_guess(const char *name, const char *coding,
     d.adjacency = is_adjacency(&d, o);
     if (d.adjacency && !o->separator)
         (void)ease__splitter_make(" ", &d.layout.splitter, NULL);
-    status = d.adjacency ? ease__check_no_table(name, "adjacency lines", true, o, err)
-                         : settle_columns(&d, name, o, err);
-    if (!status && !describe(&d, coding, timed))
+    if (d.adjacency)
+        status = ease__check_no_table(name, "adjacency lines", true, o, err);
+    else if (o->columns)
+        status = set_columns(&d, name, o->columns, err);
+    else
+        status = recognize_columns(&d, name, sample, bytes, whole, o, err);
+    /* A time is named where a value is missed: it may have been meant. */
+    if (!status &&
+        !describe(&d, coding, timed || (ease__wants_values(o) && d.columns.value < 0)))
         status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
     if (status) {
         ease__dialect_free(&d);

@@ -16,7 +16,7 @@ typedef struct ease__layout {
     size_t skip;        /* bytes before the first data row: mark, blank lines, header */
     int64_t lines;      /* line ends among them */
     ease__field *names; /* of the header; NULL without one; into the sample */
-    uint8_t *numeric;   /* a byte a column: most rows have a number there */
+    uint8_t *numeric;   /* a byte a column: most rows have a number or date there */
 } ease__layout;
 
 /* Enough of the beginning to guess by: some lines, or all there is, or what cannot be
@@ -32,11 +32,12 @@ ease_status ease__layout_guess(const char *sample, size_t bytes, bool whole,
                                ease__layout *out, ease_error *err);
 void ease__layout_free(ease__layout *l);
 
-/* What the columns of interactions mean; -1: there is none. */
+/* What the columns of interactions mean. */
 typedef struct ease__dialect {
     ease__layout layout;
     bool adjacency; /* user item item ... */
-    int user, item, value, time;
+    ease_columns columns;
+    bool guessed;     /* they were not given */
     char *recognized; /* in words */
 } ease__dialect;
 
@@ -52,8 +53,5 @@ void ease__dialect_free(ease__dialect *d);
  * been. `form` is what it is instead. Fails with EASE_E_ARG. */
 ease_status ease__check_no_table(const char *name, const char *form, bool separated,
                                  const ease_read_options *o, ease_error *err);
-
-/* Is it what a header calls a title? 2: exactly so, 1: a kind of title, 0: no. */
-int ease__names_title(const ease__field *name);
 
 #endif

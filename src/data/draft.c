@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "data/recognize.h"
+
 void ease__chunk_free(ease__chunk *c)
 {
     ease__free_pages(c->records, c->bytes);
@@ -15,6 +17,7 @@ void ease__draft_free(ease__draft *d)
         ease__chunk_free(&d->chunks[i]);
     ease__free(d->chunks);
     ease__free(d->recognized);
+    ease__free(d->doubt);
     ease__ids_free(&d->user_ids);
     ease__ids_free(&d->item_ids);
     *d = (ease__draft){0};
@@ -59,6 +62,16 @@ uint32_t *ease__draft_add(ease__draft *d, size_t count)
     last->count += count;
     d->records += (int64_t)count;
     return last->records + (last->count - count) * words;
+}
+
+ease_status ease__draft_doubt(ease__draft *d, const ease_columns *guess,
+                              const char *name, ease_error *err)
+{
+    bool failed = false;
+
+    d->doubt = ease__doubt(guess, name, d->user_ids.count, d->item_ids.count,
+                           d->records, &failed);
+    return failed ? ease__fail(err, EASE_E_NOMEM, "reading %s", name) : EASE_OK;
 }
 
 /* ---- from records to rows: a counting sort by user ------------------------- */
@@ -204,8 +217,9 @@ ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
     x->item_ids = d->item_ids;
     x->counts = d->counts;
     x->recognized = d->recognized;
+    x->doubt = d->doubt;
     d->user_ids = d->item_ids = (ease__ids){0};
-    d->recognized = NULL;
+    d->recognized = d->doubt = NULL;
     d->records = 0;
     return EASE_OK;
 }

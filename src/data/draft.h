@@ -19,7 +19,8 @@ typedef struct ease__draft {
     size_t chunk_count, chunk_room;
     int64_t records;
     char *recognized;              /* what the file was taken for */
-    ease_interactions_info counts; /* rows, below_rating */
+    char *doubt;                   /* as in ease_interactions_info */
+    ease_interactions_info counts; /* rows, below_rating, unused, negative */
 } ease__draft;
 
 static inline size_t ease__record_words(bool weighted, bool timed)
@@ -32,8 +33,12 @@ void ease__chunk_free(ease__chunk *c);
 /* Room for more records, to be written by the caller; NULL: no memory. */
 uint32_t *ease__draft_add(ease__draft *d, size_t count);
 
+/* Fills d->doubt, now that all records are there. guess NULL: there is none. */
+ease_status ease__draft_doubt(ease__draft *d, const ease_columns *guess,
+                              const char *name, ease_error *err);
+
 /* Rows from records, in file order within a row, repeats and all: x->user_ids,
- * item_ids, row_ptr, cols, vals, recognized and counts are filled, chunks freed on the
+ * item_ids, row_ptr, cols, vals, recognized, doubt and counts are filled, chunks freed on the
  * way. Times are not looked at. */
 ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
                              ease_error *err);

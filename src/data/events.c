@@ -203,6 +203,8 @@ static ease_status read_with(ease__input *in, const char *path,
     ease_status status = ease__read_any(in, path, o, block_bytes, timed, &draft, x,
                                         err);
 
+    if (!status && draft.doubt)
+        status = ease__fail(err, EASE_E_ARG, "%s", draft.doubt);
     if (!status)
         status = check_count(x->row_ptr ? x->nnz : draft.records, name, err);
     if (!status && !(x->row_ptr ? take_rows(x, e) : take_records(&draft, e)))

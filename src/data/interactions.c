@@ -38,10 +38,15 @@ ease_status ease__check_read_options(const ease_read_options *o, ease_error *err
     return ease__threads_check(o->threads, err);
 }
 
+bool ease__wants_values(const ease_read_options *o)
+{
+    return o->weights || !isnan(o->min_rating);
+}
+
 ease_status ease__check_values(const char *name, const char *recognized, bool values,
                                const ease_read_options *o, ease_error *err)
 {
-    if (values || (!o->weights && isnan(o->min_rating)))
+    if (values || !ease__wants_values(o))
         return EASE_OK;
     return ease__fail(err, EASE_E_ARG, "%s: %s need%s a column of values; this is %s",
                       name, o->weights ? "weights" : "a minimal rating",
@@ -79,12 +84,12 @@ static ease_status read_lines(ease__input *in, const ease__dialect *d,
         .kind = d->adjacency ? EASE__ROWS_ADJACENCY : EASE__ROWS_TABLE,
         .splitter = l->splitter,
         .fields = l->fields,
-        .user = d->user,
-        .item = d->item,
-        .value = d->value,
-        .time = timed ? d->time : -1,
+        .user = d->columns.user,
+        .item = d->columns.item,
+        .value = d->columns.value,
+        .time = timed ? d->columns.time : -1,
         .weighted = o->weights != 0,
-        .timed = timed && d->time >= 0,
+        .timed = timed && d->columns.time >= 0,
         .min_rating = o->min_rating,
     };
     ease_status status;
@@ -112,9 +117,12 @@ static ease_status read_text(ease__input *in, const char *sample, size_t bytes,
     status = ease__dialect_guess(name, ease__input_coding(in), sample, bytes, whole, o,
                                  timed, &d, err);
     if (!status)
-        status = ease__check_values(name, d.recognized, d.value >= 0, o, err);
+        status = ease__check_values(name, d.recognized, d.columns.value >= 0, o, err);
     if (!status)
         status = read_lines(in, &d, o, block_bytes, timed, draft, err);
+    if (!status)
+        status = ease__draft_doubt(
+            draft, o->guess || !d.guessed ? o->guess : &d.columns, name, err);
     if (!status) {
         draft->recognized = d.recognized;
         d.recognized = NULL;
@@ -247,6 +255,11 @@ ease_status ease_interactions_read(const char *path, const ease_read_options *o,
     return ease__interactions_read(path, o, 0, out, err);
 }
 
+ease_status ease__check_columns(const ease_interactions *x, ease_error *err)
+{
+    return x->doubt ? ease__fail(err, EASE_E_ARG, "%s", x->doubt) : EASE_OK;
+}
+
 /* ---- looking --------------------------------------------------------------- */
 
 ease_interactions_info ease_interactions_describe(const ease_interactions *x)
@@ -258,6 +271,7 @@ ease_interactions_info ease_interactions_describe(const ease_interactions *x)
     info.interactions = x->nnz;
     info.weighted = x->vals != NULL;
     info.recognized = x->recognized ? x->recognized : "";
+    info.doubt = x->doubt;
     return info;
 }
 
@@ -301,5 +315,6 @@ void ease_interactions_free(ease_interactions *x)
     ease__ids_free(&x->user_ids);
     ease__ids_free(&x->item_ids);
     ease__free(x->recognized);
+    ease__free(x->doubt);
     ease__free(x);
 }

@@ -13,7 +13,11 @@ struct ease_interactions {
     bool borrowed;    /* the three above are not ours: read only */
     ease__ids user_ids, item_ids;
     char *recognized; /* what the file was taken for; NULL if from no file */
+    char *doubt;      /* as in ease_interactions_info */
     ease_interactions_info counts; /* rows, below_rating, ... only */
 };
+
+/* Whether to learn from: fails with EASE_E_ARG where guessed columns are in doubt. */
+ease_status ease__check_columns(const ease_interactions *x, ease_error *err);
 
 #endif

@@ -1,5 +1,7 @@
 #include "data/moment.h"
 
+#include <string.h>
+
 #include "data/number.h"
 
 typedef struct scan {
@@ -102,4 +104,38 @@ bool ease__parse_moment(const char *text, size_t length, double *out)
         return false;
     *out = 86400.0 * (double)days + clock - zone;
     return s.at == s.end;
+}
+
+/* Up to `most` digits from *at on, which moves behind them; 0: none. */
+static int take_digits(const char **at, const char *end, int most, int *digits)
+{
+    int value = 0;
+
+    for (*digits = 0; *digits < most && *at < end && **at >= '0' && **at <= '9';
+         ++*at, ++*digits)
+        value = 10 * value + (**at - '0');
+    return value;
+}
+
+bool ease__looks_like_date(const char *text, size_t length)
+{
+    const char *at = text, *end = text + length;
+    int digits[3], number[3];
+    char separator = '\0';
+
+    for (int i = 0; i < 3; i++) {
+        number[i] = take_digits(&at, end, i == 1 ? 2 : 4, &digits[i]);
+        if (number[i] < 1)
+            return false;
+        if (i == 2)
+            break;
+        if (at == end || (i && *at != separator) || !strchr("-/.", *at) || !*at)
+            return false;
+        separator = *at++;
+    }
+    if (at < end && *at != ' ' && *at != 'T' && *at != ',')
+        return false;
+    return number[1] <= 31 &&
+           ((digits[0] == 4 && digits[2] <= 2 && number[2] <= 31) ||
+            (digits[0] <= 2 && number[0] <= 31 && digits[2] != 3 && digits[2] != 1));
 }

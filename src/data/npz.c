@@ -239,6 +239,7 @@ static ease_status read_data(npz *n, array *a, ease_error *err)
 {
     ease_interactions *x = n->x;
     const unsigned char *p;
+    bool count = !ease__wants_values(n->o);
     int64_t kept = 0, i = 0;
 
     if (!ease__npy_is_number(&a->form) || a->count < (size_t)x->nnz)
@@ -260,6 +261,8 @@ static ease_status read_data(npz *n, array *a, ease_error *err)
                 return bad_array(a, "a value that is not finite", err);
             if (value < n->o->min_rating)
                 continue;
+            x->counts.unused += count && value != 1.0;
+            x->counts.negative += count && value < 0.0;
             x->cols[kept] = x->cols[i];
             if (x->vals)
                 x->vals[kept] = (float)value;

@@ -42,7 +42,9 @@ ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
                               size_t bytes, const ease_read_options *o,
                               ease_error *err);
 
-/* Weights or a minimal rating were asked for where there are no values. */
+/* Weights or a minimal rating are asked for. */
+bool ease__wants_values(const ease_read_options *o);
+/* ... where there are no values: EASE_E_ARG. */
 ease_status ease__check_values(const char *name, const char *recognized, bool values,
                                const ease_read_options *o, ease_error *err);
 

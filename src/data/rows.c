@@ -304,6 +304,18 @@ INLINE bool value_of(const ease__row_form *form, ease__block *b, ease__name v,
     return fault == EASE__NUMBER_OK || bad_value(b, v, fault);
 }
 
+/* Counts a value; false: its row is not kept. */
+INLINE bool keep_value(const ease__row_form *form, ease__block *b, double number)
+{
+    if (number < form->min_rating) {
+        b->below_rating++;
+        return false;
+    }
+    b->unlike_one += number != 1.0;
+    b->negative += number < 0.0;
+    return true;
+}
+
 static bool time_of(ease__block *b, ease__name v, double *out)
 {
     char shown[EASE__EXCERPT_ROOM], what[EASE__BLOCK_WHAT];
@@ -368,10 +380,8 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
         return false;
     if (timed && !time_of(b, time, &moment))
         return false;
-    if (number < form->min_rating) {
-        b->below_rating++;
+    if (!keep_value(form, b, number))
         return true;
-    }
     return add_pair(form, c, user_key(c, user), item, (float)number, moment);
 }
 
@@ -447,10 +457,8 @@ INLINE bool parse_headed_row(const ease__row_form *form, cursor *c, bool timed)
         return false;
     if (timed && !time_of(b, field[2], &moment))
         return false;
-    if (number < form->min_rating) {
-        b->below_rating++;
+    if (!keep_value(form, b, number))
         return true;
-    }
     return add_pair(form, c, user_key(c, field[0]), c->item, (float)number, moment);
 }
 
@@ -487,9 +495,7 @@ static bool parse_coordinate_row(const ease__row_form *form, cursor *c)
         return bad_index(b, field[1], "column", form->columns);
     if (form->value >= 0 && !value_of(form, b, field[2], &number))
         return false;
-    if (number < form->min_rating)
-        b->below_rating++;
-    else
+    if (keep_value(form, b, number))
         put_record(form, b, (uint32_t)(row - 1), (uint32_t)(column - 1), (float)number,
                    0.0);
     return true;
@@ -743,7 +749,7 @@ void ease__parse_block(const ease__row_form *form, ease__block *b)
     c.user = (ease__key){0};
     c.item = (ease__name){b->above.text, b->above.length};
     b->status = EASE_OK;
-    b->lines = b->below_rating = 0;
+    b->lines = b->below_rating = b->unlike_one = b->negative = 0;
     b->bad_file = 0;
     if (!start_newcomers(&b->users) || !start_newcomers(&b->items) ||
         !make_record_room(form, b)) {

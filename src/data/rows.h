@@ -67,9 +67,10 @@ typedef struct ease__block {
     size_t count, record_room;
     int64_t lines; /* behind the last break */
     int64_t below_rating;
-    ease_status status; /* of the first bad line, ... */
-    int64_t bad_line;   /* ... counted from 1 within the block, ... */
-    size_t bad_file;    /* ... or behind so many breaks */
+    int64_t unlike_one, negative; /* values of the other rows */
+    ease_status status;           /* of the first bad line, ... */
+    int64_t bad_line;             /* ... counted from 1 within the block, ... */
+    size_t bad_file;              /* ... or behind so many breaks */
     char what[EASE__BLOCK_WHAT];
 } ease__block;
 

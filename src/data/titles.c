@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "data/dialect.h"
 #include "data/number.h"
+#include "data/roles.h"
 #include "data/table.h"
 
 /* All cells of the table, column after column within a row: which columns matter is

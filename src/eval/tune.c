@@ -394,6 +394,8 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
                           "data to train on, an input, a target and options are "
                           "required");
     status = ease_tune_options_check(o, err);
+    if (!status)
+        status = ease__check_columns(x, err);
     if (status)
         return status;
     t.o = *o;

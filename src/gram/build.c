@@ -400,6 +400,8 @@ ease_status ease_gram_build(const ease_interactions *x, const ease_train_options
     }
     status = ease__train_options_check(o, err);
     if (!status)
+        status = ease__check_columns(x, err);
+    if (!status)
         status = ease__gram_element(x, o->precision, &element, err);
     if (status)
         return status;

@@ -360,6 +360,8 @@ ease_status ease_train(const ease_interactions *x, const ease_train_options *o,
     if (!x || !out)
         return ease__fail(err, EASE_E_ARG, "interactions are required");
     status = check_options(o, err);
+    if (!status)
+        status = ease__check_columns(x, err);
     if (status)
         return status;
     status = ease__train_info(x, &s.info, err);

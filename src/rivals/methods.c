@@ -176,6 +176,9 @@ ease_status ease_train_method(const ease_interactions *x, const char *method,
         return train_ease(x, ease__method_number(method) == 1, o, out, err);
     if (!x || !out || x->items < 1)
         return ease__fail(err, EASE_E_ARG, "interactions are required");
+    status = ease__check_columns(x, err);
+    if (status)
+        return status;
     ease_train_options_init(&defaults);
     return train_rival(x, method, o ? o : &defaults, out, err);
 }
