@@ -85,9 +85,9 @@ static ease_status build_csr(ease_interactions *x, const int64_t *row_ptr,
         status = ease__fail(err, EASE_E_ARG, "%lld columns stand twice in a row",
                             (long long)x->counts.repeated);
     if (!status)
-        status = ease__ids_number(&x->user_ids, x->users, err);
+        status = ease__ids_number(&x->user_ids, 0, x->users, err);
     if (!status)
-        status = ease__ids_number(&x->item_ids, x->items, err);
+        status = ease__ids_number(&x->item_ids, 0, x->items, err);
     return status;
 }
 
@@ -140,8 +140,8 @@ static ease_status borrow_csr(ease_interactions *x, const int64_t *row_ptr,
     x->row_ptr = (int64_t *)row_ptr;
     x->cols = (int32_t *)cols;
     x->vals = (float *)vals;
-    status = ease__ids_number(&x->user_ids, x->users, err);
-    return status ? status : ease__ids_number(&x->item_ids, x->items, err);
+    status = ease__ids_number(&x->user_ids, 0, x->users, err);
+    return status ? status : ease__ids_number(&x->item_ids, 0, x->items, err);
 }
 
 ease_status ease_interactions_borrow_csr(int64_t users, int32_t items,
