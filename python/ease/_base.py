@@ -139,20 +139,21 @@ class Recommender:
         validation: (input, target) of users by which methods that are trained by epochs
         choose the best one, by ``metric``.
         """
-        x = interactions(X, show_progress=show_progress, **how)
-        options = self._options(validation, metric)
-        with watching(show_progress) as watch:
-            try:
+        options, x = self._options(validation, metric), X
+        try:
+            x = interactions(X, show_progress=show_progress, **how)
+            with watching(show_progress) as watch:
                 model = _ease.train(x._handle, self._method, options, watch)
-            except MemoryError as error:
-                raise self._with_plan(error, x, options) from None
+        except MemoryError as error:
+            raise self._with_plan(error, x, options) from None
         table = not (is_sparse(X) or isinstance(X, np.ndarray))
         self._take(model, x._item_kind, x if table else None)
         return self
 
-    def _with_plan(self, error: MemoryError, x: Interactions,
+    def _with_plan(self, error: MemoryError, x: Any,
                    options: Tuple[Any, ...]) -> MemoryError:
-        if self._method != "ease":  # plans are of EASE alone
+        sized = is_sparse(x) or isinstance(x, Interactions)
+        if self._method != "ease" or not sized:  # plans are of EASE alone
             return error
         try:
             plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, options)
@@ -168,9 +169,10 @@ class Recommender:
     def _take(self, model: _ease.Model, kind: Optional[type] = None,
               seen: Optional[Interactions] = None) -> None:
         count = model.info()["items"]
-        values = load_ids(count, model.item_numbers, model.item_ids, kind)
         self._weights = None
-        self._ids_of_items = Ids(values, model.find, "item")
+        self._ids_of_items = Ids(
+            count, lambda: load_ids(count, model.item_numbers, model.item_ids, kind),
+            model.find, "item")
         self._seen = seen
         self._model = model
 
@@ -287,14 +289,14 @@ class Recommender:
         else:
             numbers = np.unique(ids.numbers(user_items))
             return Rows(np.array([0, len(numbers)], np.int64), numbers, None,
-                        (1, len(ids.values)))
+                        (1, ids.count))
         users = len(userid) if many else 1
         if rows.shape[0] != users:
             raise ValueError(f"user_items must have a row for each of {users} users, not "
                              f"{rows.shape[0]}")
-        if rows.shape[1] != len(ids.values):
+        if rows.shape[1] != ids.count:
             raise ValueError(f"user_items has {rows.shape[1]} columns, the model "
-                             f"{len(ids.values)} items")
+                             f"{ids.count} items")
         return rows
 
     def _users(self, users: Sequence[Any]) -> Optional[Array]:
@@ -323,7 +325,7 @@ class Recommender:
             return None
         if filter_items is not None and items is not None:
             raise ValueError("filter_items or items, not both")
-        count = len(self._ids_of_items.values)
+        count = self._ids_of_items.count
         chosen = self._ids_of_items.numbers(items if filter_items is None else filter_items)
         mask = np.full(count, filter_items is not None, np.uint8)
         mask[chosen] = filter_items is None
@@ -377,7 +379,7 @@ class Recommender:
         many = is_many(itemid)
         like = self._ids_of_items.numbers(itemid if many else [itemid])
         k = whole(N, 1, "N", 2**31 - 1)
-        k = k if many else min(k, len(self._ids_of_items.values))
+        k = k if many else min(k, self._ids_of_items.count)
         chosen = np.empty((len(like), k), np.int32)
         scores = np.empty(chosen.shape, np.float32)
         model.similar(like, k, self._mask(filter_items, items), chosen, scores)

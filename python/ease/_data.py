@@ -79,9 +79,9 @@ class Interactions:
 
     def _user_ids(self) -> Ids:
         if self._users is None:
-            h = self._handle
-            values = load_ids(self.shape[0], h.user_numbers, h.user_ids, self._user_kind)
-            self._users = Ids(values, h.find_user, "user")
+            h, count, kind = self._handle, self.shape[0], self._user_kind
+            self._users = Ids(count, lambda: load_ids(count, h.user_numbers, h.user_ids, kind),
+                              h.find_user, "user")
         return self._users
 
     @property

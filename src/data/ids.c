@@ -116,7 +116,8 @@ ease_status ease__ids_number(ease__ids *t, int first, int64_t count, ease_error 
                                         : ease__alloc_zero((size_t)count, EASE__DIGITS);
 
     if (!cells)
-        return ease__fail(err, EASE_E_NOMEM, "ids of %lld items", (long long)count);
+        return ease__fail(err, EASE_E_NOMEM, "%lld ids: %.2f GB", (long long)count,
+                          (double)count * EASE__DIGITS / 1e9);
     *t = (ease__ids){.count = count, .bytes = cells, .numbered = true, .first = first};
     return EASE_OK;
 }
