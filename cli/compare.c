@@ -302,6 +302,8 @@ static int check(console *c, const compare_args *a, contest *all, lambdas *l)
     if (!code)
         code = contest_check(c, &a->common, &a->tuning, l, all);
     if (!code && a->plot)
+        code = check_figure(c, a->plot);
+    if (!code && a->plot)
         code = check_output_file(c, a->plot);
     return code;
 }

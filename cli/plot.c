@@ -211,8 +211,10 @@ static int run(console *c, void *args)
                    {"longtail", plot_longtail},
                    {"lambda", plot_lambda}};
     const plot_args *a = args;
-    int code = check_output(c, a->output);
+    int code = check_figure(c, a->output);
 
+    if (!code)
+        code = check_output(c, a->output);
     for (size_t i = 0; !code && i < sizeof(figures) / sizeof(figures[0]); i++)
         if (strcmp(a->common.operands[0], figures[i].name) == 0) {
             code = figures[i].plot(c, a);

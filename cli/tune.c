@@ -339,6 +339,8 @@ static int check(console *c, const tune_args *a, lambdas *l)
     if (!code)
         code = check_output_file(c, a->output);
     if (!code && a->plot)
+        code = check_figure(c, a->plot);
+    if (!code && a->plot)
         code = check_output_file(c, a->plot);
     if (!code && a->titles)
         code = check_readable(c, a->titles);

@@ -892,6 +892,10 @@ EASE_API const char *ease_blas_name(void);
  * the viewer's colour scheme, on a dark page; the same bytes for the same data. Names
  * may hold any bytes. */
 
+/* Whether a figure can have this path: "-", a name without a suffix, or one that ends in
+ * .svg. EASE_E_ARG for any other, as .png, and of the functions below. */
+EASE_API EASE_MUST_USE ease_status ease_plot_check(const char *path, ease_error *err);
+
 enum { EASE_WEIGHT_QUANTILES = 7 };
 
 /* Of the weights off the diagonal. All is 0 where there are none (one item). */
