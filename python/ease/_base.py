@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -39,6 +39,23 @@ def is_many(ids: Any) -> bool:
     if np.ndim(ids) > 1:
         raise ValueError("ids have one dimension")
     return np.ndim(ids) == 1
+
+
+def weighted_row(ids: Ids, weights: Mapping[Any, Any]) -> Rows:
+    """A history of item ids with their weights; what has weight 0 is not there."""
+    numbers, values = ids.numbers(weights), np.array(list(weights.values()))
+    if len(values) and (values.ndim != 1 or values.dtype.kind not in "biuf"):
+        raise ValueError(f"weights of a history are numbers, not {list(weights.values())!r}")
+    values = values.astype(np.float64)
+    if not (np.abs(values) <= np.finfo(np.float32).max).all():
+        raise ValueError("a weight of a history is not finite, or too large")
+    if len(np.unique(numbers)) < len(numbers):
+        raise ValueError("an item is twice in a history")
+    order = np.argsort(numbers)
+    order = order[values[order] != 0]
+    row = Rows(np.array([0, len(order)], np.int64), numbers[order],
+               values[order].astype(np.float32), (1, ids.count))
+    return row if (row.data != 1).any() else row._replace(data=None)
 
 
 class Recommender:
@@ -260,7 +277,8 @@ class Recommender:
         return sum(t is not None for t in out)
 
     def plot(self, path: Any, *, show_progress: ShowProgress = None) -> None:
-        """Writes the histogram of the weights as SVG."""
+        """Writes the histogram of the weights as SVG; a path with another suffix than
+        .svg is a ValueError."""
         with watching(show_progress) as watch:
             self._fitted().plot(path_bytes(path), watch)
 
@@ -286,6 +304,8 @@ class Recommender:
             rows = matrix_rows(user_items)
         elif many:
             raise ValueError("user_items is a CSR matrix where there are several users")
+        elif isinstance(user_items, Mapping):
+            return weighted_row(ids, user_items)
         else:
             numbers = np.unique(ids.numbers(user_items))
             return Rows(np.array([0, len(numbers)], np.int64), numbers, None,
@@ -338,8 +358,9 @@ class Recommender:
         """The N best items for a user, or for each of several: ids and scores.
 
         user_items: what the user has, a row of X (sparse or NumPy); for an array of
-        users a row for each; or for one user a list of item ids. Without it, what the user had
-        in the frame or file that the model was fitted from.
+        users a row for each; or for one user a list of item ids, or a dict from item ids
+        to weights. Without it, what the user had in the frame or file that the model was
+        fitted from.
 
         For one user the arrays may be shorter than N; for several they are users x N,
         filled up by -1 (None among string ids) with the lowest score there is. Someone
