@@ -182,7 +182,14 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_from_csr(
     int64_t users, int32_t items, const int64_t *row_ptr, const int32_t *cols,
     const float *vals, ease_interactions **out, ease_error *err);
 
-/* The same without copying: the arrays must stay as they are until the interactions are
+/* The same with the users of `users` and the items of `items`, and their ids: a part of
+ * other interactions, or a selection from them. The two may be one. */
+EASE_API EASE_MUST_USE ease_status ease_interactions_from_csr_ids(
+    const ease_interactions *users, const ease_interactions *items,
+    const int64_t *row_ptr, const int32_t *cols, const float *vals,
+    ease_interactions **out, ease_error *err);
+
+/* ease_interactions_from_csr without copying: the arrays must stay as they are until the interactions are
  * freed. Columns are strictly increasing in each row and no value is 0, else it fails
  * with EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_borrow_csr(

@@ -10,14 +10,15 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from . import _ease
-from ._data import (Interactions, Rows, Split, choice, interactions, is_frame, is_sparse,
-                    matrix_rows, open_frame, path_bytes, whole)
+from ._data import (Interactions, Rows, Split, by_id, choice, interactions, is_frame, is_sparse,
+                    matrix_rows, open_frame, path_bytes, values_or_none, whole)
 from ._ids import Array, Ids, encode, load_ids
 from ._progress import ShowProgress, watching
 
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
 STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
+READING = ("columns", "weights", "min_rating", "repeat", "format", "separator", "header")
 CLASSES: Dict[str, Any] = {}  # by the library's names of methods
 
 
@@ -53,9 +54,8 @@ def weighted_row(ids: Ids, weights: Mapping[Any, Any]) -> Rows:
         raise ValueError("an item is twice in a history")
     order = np.argsort(numbers)
     order = order[values[order] != 0]
-    row = Rows(np.array([0, len(order)], np.int64), numbers[order],
-               values[order].astype(np.float32), (1, ids.count))
-    return row if (row.data != 1).any() else row._replace(data=None)
+    return Rows(np.array([0, len(order)], np.int64), numbers[order],
+                values_or_none(values[order], True), (1, ids.count))
 
 
 class Recommender:
@@ -68,6 +68,7 @@ class Recommender:
     _seen: Optional[Interactions] = None
     _ids_of_items: Optional[Ids] = None
     _weights: Optional[Array] = None
+    _how: Mapping[str, Any] = {}  # keywords by which X was read for the fit
 
     # ---- parameters, as scikit-learn has them ------------------------------------------
 
@@ -112,14 +113,15 @@ class Recommender:
         return ",".join(f"{n.rstrip('_')}={getattr(self, n)}" for n in self._names()
                         if n in own)
 
-    def _options(self, validation: Any = None, metric: str = "ndcg@100") -> Tuple[Any, ...]:
+    def _options(self, validation: Any = None, metric: str = "ndcg@100",
+                 x: Optional[Interactions] = None) -> Tuple[Any, ...]:
         given = self.get_params()
         told = "lambda_" in given and hasattr(self, "kind")
         parts: List[Optional[_ease.Interactions]] = [None, None]
         if isinstance(validation, Split):
             validation = (validation.validation_input, validation.validation_target)
-        if validation is not None:
-            parts = [interactions(v)._handle for v in validation]
+        if validation is not None and x is not None:
+            parts = [by_id(v, x._plain)._handle for v in validation]
         return (self._number("lambda_") if told else 0.0,
                 choice(given.get("kind", "counts"), KINDS, "kind"),
                 choice(given.get("precision", "f32"), PRECISIONS, "precision"),
@@ -156,24 +158,25 @@ class Recommender:
         validation: (input, target) of users by which methods that are trained by epochs
         choose the best one, by ``metric``.
         """
-        options, x = self._options(validation, metric), X
+        x = X
         try:
             x = interactions(X, show_progress=show_progress, **how)
+            options = self._options(validation, metric, x)
             with watching(show_progress) as watch:
                 model = _ease.train(x._handle, self._method, options, watch)
         except MemoryError as error:
-            raise self._with_plan(error, x, options) from None
+            raise self._with_plan(error, x) from None
         table = not (is_sparse(X) or isinstance(X, np.ndarray))
         self._take(model, x._item_kind, x if table else None)
+        self._how = {k: v for k, v in how.items() if k in READING}
         return self
 
-    def _with_plan(self, error: MemoryError, x: Any,
-                   options: Tuple[Any, ...]) -> MemoryError:
+    def _with_plan(self, error: MemoryError, x: Any) -> MemoryError:
         sized = is_sparse(x) or isinstance(x, Interactions)
         if self._method != "ease" or not sized:  # plans are of EASE alone
             return error
         try:
-            plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, options)
+            plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, self._options())
         except (ValueError, MemoryError):
             return error
         text = (f"{error}; the plan: {plan['peak_bytes'] / 1e9:.2f} GB at the peak, "
@@ -192,6 +195,12 @@ class Recommender:
             model.find, "item")
         self._seen = seen
         self._model = model
+
+    def _plain(self) -> bool:
+        """Whether items are called 0, 1, ..."""
+        self._fitted()
+        assert self._ids_of_items is not None
+        return self._ids_of_items.plain
 
     def _fitted(self) -> _ease.Model:
         if self._model is None:
@@ -301,6 +310,10 @@ class Recommender:
             rows = Rows(indptr, indices, data, aligned.shape)
         elif is_sparse(user_items) or (isinstance(user_items, np.ndarray)
                                        and user_items.ndim == 2):
+            if ids.permuted:
+                raise ValueError("a matrix where the model's items are called 0, 1, ... in "
+                                 "another order (item_ids): give ids, or "
+                                 "ease.interactions(X[u]) if these are its columns")
             rows = matrix_rows(user_items)
         elif many:
             raise ValueError("user_items is a CSR matrix where there are several users")
@@ -463,16 +476,36 @@ class Recommender:
     # ---- scoring -----------------------------------------------------------------------
 
     def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
-              seed: int = 0) -> float:
-        """The mean of a metric over the users of X: for ``y``, what they shall be
-        recommended, or without it for a random share of each user's items."""
-        from ._measure import hold_out, evaluate
+              seed: int = 0, **how: Any) -> float:
+        """The mean of a metric over the users of X, for what they shall be recommended:
+        ``y``, or without it a random share of each user's items, which are taken out of
+        the history that the lists are made from.
 
-        x = interactions(X)
-        target = None if y is None else interactions(y)
-        if target is None:
+        Users and items of tables go by their ids. A user whom the model was fitted with
+        has the history of then; if any such user has other items in X, as in a fold over
+        the rows of a frame, these are what the model's users shall be recommended, and a
+        share is held out of new users only. A model that was loaded or unpickled knows no
+        users: all are new. Tables are read as in :meth:`fit`, by the same keywords unless
+        others are given.
+        """
+        from ._measure import evaluate, hold_out, hold_out_new
+
+        model, target = self._fitted(), y
+        x = self._read(X, how)
+        if y is not None:
+            target = self._read(y, how)
+        elif self._seen is None or self._seen._matrix or x._matrix:
             x, target = hold_out(x, share, seed)
+        else:
+            x, target = hold_out_new(x, self._seen, model.find, share, seed)
         return evaluate(self, x, target, metrics=metric, show_progress=False)[metric]
+
+    def _read(self, X: Any, how: Mapping[str, Any]) -> Interactions:
+        """As X was for the fit, but for what `how` says."""
+        table = not is_sparse(X) and (is_frame(X) or isinstance(X, (str, bytes, os.PathLike,
+                                                                    dict)))
+        same = {k: v for k, v in self._how.items() if table or k == "weights"}
+        return by_id(X, self._plain, **{**same, **how})
 
 
 class KnownUsers(Recommender):
@@ -506,14 +539,14 @@ class KnownUsers(Recommender):
                     (len(parts), len(self.item_ids)))
 
     def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
-              seed: int = 0) -> float:
+              seed: int = 0, **how: Any) -> float:
         """The mean of a metric over users of the training data X, for ``y``, what was
         held out of it. Other users cannot be scored, so that nothing can be searched by
         cross-validation over them; :func:`ease.tune` takes a split that keeps users."""
         if y is None:
             raise ValueError(f"{self._method} scores only the users that it was trained "
                              "with: y, what was held out of their rows, is required")
-        return super().score(X, y, metric=metric, share=share, seed=seed)
+        return super().score(X, y, metric=metric, share=share, seed=seed, **how)
 
 
 def load(path: Any, ids: Optional[type] = None) -> Any:

@@ -7,7 +7,7 @@ import math
 import operator
 import os
 import tempfile
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -62,8 +62,9 @@ class Interactions:
     """
 
     def __init__(self, handle: _ease.Interactions, user_kind: Optional[type] = None,
-                 item_kind: Optional[type] = None):
+                 item_kind: Optional[type] = None, matrix: bool = False):
         self._handle = handle
+        self._matrix = matrix  # rows and columns have numbers, and no ids of their own
         self._user_kind = user_kind
         self._item_kind = item_kind
         self._users: Optional[Ids] = None
@@ -76,6 +77,10 @@ class Interactions:
     @property
     def nnz(self) -> int:
         return int(self.info["interactions"])
+
+    def _plain(self) -> bool:
+        """Whether items are called 0, 1, ..."""
+        return self._matrix or bool(np.array_equal(self.item_ids, np.arange(self.shape[1])))
 
     def _user_ids(self) -> Ids:
         if self._users is None:
@@ -365,6 +370,16 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
         return from_frame(X, columns, needed, options, watch)
 
 
+def by_id(X: Any, plain: Callable[[], bool], **how: Any) -> Interactions:
+    """X for a model, whose ids are ``plain``: 0, 1, ... as the columns of a matrix."""
+    x = interactions(X, **how)
+    if x is not X and x._matrix and not plain():
+        raise ValueError("a matrix where the model's items have ids of their own (item_ids): "
+                         "give a frame, or ease.interactions(X) if items are called by the "
+                         "numbers of these columns")
+    return x
+
+
 def open_parquet(path: bytes, columns: Columns) -> Tuple[Any, Columns]:
     """The columns that are wanted, as a frame, and what they are."""
     chosen = choose_columns(parquet_names(path), columns)
@@ -373,7 +388,7 @@ def open_parquet(path: bytes, columns: Columns) -> Tuple[Any, Columns]:
 
 def borrow(rows: Rows) -> Interactions:
     return Interactions(_ease.borrow_csr(rows.shape[0], rows.shape[1], rows.indptr,
-                                         rows.indices, rows.data), int, int)
+                                         rows.indices, rows.data), int, int, True)
 
 
 def from_frame(X: Any, columns: Columns, values: bool, options: Tuple[Any, ...],

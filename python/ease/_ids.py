@@ -61,6 +61,12 @@ class Ids:
         return bool(self.values.dtype == np.int64 and
                     np.array_equal(self.values, np.arange(self.count)))
 
+    @functools.cached_property
+    def permuted(self) -> bool:
+        """Whether ids are numbers 0, 1, ... in another order."""
+        return bool(not self.plain and self.values.dtype == np.int64 and
+                    np.array_equal(np.sort(self.values), np.arange(self.count)))
+
     def number(self, item: Any) -> int:
         try:
             found = self.find(encode(item))
