@@ -57,7 +57,7 @@ def read_polars(path, repeat):
 
 
 def table(path):
-    """The file by pandas: columns user and item."""
+    """The file by pandas: its first two columns, user and item."""
     import pandas as pd
 
     if path.endswith((".tsv", ".tsv.gz")):
@@ -70,6 +70,7 @@ def table(path):
                               "item": [i for r in rows for i in r[1:]]})
     else:
         frame = pd.read_csv(path)
+    frame = frame.iloc[:, :2]
     frame.columns = ["user", "item"]
     return frame
 

@@ -283,8 +283,10 @@ static int plot_tail(console *c, const compare_args *a, const contest *all,
 
 static int check_plot(console *c, const compare_args *a)
 {
-    int code = check_output_file(c, a->plot);
+    int code = check_figure(c, a->plot);
 
+    if (!code)
+        code = check_output_file(c, a->plot);
     if (!code)
         code = check_differs_split(c, a->plot, a->common.operands[0]);
     return code ? code : check_outputs_differ(c, a->plot, "-");

@@ -348,6 +348,13 @@ int check_output_file(console *c, const char *path)
     return check_output(c, path);
 }
 
+int check_figure(console *c, const char *path)
+{
+    ease_error err;
+
+    return ease_plot_check(path, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
 int check_directory(console *c, const char *path)
 {
     struct stat st;

@@ -70,6 +70,8 @@ int find_item(console *c, const ease_model *m, const char *path, const char *id,
 int check_output(console *c, const char *path);
 /* The same, for files that cannot go to standard output. */
 int check_output_file(console *c, const char *path);
+/* Is this a name for a figure? */
+int check_figure(console *c, const char *path);
 /* Is this a directory that files can be made in? */
 int check_directory(console *c, const char *path);
 /* And is there room in it? */

@@ -213,8 +213,10 @@ static int check(console *c, const plot_args *a)
 {
     bool prints = strcmp(a->common.operands[0], "weights") == 0 &&
                   strcmp(a->output, "-") != 0;
-    int code = check_output(c, a->output);
+    int code = check_figure(c, a->output);
 
+    if (!code)
+        code = check_output(c, a->output);
     for (int i = 1; !code && i < a->common.operand_count; i++)
         code = check_differs(c, a->output, a->common.operands[i]);
     if (!code)

@@ -336,6 +336,8 @@ static int check(console *c, const tune_args *a, lambdas *l)
     if (!code)
         code = check_output_of(c, a, a->output);
     if (!code && a->plot)
+        code = check_figure(c, a->plot);
+    if (!code && a->plot)
         code = check_output_of(c, a, a->plot);
     if (!code)
         code = check_outputs_differ(c, a->output, a->plot);

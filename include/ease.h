@@ -214,7 +214,14 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_from_csr(
     int64_t users, int32_t items, const int64_t *row_ptr, const int32_t *cols,
     const float *vals, ease_interactions **out, ease_error *err);
 
-/* The same without copying: the arrays must stay as they are until the interactions are
+/* The same with the users of `users` and the items of `items`, and their ids: a part of
+ * other interactions, or a selection from them. The two may be one. */
+EASE_API EASE_MUST_USE ease_status ease_interactions_from_csr_ids(
+    const ease_interactions *users, const ease_interactions *items,
+    const int64_t *row_ptr, const int32_t *cols, const float *vals,
+    ease_interactions **out, ease_error *err);
+
+/* ease_interactions_from_csr without copying: the arrays must stay as they are until the interactions are
  * freed. Columns are strictly increasing in each row and no value is 0, else it fails
  * with EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_borrow_csr(
@@ -974,6 +981,10 @@ EASE_API const char *ease_blas_name(void);
 /* SVG files, whole or not at all ("-" is standard output): readable on paper and, by
  * the viewer's colour scheme, on a dark page; the same bytes for the same data. Names
  * may hold any bytes. */
+
+/* Whether a figure can have this path: "-", a name without a suffix, or one that ends in
+ * .svg. EASE_E_ARG for any other, as .png, and of the functions below. */
+EASE_API EASE_MUST_USE ease_status ease_plot_check(const char *path, ease_error *err);
 
 enum { EASE_WEIGHT_QUANTILES = 7 };
 

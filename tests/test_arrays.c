@@ -215,6 +215,69 @@ static void a_borrowed_matrix_is_the_same_as_a_copy(test *t)
     }
 }
 
+static ease_interactions *named_rows(void)
+{
+    static const int64_t ends[] = {0, 3, 6, 9};
+    static const int64_t numbers[] = {7, 5, 7};
+    const ease_id_column users = {.bytes = "annbobann", .offsets = ends};
+    const ease_id_column items = {.numbers = numbers};
+    ease_interactions *x = NULL;
+
+    if (ease_interactions_from_table(3, &users, &items, NULL, NULL, &x, NULL))
+        abort();
+    return x;
+}
+
+static void a_matrix_takes_the_ids_of_others(test *t)
+{
+    static const int64_t row_ptr[] = {0, 2, 2}, wide[] = {0, 1, 2};
+    static const int32_t cols[] = {1, 0}, two[] = {2, 0}, twice[] = {1, 1};
+    static const float vals[] = {0.5f, 2};
+    ease_interactions *x = named_rows(), *plain = NULL, *out = NULL;
+    ease_status st;
+    int n = 0;
+
+    do {
+        alloc_fail_after(n++);
+        st = ease_interactions_from_csr_ids(x, x, row_ptr, cols, vals, &out, NULL);
+        alloc_fail_after(-1);
+        check_int(t, out != NULL, st == EASE_OK);
+    } while (st == EASE_E_NOMEM);
+    if (!check_status(t, st, EASE_OK))
+        return;
+    check_int(t, ease_interactions_describe(out).users, 2);
+    check_text(t, ease_interactions_user_id(out, 1), "bob");
+    check_text(t, ease_interactions_item_id(out, 0), "7");
+    check_int(t, ease_interactions_find_user(out, "ann"), 0);
+    check_int(t, ease_interactions_row(out, 0).items[0], 0);
+    check(t, ease_interactions_row(out, 0).weights[0] == 2);
+    check_int(t, ease_interactions_row(out, 1).count, 0);
+    ease_interactions_free(out);
+    out = NULL;
+    if (!check_status(t,
+                      ease_interactions_from_csr(2, 3, wide, two, NULL, &plain, NULL),
+                      EASE_OK))
+        return;
+    check_status(t,
+                 ease_interactions_from_csr_ids(x, plain, wide, two, NULL, &out, NULL),
+                 EASE_OK);
+    check_text(t, ease_interactions_user_id(out, 0), "ann");
+    check_text(t, ease_interactions_item_id(out, 2), "2");
+    ease_interactions_free(out);
+    out = NULL;
+    check_status(t, ease_interactions_from_csr_ids(x, x, wide, two, NULL, &out, NULL),
+                 EASE_E_ARG);
+    check_status(t,
+                 ease_interactions_from_csr_ids(x, x, row_ptr, twice, NULL, &out, NULL),
+                 EASE_E_ARG);
+    check_status(
+        t, ease_interactions_from_csr_ids(NULL, x, row_ptr, cols, NULL, &out, NULL),
+        EASE_E_ARG);
+    check(t, out == NULL);
+    ease_interactions_free(plain);
+    ease_interactions_free(x);
+}
+
 static void only_what_is_x_already_can_be_borrowed(test *t)
 {
     static const int32_t unsorted[] = {2, 0, 1, 3}, twice[] = {0, 2, 1, 1};
@@ -349,6 +412,7 @@ static const test_case cases[] = {
     TEST(bad_tables_are_refused),
     TEST(tables_survive_every_failed_allocation),
     TEST(a_borrowed_matrix_is_the_same_as_a_copy),
+    TEST(a_matrix_takes_the_ids_of_others),
     TEST(only_what_is_x_already_can_be_borrowed),
     TEST(borrowing_survives_every_failed_allocation),
     TEST(rows_of_a_file_are_there_to_look_at),

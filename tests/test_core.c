@@ -11,6 +11,7 @@
 
 #include "core/container.h"
 #include "core/random.h"
+#include "data.h"
 #include "data/ids.h"
 #include "test.h"
 
@@ -300,6 +301,87 @@ static void writing_survives_every_failed_allocation(test *t)
 
 /* ---- ids ------------------------------------------------------------------------- */
 
+/* "first", "first + 1", ... one by one, against the table that prints them on demand. */
+static void check_numbers(test *t, int first, int64_t count)
+{
+    ease__ids numbered = {0}, plain = {0};
+    size_t bytes;
+    char *a, *b;
+
+    check_status(t, ease__ids_number(&numbered, first, count, NULL), EASE_OK);
+    for (int64_t i = 0; i < count; i++) {
+        char id[24];
+        size_t length = (size_t)snprintf(id, sizeof(id), "%lld",
+                                         (long long)(first + i));
+
+        ease__ids_add(&plain, id, length);
+        check_text(t, ease__ids_at(&numbered, i), id);
+        check_int(t, (int64_t)ease__ids_length(&numbered, i), (int64_t)length);
+        check_int(t, ease__ids_find(&numbered, id, length), i);
+    }
+    bytes = ease__ids_bytes(&plain);
+    check_int(t, (int64_t)ease__ids_bytes(&numbered), (int64_t)bytes);
+    a = calloc(bytes, 1);
+    b = calloc(bytes, 1);
+    ease__ids_pack(&numbered, a);
+    ease__ids_pack(&plain, b);
+    check_int(t, memcmp(a, b, bytes), 0);
+    free(a);
+    free(b);
+    ease__ids_free(&numbered);
+    ease__ids_free(&plain);
+}
+
+static void consecutive_numbers_are_ids_like_others(test *t)
+{
+    static const char *const others[] = {"",   "00", "01", "-1",          "+1",
+                                         "1 ", "x",  "10", "99999999999", "4294967296"};
+    ease__ids ids = {0};
+
+    check_numbers(t, 0, 0);
+    check_numbers(t, 0, 1);
+    check_numbers(t, 1, 9);
+    check_numbers(t, 0, 1000);
+    check_numbers(t, 1, 12345);
+    check_status(t, ease__ids_number(&ids, 0, 10, NULL), EASE_OK);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        check_int(t, ease__ids_find(&ids, others[i], strlen(others[i])), EASE__NO_ID);
+    ease__ids_free(&ids);
+    check_status(t, ease__ids_number(&ids, 0, EASE__MAX_IDS + 1, NULL), EASE_E_NOMEM);
+}
+
+static void many_threads_look_at_one_number(test *t)
+{
+    ease__ids ids = {0};
+    int wrong = 0;
+
+    check_status(t, ease__ids_number(&ids, 0, 5000, NULL), EASE_OK);
+#pragma omp parallel for schedule(static, 1) num_threads(4) reduction(+ : wrong)
+    for (int i = 0; i < 20000; i++)
+        wrong += atoi(ease__ids_at(&ids, i / 4)) != i / 4;
+    check_int(t, wrong, 0);
+    ease__ids_free(&ids);
+}
+
+static void ids_that_nobody_looks_at_cost_nothing(test *t)
+{
+    struct rusage before, after;
+    ease__ids ids = {0}, copy = {0};
+
+    getrusage(RUSAGE_SELF, &before);
+    check_status(t, ease__ids_number(&ids, 0, 100000000, NULL), EASE_OK);
+    check_status(t, ease__ids_copy(&copy, &ids, NULL), EASE_OK);
+    check_text(t, ease__ids_at(&copy, 99999999), "99999999");
+    check_int(t, ease__ids_find(&copy, "99999999", 8), 99999999);
+    check_int(t, ease__ids_find(&copy, "100000000", 9), EASE__NO_ID);
+    getrusage(RUSAGE_SELF, &after);
+#ifndef SANITIZED /* which marks every byte that is allocated */
+    check(t, after.ru_maxrss - before.ru_maxrss < 10000);
+#endif
+    ease__ids_free(&ids);
+    ease__ids_free(&copy);
+}
+
 static void ids_are_numbered_as_they_come(test *t)
 {
     ease__ids ids = {0}, copy = {0}, borrowed = {0};
@@ -386,6 +468,9 @@ static const test_case cases[] = {
     TEST(every_flipped_bit_is_found_or_harmless),
     TEST(writing_survives_every_failed_allocation),
     TEST(ids_are_numbered_as_they_come),
+    TEST(consecutive_numbers_are_ids_like_others),
+    TEST(many_threads_look_at_one_number),
+    TEST(ids_that_nobody_looks_at_cost_nothing),
     TEST(damaged_id_tables_are_refused),
     TEST(available_memory_is_known_here),
 };

@@ -447,6 +447,11 @@ class Tuned(Split):
             xml.dom.minidom.parse(self.path(name))
         self.assertIn(b"pop", self.read("tail.svg"))
         self.fails(2, "weights", "plot", "weights", "pop.ease", "-o", "p.svg")
+        self.fails(2, "figures are SVG", "plot", "weights", "ease.ease", "-o", "p.png")
+        self.fails(2, "figures are SVG", "tune", self.dir_name, "-o", "t.ease", "--plot", "p.png")
+        self.fails(2, "figures are SVG", "compare", self.dir_name, "--models",
+                   "ease,popularity", "--plot", "p.png")
+        self.assertFalse(os.path.exists(self.path("p.png")))
         self.fails(2, "weights", "similar", "pop.ease", "1")
 
     # ---- interruptions

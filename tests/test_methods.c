@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/random.h"
 #include "data.h"
@@ -90,6 +91,43 @@ static void methods_train_what_they_say(test *t)
         check_status(t, ease_train_method(x, "popularity", &o, NULL, NULL), EASE_E_ARG);
         check(t, m == NULL);
     }
+    ease_interactions_free(x);
+}
+
+/* 100 million columns, of which three hold something: refused before anything of that
+ * size is written. */
+static void every_method_refuses_what_is_too_wide(test *t)
+{
+    int64_t row_ptr[] = {0, 1, 2, 3};
+    int32_t cols[] = {0, 5, 99999999};
+    struct rusage before, after;
+    ease_interactions *x = NULL;
+    ease_train_options o;
+
+    getrusage(RUSAGE_SELF, &before);
+    if (!check_status(
+            t,
+            ease_interactions_borrow_csr(3, 100000000, row_ptr, cols, NULL, &x, NULL),
+            EASE_OK))
+        return;
+    ease_train_options_init(&o);
+    o.memory_limit = 2000000000;
+    for (int i = 0; ease_method_name(i); i++) {
+        const char *method = ease_method_name(i);
+        bool svd = strcmp(method, "ii-svd") == 0;
+        ease_model *m = NULL;
+        ease_error err;
+
+        o.lambda = ease_method_has_lambda(method) ? 1 : 0;
+        o.settings = svd ? "rank=2" : NULL; /* of three users no more */
+        check_status(t, ease_train_method(x, method, &o, &m, &err),
+                     EASE_E_MEMORY_LIMIT);
+        check_contains(t, err.text, "GB are available");
+    }
+    getrusage(RUSAGE_SELF, &after);
+#ifndef SANITIZED /* which marks every byte that is allocated */
+    check(t, after.ru_maxrss - before.ru_maxrss < 10000);
+#endif
     ease_interactions_free(x);
 }
 
@@ -237,6 +275,7 @@ static void popularity_survives_every_failed_allocation(test *t)
 static const test_case cases[] = {
     TEST(methods_have_names),
     TEST(methods_train_what_they_say),
+    TEST(every_method_refuses_what_is_too_wide),
     TEST(popularity_is_the_share_of_users),
     TEST(popularity_recommends_what_is_left_of_the_popular),
     TEST(what_needs_weights_is_refused),

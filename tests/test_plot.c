@@ -634,6 +634,33 @@ static void figures_that_cannot_be_say_why(test *t)
     check(t, access(path, F_OK) != 0);
 }
 
+static void figures_are_svg_by_name_too(test *t)
+{
+    static const char *const good[] = {"-",       "w",  "w.svg",     "W.SVG",
+                                       "a.b/w",   ".w", "/dev/null", "a.png/w.svg",
+                                       "w.1.svg", "./w"};
+    static const char *const bad[] = {"w.png", "w.pdf", "w.svg.gz", "a.svg/w.png",
+                                      "w.",    "w.s",   ""};
+    static const int64_t count[] = {3, 1};
+    static const double one[] = {1};
+    const int64_t *times[] = {count};
+    const char *names[] = {"a"}, *path = test_path("w.png");
+    function_model m = model_of(5, mixed);
+    ease_error err;
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        check_status(t, ease_plot_check(good[i], &err), EASE_OK);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        check_status(t, ease_plot_check(bad[i], &err), EASE_E_ARG);
+    check_status(t, ease_plot_check(NULL, &err), EASE_E_ARG);
+    check_status(t, ease_plot_weights(&m.model, path, NULL, NULL, &err), EASE_E_ARG);
+    check_contains(t, err.text, "w.png: figures are SVG");
+    check_status(t, ease_plot_longtail(times, names, 1, 2, 100, path, &err),
+                 EASE_E_ARG);
+    check_status(t, ease_plot_lambda(one, one, one, 1, "m", path, &err), EASE_E_ARG);
+    check(t, access(path, F_OK) != 0);
+}
+
 static void a_figure_that_cannot_be_written_says_where(test *t)
 {
     static const int64_t count[] = {3, 1};
@@ -700,6 +727,7 @@ static const test_case cases[] = {
     TEST(lambda_marks_the_largest_mean),
     TEST(figures_of_any_lambda_are_drawn),
     TEST(figures_that_cannot_be_say_why),
+    TEST(figures_are_svg_by_name_too),
     TEST(a_figure_that_cannot_be_written_says_where),
     TEST(drawing_survives_every_failed_allocation),
 };

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import _ease
-from ._data import (Interactions, Rows, Split, choice, interactions, is_frame, is_sparse,
-                    matrix_rows, open_frame, path_bytes, whole)
+from ._data import (Interactions, Rows, Split, by_id, choice, interactions, is_frame, is_sparse,
+                    matrix_rows, open_frame, path_bytes, values_or_none, whole)
 from ._ids import Array, Ids, encode, load_ids
 from ._progress import ShowProgress, watching
 
@@ -19,6 +19,7 @@ KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
 UNKNOWN = ("miss", "drop")
 STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
+READING = ("columns", "weights", "min_rating", "repeat", "format", "separator", "header")
 CLASSES: Dict[str, Any] = {}  # by the library's names of methods
 
 
@@ -42,6 +43,22 @@ def is_many(ids: Any) -> bool:
     return np.ndim(ids) == 1
 
 
+def weighted_row(ids: Ids, weights: Mapping[Any, Any]) -> Rows:
+    """A history of item ids with their weights; what has weight 0 is not there."""
+    numbers, values = ids.numbers(weights), np.array(list(weights.values()))
+    if len(values) and (values.ndim != 1 or values.dtype.kind not in "biuf"):
+        raise ValueError(f"weights of a history are numbers, not {list(weights.values())!r}")
+    values = values.astype(np.float64)
+    if not (np.abs(values) <= np.finfo(np.float32).max).all():
+        raise ValueError("a weight of a history is not finite, or too large")
+    if len(np.unique(numbers)) < len(numbers):
+        raise ValueError("an item is twice in a history")
+    order = np.argsort(numbers)
+    order = order[values[order] != 0]
+    return Rows(np.array([0, len(order)], np.int64), numbers[order],
+                values_or_none(values[order], True), (1, ids.count))
+
+
 class Recommender:
     """The base of all classes; see :class:`ease.EASE`."""
 
@@ -52,6 +69,7 @@ class Recommender:
     _seen: Optional[Interactions] = None
     _ids_of_items: Optional[Ids] = None
     _weights: Optional[Array] = None
+    _how: Mapping[str, Any] = {}  # keywords by which X was read for the fit
 
     # ---- parameters, as scikit-learn has them ------------------------------------------
 
@@ -97,14 +115,14 @@ class Recommender:
                         if n in own)
 
     def _options(self, validation: Any = None, metric: str = "ndcg@100",
-                 unknown: str = "miss") -> Tuple[Any, ...]:
+                 unknown: str = "miss", x: Optional[Interactions] = None) -> Tuple[Any, ...]:
         given = self.get_params()
         told = "lambda_" in given and hasattr(self, "kind")
         parts: List[Optional[_ease.Interactions]] = [None, None]
         if isinstance(validation, Split):
             validation = (validation.validation_input, validation.validation_target)
-        if validation is not None:
-            parts = [interactions(v)._handle for v in validation]
+        if validation is not None and x is not None:
+            parts = [by_id(v, x._plain)._handle for v in validation]
         return (self._number("lambda_") if told else 0.0,
                 choice(given.get("kind", "counts"), KINDS, "kind"),
                 choice(given.get("precision", "f32"), PRECISIONS, "precision"),
@@ -143,23 +161,25 @@ class Recommender:
         choose the best one, by ``metric``, as :func:`ease.evaluate` measures it with
         ``unknown``.
         """
-        x = interactions(X, show_progress=show_progress, **how)
-        options = self._options(validation, metric, unknown)
-        with watching(show_progress) as watch:
-            try:
+        x = X
+        try:
+            x = interactions(X, show_progress=show_progress, **how)
+            options = self._options(validation, metric, unknown, x)
+            with watching(show_progress) as watch:
                 model = _ease.train(x._handle, self._method, options, watch)
-            except MemoryError as error:
-                raise self._with_plan(error, x, options) from None
+        except MemoryError as error:
+            raise self._with_plan(error, x) from None
         table = not (is_sparse(X) or isinstance(X, np.ndarray))
         self._take(model, x._item_kind, x if table else None)
+        self._how = {k: v for k, v in how.items() if k in READING}
         return self
 
-    def _with_plan(self, error: MemoryError, x: Interactions,
-                   options: Tuple[Any, ...]) -> MemoryError:
-        if self._method != "ease":  # plans are of EASE alone
+    def _with_plan(self, error: MemoryError, x: Any) -> MemoryError:
+        sized = is_sparse(x) or isinstance(x, Interactions)
+        if self._method != "ease" or not sized:  # plans are of EASE alone
             return error
         try:
-            plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, options)
+            plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, self._options())
         except (ValueError, MemoryError):
             return error
         text = (f"{error}; the plan: {plan['peak_bytes'] / 1e9:.2f} GB at the peak, "
@@ -172,11 +192,18 @@ class Recommender:
     def _take(self, model: _ease.Model, kind: Optional[type] = None,
               seen: Optional[Interactions] = None) -> None:
         count = model.info()["items"]
-        values = load_ids(count, model.item_numbers, model.item_ids, kind)
         self._weights = None
-        self._ids_of_items = Ids(values, model.find, "item")
+        self._ids_of_items = Ids(
+            count, lambda: load_ids(count, model.item_numbers, model.item_ids, kind),
+            model.find, "item")
         self._seen = seen
         self._model = model
+
+    def _plain(self) -> bool:
+        """Whether items are called 0, 1, ..."""
+        self._fitted()
+        assert self._ids_of_items is not None
+        return self._ids_of_items.plain
 
     def _fitted(self) -> _ease.Model:
         if self._model is None:
@@ -262,7 +289,8 @@ class Recommender:
         return sum(t is not None for t in out)
 
     def plot(self, path: Any, *, show_progress: ShowProgress = None) -> None:
-        """Writes the histogram of the weights as SVG."""
+        """Writes the histogram of the weights as SVG; a path with another suffix than
+        .svg is a ValueError."""
         with watching(show_progress) as watch:
             self._fitted().plot(path_bytes(path), watch)
 
@@ -285,20 +313,26 @@ class Recommender:
             rows = Rows(indptr, indices, data, aligned.shape)
         elif is_sparse(user_items) or (isinstance(user_items, np.ndarray)
                                        and user_items.ndim == 2):
+            if ids.permuted:
+                raise ValueError("a matrix where the model's items are called 0, 1, ... in "
+                                 "another order (item_ids): give ids, or "
+                                 "ease.interactions(X[u]) if these are its columns")
             rows = matrix_rows(user_items)
         elif many:
             raise ValueError("user_items is a CSR matrix where there are several users")
+        elif isinstance(user_items, Mapping):
+            return weighted_row(ids, user_items)
         else:
             numbers = np.unique(ids.numbers(user_items))
             return Rows(np.array([0, len(numbers)], np.int64), numbers, None,
-                        (1, len(ids.values)))
+                        (1, ids.count))
         users = len(userid) if many else 1
         if rows.shape[0] != users:
             raise ValueError(f"user_items must have a row for each of {users} users, not "
                              f"{rows.shape[0]}")
-        if rows.shape[1] != len(ids.values):
+        if rows.shape[1] != ids.count:
             raise ValueError(f"user_items has {rows.shape[1]} columns, the model "
-                             f"{len(ids.values)} items")
+                             f"{ids.count} items")
         return rows
 
     def _users(self, users: Sequence[Any]) -> Optional[Array]:
@@ -327,7 +361,7 @@ class Recommender:
             return None
         if filter_items is not None and items is not None:
             raise ValueError("filter_items or items, not both")
-        count = len(self._ids_of_items.values)
+        count = self._ids_of_items.count
         chosen = self._ids_of_items.numbers(items if filter_items is None else filter_items)
         mask = np.full(count, filter_items is not None, np.uint8)
         mask[chosen] = filter_items is None
@@ -340,8 +374,9 @@ class Recommender:
         """The N best items for a user, or for each of several: ids and scores.
 
         user_items: what the user has, a row of X (sparse or NumPy); for an array of
-        users a row for each; or for one user a list of item ids. Without it, what the user had
-        in the frame or file that the model was fitted from.
+        users a row for each; or for one user a list of item ids, or a dict from item ids
+        to weights. Without it, what the user had in the frame or file that the model was
+        fitted from.
 
         For one user the arrays may be shorter than N; for several they are users x N,
         filled up by -1 (None among string ids) with the lowest score there is. Someone
@@ -381,7 +416,7 @@ class Recommender:
         many = is_many(itemid)
         like = self._ids_of_items.numbers(itemid if many else [itemid])
         k = whole(N, 1, "N", 2**31 - 1)
-        k = k if many else min(k, len(self._ids_of_items.values))
+        k = k if many else min(k, self._ids_of_items.count)
         chosen = np.empty((len(like), k), np.int32)
         scores = np.empty(chosen.shape, np.float32)
         model.similar(like, k, self._mask(filter_items, items), chosen, scores)
@@ -444,18 +479,38 @@ class Recommender:
     # ---- scoring -----------------------------------------------------------------------
 
     def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
-              seed: int = 0, unknown: str = "miss") -> float:
-        """The mean of a metric over the users of X: for ``y``, what they shall be
-        recommended, or without it for a random share of each user's items. ``unknown`` is
-        as for :func:`ease.evaluate`."""
-        from ._measure import hold_out, evaluate
+              seed: int = 0, unknown: str = "miss", **how: Any) -> float:
+        """The mean of a metric over the users of X, for what they shall be recommended:
+        ``y``, or without it a random share of each user's items, which are taken out of
+        the history that the lists are made from. ``unknown`` is as for
+        :func:`ease.evaluate`.
 
-        x = interactions(X)
-        target = None if y is None else interactions(y)
-        if target is None:
+        Users and items of tables go by their ids. A user whom the model was fitted with
+        has the history of then; if any such user has other items in X, as in a fold over
+        the rows of a frame, these are what the model's users shall be recommended, and a
+        share is held out of new users only. A model that was loaded or unpickled knows no
+        users: all are new. Tables are read as in :meth:`fit`, by the same keywords unless
+        others are given.
+        """
+        from ._measure import evaluate, hold_out, hold_out_new
+
+        model, target = self._fitted(), y
+        x = self._read(X, how)
+        if y is not None:
+            target = self._read(y, how)
+        elif self._seen is None or self._seen._matrix or x._matrix:
             x, target = hold_out(x, share, seed)
+        else:
+            x, target = hold_out_new(x, self._seen, model.find, share, seed)
         return evaluate(self, x, target, metrics=metric, unknown=unknown,
                         show_progress=False)[metric]
+
+    def _read(self, X: Any, how: Mapping[str, Any]) -> Interactions:
+        """As X was for the fit, but for what `how` says."""
+        table = not is_sparse(X) and (is_frame(X) or isinstance(X, (str, bytes, os.PathLike,
+                                                                    dict)))
+        same = {k: v for k, v in self._how.items() if table or k == "weights"}
+        return by_id(X, self._plain, **{**same, **how})
 
 
 class KnownUsers(Recommender):
@@ -489,14 +544,15 @@ class KnownUsers(Recommender):
                     (len(parts), len(self.item_ids)))
 
     def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
-              seed: int = 0, unknown: str = "miss") -> float:
+              seed: int = 0, unknown: str = "miss", **how: Any) -> float:
         """The mean of a metric over users of the training data X, for ``y``, what was
         held out of it. Other users cannot be scored, so that nothing can be searched by
         cross-validation over them; :func:`ease.tune` takes a split that keeps users."""
         if y is None:
             raise ValueError(f"{self._method} scores only the users that it was trained "
                              "with: y, what was held out of their rows, is required")
-        return super().score(X, y, metric=metric, share=share, seed=seed, unknown=unknown)
+        return super().score(X, y, metric=metric, share=share, seed=seed, unknown=unknown,
+                             **how)
 
 
 def load(path: Any, ids: Optional[type] = None) -> Any:

@@ -7,7 +7,7 @@ import math
 import operator
 import os
 import tempfile
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -59,8 +59,9 @@ class Interactions:
     """
 
     def __init__(self, handle: _ease.Interactions, user_kind: Optional[type] = None,
-                 item_kind: Optional[type] = None):
+                 item_kind: Optional[type] = None, matrix: bool = False):
         self._handle = handle
+        self._matrix = matrix  # rows and columns have numbers, and no ids of their own
         self._user_kind = user_kind
         self._item_kind = item_kind
         self._users: Optional[Ids] = None
@@ -74,11 +75,15 @@ class Interactions:
     def nnz(self) -> int:
         return int(self.info["interactions"])
 
+    def _plain(self) -> bool:
+        """Whether items are called 0, 1, ..."""
+        return self._matrix or bool(np.array_equal(self.item_ids, np.arange(self.shape[1])))
+
     def _user_ids(self) -> Ids:
         if self._users is None:
-            h = self._handle
-            values = load_ids(self.shape[0], h.user_numbers, h.user_ids, self._user_kind)
-            self._users = Ids(values, h.find_user, "user")
+            h, count, kind = self._handle, self.shape[0], self._user_kind
+            self._users = Ids(count, lambda: load_ids(count, h.user_numbers, h.user_ids, kind),
+                              h.find_user, "user")
         return self._users
 
     @property
@@ -425,6 +430,16 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     return made
 
 
+def by_id(X: Any, plain: Callable[[], bool], **how: Any) -> Interactions:
+    """X for a model, whose ids are ``plain``: 0, 1, ... as the columns of a matrix."""
+    x = interactions(X, **how)
+    if x is not X and x._matrix and not plain():
+        raise ValueError("a matrix where the model's items have ids of their own (item_ids): "
+                         "give a frame, or ease.interactions(X) if items are called by the "
+                         "numbers of these columns")
+    return x
+
+
 def open_parquet(path: bytes, columns: Columns) -> Tuple[Any, Chosen]:
     """The columns that are wanted, as a frame, and what they are."""
     head = parquet_head(path, SAMPLE)
@@ -434,7 +449,7 @@ def open_parquet(path: bytes, columns: Columns) -> Tuple[Any, Chosen]:
 
 def borrow(rows: Rows) -> Interactions:
     return Interactions(_ease.borrow_csr(rows.shape[0], rows.shape[1], rows.indptr,
-                                         rows.indices, rows.data), int, int)
+                                         rows.indices, rows.data), int, int, True)
 
 
 def from_frame(X: Any, columns: Union[Columns, Chosen], values: bool,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any, Callable, Iterable, List, Optional
 
@@ -40,14 +41,31 @@ def load_ids(count: int, numbers: Callable[[Any], bool],
 
 
 class Ids:
-    """Numbers of the library <-> ids. `find` gives the number of an id, or -1."""
+    """Numbers of the library <-> ids. `find` gives the number of an id, or -1; `load` all
+    of them, when they are first needed."""
 
-    def __init__(self, values: Array, find: Callable[[bytes], int], what: str):
-        self.values = values
+    def __init__(self, count: int, load: Callable[[], Array], find: Callable[[bytes], int],
+                 what: str):
+        self.count = count
+        self.load = load
         self.find = find
         self.what = what
-        self.plain = bool(values.dtype == np.int64 and
-                          np.array_equal(values, np.arange(len(values))))
+
+    @functools.cached_property
+    def values(self) -> Array:
+        return self.load()
+
+    @functools.cached_property
+    def plain(self) -> bool:
+        """Whether ids are numbers 0, 1, ... in this order."""
+        return bool(self.values.dtype == np.int64 and
+                    np.array_equal(self.values, np.arange(self.count)))
+
+    @functools.cached_property
+    def permuted(self) -> bool:
+        """Whether ids are numbers 0, 1, ... in another order."""
+        return bool(not self.plain and self.values.dtype == np.int64 and
+                    np.array_equal(np.sort(self.values), np.arange(self.count)))
 
     def number(self, item: Any) -> int:
         try:
@@ -68,7 +86,7 @@ class Ids:
         """Ids for numbers; -1 stays -1, or is None among strings."""
         if self.plain:
             return numbers
-        if len(self.values) == 0:
+        if self.count == 0:
             return numbers.astype(np.int64)
         out = self.values[np.where(numbers < 0, 0, numbers)]
         out[numbers < 0] = -1 if out.dtype != object else None

@@ -13,9 +13,9 @@ import numpy as np
 
 from . import _ease
 from ._base import UNKNOWN, Recommender
-from ._data import Interactions, Rows, Split, borrow, choice, interactions, whole
+from ._data import Interactions, Split, by_id, choice, interactions, whole
 from ._ease_class import EASE
-from ._ids import Array
+from ._ids import Array, encode
 from ._progress import ShowProgress, watching
 
 METRICS = "recall@20,recall@50,ndcg@100"
@@ -93,35 +93,90 @@ def evaluate(model: Recommender, input: Any, target: Any = None, *,
     if not isinstance(model, Recommender):
         raise ValueError(f"a model is evaluated, such as ease.EASE(...), not {model!r}")
     text = metrics if isinstance(metrics, str) else ",".join(metrics)
-    x, y = interactions(input), interactions(target)
+    fitted = model._fitted()
+    x, y = (by_id(part, model._plain) for part in (input, target))
     with watching(show_progress) as watch:
-        return Report(_ease.evaluate(model._fitted(), x._handle, y._handle, text,
+        return Report(_ease.evaluate(fitted, x._handle, y._handle, text,
                                      choice(unknown, UNKNOWN, "unknown"),
                                      whole(threads, 0, "threads", 2**31 - 1), watch),
                       unknown)
 
 
-def hold_out(x: Interactions, share: float, seed: int) -> Tuple[Interactions, Interactions]:
-    """Of each row a random share, at least one entry of two or more, and the rest. Users
-    keep their numbers."""
+def random_share(indptr: Array, share: float, seed: int) -> Array:
+    """Marks a random share of each row's entries, at least one of two or more."""
     if not 0 < share < 1:
         raise ValueError(f"share is above 0 and below 1, not {share}")
-    indptr, indices, data = x.rows()
     counts = np.diff(indptr)
     rows = np.repeat(np.arange(len(counts)), counts)
-    order = np.lexsort((np.random.default_rng(seed).random(len(indices)), rows))
-    place = np.empty(len(indices), np.int64)
-    place[order] = np.arange(len(indices)) - np.repeat(indptr[:-1], counts)
+    order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.arange(len(rows)) - np.repeat(indptr[:-1], counts)
     take = np.maximum((counts * share).astype(np.int64), (counts > 1).astype(np.int64))
-    held = place < take[rows]
+    made: Array = place < take[rows]
+    return made
 
-    def part(keep: Array) -> Interactions:
-        ends = np.zeros(len(indptr), np.int64)
-        np.cumsum(np.bincount(rows[keep], minlength=len(counts)), out=ends[1:])
-        return borrow(Rows(ends, indices[keep], None if data is None else data[keep],
-                           x.shape))
 
-    return part(~held), part(held)
+class Entries(NamedTuple):
+    """Interactions one by one."""
+
+    users: Array
+    items: Array
+    data: Array
+
+    @classmethod
+    def of(cls, x: Interactions) -> "Entries":
+        indptr, indices, data = x.rows()
+        users = np.repeat(np.arange(x.shape[0]), np.diff(indptr))
+        return cls(users, indices, np.ones(len(users), np.float32) if data is None else data)
+
+    def some(self, keep: Array) -> "Entries":
+        return Entries(*(column[keep] for column in self))
+
+    def __add__(self, other: "Entries") -> "Entries":  # type: ignore[override]
+        return Entries(*map(np.concatenate, zip(self, other)))
+
+    def with_ids(self, users: Interactions, items: Interactions) -> Interactions:
+        """With the users of one and the items of the other."""
+        indptr = np.zeros(users.shape[0] + 1, np.int64)
+        np.cumsum(np.bincount(self.users, minlength=users.shape[0]), out=indptr[1:])
+        order = np.argsort(self.users, kind="stable")
+        data = None if (self.data == 1).all() else self.data[order]
+        return Interactions(_ease.from_csr_ids(users._handle, items._handle, indptr,
+                                               self.items[order].astype(np.int32), data),
+                            users._user_kind, items._item_kind)
+
+
+def hold_out(x: Interactions, share: float, seed: int) -> Tuple[Interactions, Interactions]:
+    """Of each row a random share, and the rest. Users and items keep their ids."""
+    all_, held = Entries.of(x), random_share(x.rows()[0], share, seed)
+    return all_.some(~held).with_ids(x, x), all_.some(held).with_ids(x, x)
+
+
+def hold_out_new(x: Interactions, seen: Interactions, find_item: Callable[[bytes], int],
+                 share: float, seed: int) -> Tuple[Interactions, Interactions]:
+    """The same where some users are those of ``seen``, what a model was fitted with: they
+    have that, and if any of them has something else in x, as in a fold over the rows of a
+    table, just this is held out of theirs."""
+    wanted, fitted = Entries.of(x), Entries.of(seen)
+    users = np.array([seen._handle.find_user(encode(u)) for u in x.user_ids], np.int64)
+    items = np.array([find_item(encode(i)) for i in x.item_ids], np.int64)
+    number = np.full(seen.shape[0], -1, np.int64)  # in x
+    number[users[users >= 0]] = np.flatnonzero(users >= 0)
+    fitted = fitted._replace(users=number[fitted.users])
+    fitted = fitted.some(fitted.users >= 0)
+
+    known = users[wanted.users] >= 0
+    pairs = wanted.users * seen.shape[1] + items[wanted.items]
+    pairs[items[wanted.items] < 0] = -1
+    had = fitted.users * seen.shape[1] + fitted.items
+    new = known & ~np.isin(pairs, had)
+    held = random_share(x.rows()[0], share, seed)
+    if new.any():
+        held = np.where(known, new, held)
+    kept = fitted.some(~np.isin(had, pairs[held]))
+    others = wanted.some(~known & ~held & (pairs >= 0))
+    others = others._replace(items=items[others.items])
+    return (kept + others).with_ids(x, seen), wanted.some(held).with_ids(x, x)
 
 
 def scorer(metric: str = "ndcg@100", *, share: float = 0.2, seed: int = 0,
@@ -190,7 +245,8 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
     if not isinstance(data, (tuple, list)) or len(data) != 3:
         raise ValueError("tuning takes a split, or (train, input, target)")
     check_grid(estimator, grid)
-    parts = [interactions(d) for d in data]
+    train = interactions(data[0])
+    parts = [train] + [by_id(d, train._plain) for d in data[1:]]
     if isinstance(estimator, EASE) and (grid is None or set(grid) == {"lambda_"}):
         return _tune_lambda(parts, estimator, grid, metric, unknown, seconds, show_progress)
     if grid is None:

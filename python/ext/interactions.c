@@ -162,6 +162,48 @@ done:
     return made;
 }
 
+typedef struct ids_job {
+    const ease_interactions *users, *items;
+    csr_job csr;
+} ids_job;
+
+static ease_status work_csr_ids(void *p, call *c)
+{
+    ids_job *j = p;
+
+    return ease_interactions_from_csr_ids(j->users, j->items, j->csr.row_ptr,
+                                          j->csr.cols, j->csr.vals, &j->csr.x, &c->err);
+}
+
+/* A copy of a CSR matrix, with the users of one and the items of another. */
+static PyObject *from_csr_ids(PyObject *self, PyObject *args)
+{
+    ids_job j = {0};
+    Py_buffer views[3] = {0};
+    PyObject *users, *items, *arrays[3], *made = NULL;
+    Py_ssize_t columns, rows;
+    call c;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!O!OOO", interactions_type, &users, interactions_type,
+                          &items, &arrays[0], &arrays[1], &arrays[2]))
+        return NULL;
+    j.users = ((interactions_object *)users)->x;
+    j.items = ((interactions_object *)items)->x;
+    rows = (Py_ssize_t)ease_interactions_describe(j.users).users;
+    if (take_buffer(arrays[0], &views[0], 8, rows + 1, false, false) >= 0 &&
+        (columns = take_buffer(arrays[1], &views[1], 4, -1, false, false)) >= 0 &&
+        take_buffer(arrays[2], &views[2], 4, columns, false, true) >= 0) {
+        j.csr.row_ptr = views[0].buf;
+        j.csr.cols = views[1].buf;
+        j.csr.vals = views[2].buf;
+        if (rows_end_there(j.csr.row_ptr, rows, columns))
+            made = finish_interactions(call_run(&c, NULL, work_csr_ids, &j), &j.csr.x);
+    }
+    release_buffers(views, 3);
+    return made;
+}
+
 typedef struct table_job {
     int64_t rows;
     ease_id_column columns[2];
@@ -601,6 +643,7 @@ static PyType_Spec interactions_spec = {.name = "ease._ease.Interactions",
 
 static PyMethodDef functions[] = {{"read", read_file, METH_VARARGS, NULL},
                                   {"borrow_csr", borrow_csr, METH_VARARGS, NULL},
+                                  {"from_csr_ids", from_csr_ids, METH_VARARGS, NULL},
                                   {"from_table", from_table, METH_VARARGS, NULL},
                                   {"recognize", recognize, METH_VARARGS, NULL},
                                   {"split", split, METH_VARARGS, NULL},

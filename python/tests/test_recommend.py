@@ -119,6 +119,46 @@ def test_a_list_of_items_is_a_history(model, X):
                                   model.recommend(3, X[3])[0])
 
 
+@pytest.mark.parametrize("cls", [ease.EASE, ease.ItemItem, ease.SLIM, ease.WMF])
+@pytest.mark.parametrize("weights", [False, True])
+def test_a_dict_is_a_history_with_weights(cls, weights):
+    params = {ease.EASE: {"lambda_": 20.0}, ease.WMF: {"rank": 4}}.get(cls, {})
+    X = random_matrix(weights=weights)
+    model = cls(**params).fit(X)
+    history = {7: 2.0, 3: 0.5, 20: -1, 11: 0}
+    row = sparse.csr_matrix(([0.5, 2, -1], ([0, 0, 0], [3, 7, 20])), shape=(1, 30))
+    for got, expected in zip(model.recommend(0, history), model.recommend(0, row)):
+        np.testing.assert_array_equal(got, expected)
+    assert model.recommend(0, history)[1][0] != model.recommend(0, [7, 3, 20])[1][0]
+    for got, expected in zip(model.recommend(0, {3: 1, 7: True}), model.recommend(0, [3, 7])):
+        np.testing.assert_array_equal(got, expected)
+    if cls is not ease.WMF:
+        assert model.explain(0, history, 5) == model.explain(0, row, 5)
+    assert len(model.recommend(0, {}, N=3)[0]) == 3
+
+
+def test_scores_of_a_dict_are_weighted_sums():
+    model = ease.EASE(lambda_=1.0).fit({"user": ["a", "a", "b", "b", "c", "c"],
+                                        "item": ["tea", "milk", "tea", "cake", "milk", "tea"]})
+    tea, milk, cake = (list(model.item_ids).index(i) for i in ("tea", "milk", "cake"))
+    ids, scores = model.recommend("x", {"milk": 2.0, "cake": 3.0}, N=1)
+    assert ids.tolist() == ["tea"]
+    assert scores[0] == pytest.approx(2 * model.B[milk, tea] + 3 * model.B[cake, tea])
+
+
+@pytest.mark.parametrize("history, words", [
+    ({3: "much"}, "weights of a history are numbers"), ({3: None}, "are numbers"),
+    ({3: np.nan}, "not finite"), ({3: 1e39}, "not finite, or too large"),
+    ({3: [1, 2]}, "are numbers"), ({3: 1.0, "3": 2.0}, "twice"), ({3: 1j}, "are numbers")])
+def test_weights_of_a_history_are_checked(model, history, words):
+    with pytest.raises(ValueError, match=words):
+        model.recommend(0, history)
+    with pytest.raises(KeyError):
+        model.recommend(0, {30: 1.0})
+    with pytest.raises(ValueError):
+        model.recommend([0, 1], {3: 1.0})
+
+
 def test_a_row_of_an_array_is_a_history(model, X):
     expected = model.recommend(3, X[3])[0]
     np.testing.assert_array_equal(model.recommend(3, X.toarray()[3])[0], expected)
@@ -209,6 +249,9 @@ def test_titles(model, tmp_path):
 def test_a_figure(model, tmp_path):
     model.plot(tmp_path / "w.svg")
     assert (tmp_path / "w.svg").read_text().startswith("<svg")
+    with pytest.raises(ValueError, match="w.png: figures are SVG"):
+        model.plot(tmp_path / "w.png")
+    assert not (tmp_path / "w.png").exists()
 
 
 def test_histories_of_other_data_go_by_ids():

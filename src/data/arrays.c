@@ -74,10 +74,16 @@ static ease_status copy_csr(ease_interactions *x, const int64_t *row_ptr,
     return EASE_OK;
 }
 
-static ease_status build_csr(ease_interactions *x, const int64_t *row_ptr,
-                             const int32_t *cols, const float *vals, ease_error *err)
+/* A copy, in order and checked; without ids yet. */
+static ease_status build_csr(int64_t users, int32_t items, const int64_t *row_ptr,
+                             const int32_t *cols, const float *vals,
+                             ease_interactions **out, ease_error *err)
 {
-    ease_status status = copy_csr(x, row_ptr, cols, vals, err);
+    ease_status status = begin_csr(users, items, row_ptr, cols, vals, out, err);
+    ease_interactions *x = *out;
+
+    if (!status)
+        status = copy_csr(x, row_ptr, cols, vals, err);
 
     if (!status)
         status = ease__fold_rows(x, EASE_REPEAT_FIRST, ease__threads(0), NULL, NULL,
@@ -85,10 +91,23 @@ static ease_status build_csr(ease_interactions *x, const int64_t *row_ptr,
     if (!status && x->counts.repeated)
         status = ease__fail(err, EASE_E_ARG, "%lld columns stand twice in a row",
                             (long long)x->counts.repeated);
-    if (!status)
-        status = ease__ids_number(&x->user_ids, x->users, err);
-    if (!status)
-        status = ease__ids_number(&x->item_ids, x->items, err);
+    return status;
+}
+
+static ease_status number_csr(ease_interactions *x, ease_error *err)
+{
+    ease_status status = ease__ids_number(&x->user_ids, 0, x->users, err);
+
+    return status ? status : ease__ids_number(&x->item_ids, 0, x->items, err);
+}
+
+static ease_status hand_out(ease_status status, ease_interactions *x,
+                            ease_interactions **out)
+{
+    if (status)
+        ease_interactions_free(x);
+    else
+        *out = x;
     return status;
 }
 
@@ -102,15 +121,30 @@ ease_status ease_interactions_from_csr(int64_t users, int32_t items,
 
     if (!out)
         return ease__fail(err, EASE_E_ARG, "a CSR matrix is required");
-    status = begin_csr(users, items, row_ptr, cols, vals, &x, err);
+    status = build_csr(users, items, row_ptr, cols, vals, &x, err);
     if (!status)
-        status = build_csr(x, row_ptr, cols, vals, err);
-    if (status) {
-        ease_interactions_free(x);
-        return status;
-    }
-    *out = x;
-    return EASE_OK;
+        status = number_csr(x, err);
+    return hand_out(status, x, out);
+}
+
+ease_status ease_interactions_from_csr_ids(const ease_interactions *users,
+                                           const ease_interactions *items,
+                                           const int64_t *row_ptr, const int32_t *cols,
+                                           const float *vals, ease_interactions **out,
+                                           ease_error *err)
+{
+    ease_interactions *x = NULL;
+    ease_status status;
+
+    if (!out || !users || !items)
+        return ease__fail(err, EASE_E_ARG,
+                          "users, items and a CSR matrix are required");
+    status = build_csr(users->users, items->items, row_ptr, cols, vals, &x, err);
+    if (!status)
+        status = ease__ids_copy(&x->user_ids, &users->user_ids, err);
+    if (!status)
+        status = ease__ids_copy(&x->item_ids, &items->item_ids, err);
+    return hand_out(status, x, out);
 }
 
 /* What makes a matrix X as it is: rows in order, nothing twice, no zeros. */
@@ -135,14 +169,11 @@ static ease_status check_canonical(int64_t users, const int64_t *row_ptr,
 static ease_status borrow_csr(ease_interactions *x, const int64_t *row_ptr,
                               const int32_t *cols, const float *vals, ease_error *err)
 {
-    ease_status status;
-
     x->borrowed = true;
     x->row_ptr = (int64_t *)row_ptr;
     x->cols = (int32_t *)cols;
     x->vals = (float *)vals;
-    status = ease__ids_number(&x->user_ids, x->users, err);
-    return status ? status : ease__ids_number(&x->item_ids, x->items, err);
+    return number_csr(x, err);
 }
 
 ease_status ease_interactions_borrow_csr(int64_t users, int32_t items,
@@ -160,12 +191,7 @@ ease_status ease_interactions_borrow_csr(int64_t users, int32_t items,
         status = check_canonical(users, row_ptr, cols, vals, err);
     if (!status)
         status = borrow_csr(x, row_ptr, cols, vals, err);
-    if (status) {
-        ease_interactions_free(x);
-        return status;
-    }
-    *out = x;
-    return EASE_OK;
+    return hand_out(status, x, out);
 }
 
 /* ---- a table --------------------------------------------------------------- */

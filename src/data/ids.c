@@ -1,12 +1,13 @@
 #include "data/ids.h"
 
-#include <stdio.h>
+#include <assert.h>
+#include <sched.h>
 #include <string.h>
 #include <xxhash.h>
 
 void ease__ids_free(ease__ids *t)
 {
-    if (t->room) {
+    if (t->room || t->numbered) {
         ease__free(t->offsets);
         ease__free(t->bytes);
     }
@@ -14,18 +15,131 @@ void ease__ids_free(ease__ids *t)
     *t = (ease__ids){0};
 }
 
+/* ---- consecutive numbers ------------------------------------------------------- */
+
+static size_t count_digits(int64_t value)
+{
+    size_t digits = 1;
+
+    while (value /= 10)
+        digits++;
+    return digits;
+}
+
+static void print_digits(int64_t value, size_t digits, char *to)
+{
+    while (digits--) {
+        to[digits] = (char)('0' + value % 10);
+        value /= 10;
+    }
+}
+
+/* The id in its cell. A cell's first byte is 0, then BUSY while one thread prints the
+ * rest, then a digit: so that no thread reads what another one is writing. */
+static const char *numbered_at(const ease__ids *t, int64_t number)
+{
+    enum { BUSY = 1 };
+    char *cell = t->bytes + (size_t)number * EASE__DIGITS, text[EASE__DIGITS],
+         empty = 0;
+    int64_t value = t->first + number;
+    size_t digits;
+
+    if (__atomic_load_n(cell, __ATOMIC_ACQUIRE) > BUSY)
+        return cell;
+    if (!__atomic_compare_exchange_n(cell, &empty, BUSY, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_ACQUIRE)) {
+        while (__atomic_load_n(cell, __ATOMIC_ACQUIRE) == BUSY)
+            sched_yield();
+        return cell;
+    }
+    digits = count_digits(value);
+    print_digits(value, digits, text);
+    memcpy(cell + 1, text + 1, digits - 1);
+    __atomic_store_n(cell, text[0], __ATOMIC_RELEASE);
+    return cell;
+}
+
+/* Digits as they are printed: no sign, no zero in front. */
+static int64_t find_numbered(const ease__ids *t, const char *id, size_t length)
+{
+    int64_t value = 0;
+
+    if (length < 1 || length >= EASE__DIGITS || (id[0] == '0' && length > 1))
+        return EASE__NO_ID;
+    for (size_t i = 0; i < length; i++) {
+        if (id[i] < '0' || id[i] > '9')
+            return EASE__NO_ID;
+        value = 10 * value + (id[i] - '0');
+    }
+    value -= t->first;
+    return value >= 0 && value < t->count ? value : EASE__NO_ID;
+}
+
+/* The bytes of all ids, with their NULs. */
+static size_t numbered_text(const ease__ids *t)
+{
+    int64_t end = t->first + t->count, from = t->first;
+    size_t bytes = 0;
+
+    while (from < end) {
+        size_t digits = count_digits(from);
+        int64_t to = 10;
+
+        for (size_t i = 1; i < digits; i++)
+            to *= 10;
+        if (to > end)
+            to = end;
+        bytes += (size_t)(to - from) * (digits + 1);
+        from = to;
+    }
+    return bytes;
+}
+
+static void pack_numbered(const ease__ids *t, uint64_t *offsets, char *text)
+{
+    uint64_t at = 0;
+
+    for (int64_t i = 0; i < t->count; i++) {
+        size_t digits = count_digits(t->first + i);
+
+        offsets[i] = at;
+        print_digits(t->first + i, digits, text + at);
+        at += digits;
+        text[at++] = '\0';
+    }
+    offsets[t->count] = at;
+}
+
+ease_status ease__ids_number(ease__ids *t, int first, int64_t count, ease_error *err)
+{
+    char *cells = count > EASE__MAX_IDS ? NULL
+                                        : ease__alloc_zero((size_t)count, EASE__DIGITS);
+
+    if (!cells)
+        return ease__fail(err, EASE_E_NOMEM, "%lld ids: %.2f GB", (long long)count,
+                          (double)count * EASE__DIGITS / 1e9);
+    *t = (ease__ids){.count = count, .bytes = cells, .numbered = true, .first = first};
+    return EASE_OK;
+}
+
+/* ---- looking --------------------------------------------------------------------- */
+
 const char *ease__ids_at(const ease__ids *t, int64_t number)
 {
-    return t->bytes + t->offsets[number];
+    return t->numbered ? numbered_at(t, number) : t->bytes + t->offsets[number];
 }
 
 size_t ease__ids_length(const ease__ids *t, int64_t number)
 {
+    if (t->numbered)
+        return count_digits(t->first + number);
     return (size_t)(t->offsets[number + 1] - t->offsets[number]) - 1;
 }
 
 size_t ease__ids_held(const ease__ids *t)
 {
+    if (t->numbered)
+        return (size_t)t->count * EASE__DIGITS;
     return t->byte_room + (size_t)t->room * sizeof(*t->offsets) +
            (t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0);
 }
@@ -96,6 +210,8 @@ static bool make_room(ease__ids *t, size_t length)
 
 int64_t ease__ids_find(const ease__ids *t, const char *id, size_t length)
 {
+    if (t->numbered)
+        return find_numbered(t, id, length);
     if (!t->slots)
         return EASE__NO_ID;
     return (int64_t)t->slots[probe(t, id, length)] - 1;
@@ -105,6 +221,7 @@ int64_t ease__ids_add(ease__ids *t, const char *id, size_t length)
 {
     size_t slot, used;
 
+    assert(!t->numbered);
     if ((!t->slots || 2 * (size_t)t->count > t->mask) &&
         !make_slots(t, t->count ? 2 * t->count : 32))
         return EASE__NO_ID;
@@ -121,27 +238,12 @@ int64_t ease__ids_add(ease__ids *t, const char *id, size_t length)
     return t->count++;
 }
 
-ease_status ease__ids_number(ease__ids *t, int64_t count, ease_error *err)
-{
-    ease__ids made = {0};
-
-    for (int64_t i = 0; i < count; i++) {
-        char text[24];
-        int length = snprintf(text, sizeof(text), "%lld", (long long)i);
-
-        if (ease__ids_add(&made, text, (size_t)length) != i) {
-            ease__ids_free(&made);
-            return ease__fail(err, EASE_E_NOMEM, "ids of %lld items", (long long)count);
-        }
-    }
-    *t = made;
-    return EASE_OK;
-}
-
 ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err)
 {
     ease__ids made = {0};
 
+    if (from->numbered)
+        return ease__ids_number(t, from->first, from->count, err);
     for (int64_t i = 0; i < from->count; i++) {
         if (ease__ids_add(&made, ease__ids_at(from, i), ease__ids_length(from, i)) <
             0) {
@@ -156,8 +258,12 @@ ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err)
 
 size_t ease__ids_bytes(const ease__ids *t)
 {
-    size_t text = t->count ? (size_t)t->offsets[t->count] : 0;
+    size_t text = 0;
 
+    if (t->numbered)
+        text = numbered_text(t);
+    else if (t->count)
+        text = (size_t)t->offsets[t->count];
     return ((size_t)t->count + 1) * sizeof(uint64_t) + text;
 }
 
@@ -165,6 +271,10 @@ void ease__ids_pack(const ease__ids *t, void *to)
 {
     size_t head = ((size_t)t->count + 1) * sizeof(uint64_t);
 
+    if (t->numbered) {
+        pack_numbered(t, to, (char *)to + head);
+        return;
+    }
     if (t->count == 0) {
         memset(to, 0, head);
         return;

@@ -1,4 +1,5 @@
-/* Ids <-> numbers: strings of any bytes but NUL, numbered as they come. */
+/* Ids <-> numbers: strings of any bytes but NUL, numbered as they come; or the digits of
+ * consecutive numbers, which are printed when they are first asked for. */
 #ifndef EASE_IDS_H
 #define EASE_IDS_H
 
@@ -7,27 +8,33 @@
 typedef struct ease__ids {
     int64_t count;
     uint64_t *offsets; /* count + 1; id i is bytes[offsets[i]] .. a NUL */
-    char *bytes;
+    char *bytes; /* numbered: a cell of EASE__DIGITS bytes for each, 0: not printed */
     uint32_t *slots; /* open addressing: number + 1, 0 is free */
     size_t mask;     /* slots - 1 */
     uint64_t seed;   /* of their hashes */
     int64_t room;    /* of offsets; 0: offsets and bytes are borrowed */
     size_t byte_room;
+    bool numbered; /* id i is the digits of first + i; no offsets, no slots */
+    int first;
 } ease__ids;
 
 enum { EASE__NO_ID = -1 };
 #define EASE__MAX_IDS ((int64_t)UINT32_MAX - 2)
+enum { EASE__DIGITS = 11 }; /* of EASE__MAX_IDS, and a NUL */
 
 /* {0} is an empty table. */
 void ease__ids_free(ease__ids *t);
-/* Its number, new or old; EASE__NO_ID: no memory, or 2^32 of them. */
+/* Its number, new or old; EASE__NO_ID: no memory, or 2^32 of them. Not for a numbered
+ * table. */
 int64_t ease__ids_add(ease__ids *t, const char *id, size_t length);
 int64_t ease__ids_find(const ease__ids *t, const char *id, size_t length);
+/* Safe from any number of threads, as long as none adds. */
 const char *ease__ids_at(const ease__ids *t, int64_t number);
 size_t ease__ids_length(const ease__ids *t, int64_t number);
 
-/* "0", "1", ... */
-ease_status ease__ids_number(ease__ids *t, int64_t count, ease_error *err);
+/* "0", "1", ..., or from "1" on, as `first` says. Takes no time, and memory only for
+ * the ids that are looked at: a matrix may be far wider than what anyone can train. */
+ease_status ease__ids_number(ease__ids *t, int first, int64_t count, ease_error *err);
 ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err);
 
 /* Bytes of memory that it takes, of what is not borrowed. */

@@ -56,9 +56,8 @@ ease_status ease__check_values(const char *name, const char *recognized, bool va
 ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
                               size_t bytes, const ease_read_options *o, ease_error *err)
 {
-    /* An offset, up to 11 bytes of digits, up to 4 slots of 4 bytes; doubled while
-     * growing; and the row's begin. */
-    size_t an_id = 60, ids, limit = o->memory_limit;
+    /* The digits, and the row's begin, twice while entries are put in their rows. */
+    size_t an_id = EASE__DIGITS + 2 * sizeof(int64_t), ids, limit = o->memory_limit;
 
     if (users > EASE__MAX_IDS || items > INT32_MAX)
         return ease__fail(err, EASE_E_TOO_LARGE, "%s: %lld x %lld is too large", name,

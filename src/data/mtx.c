@@ -121,18 +121,6 @@ static ease_status read_sizes(mtx *m, ease_error *err)
     return EASE_OK;
 }
 
-static bool number_from_1(ease__ids *ids, int64_t count)
-{
-    for (int64_t i = 1; i <= count; i++) {
-        char text[24];
-        int length = snprintf(text, sizeof(text), "%lld", (long long)i);
-
-        if (ease__ids_add(ids, text, (size_t)length) < 0)
-            return false;
-    }
-    return true;
-}
-
 static ease_status read_entries(mtx *m, const ease_read_options *o, size_t block_bytes,
                                 ease__draft *draft, ease_error *err)
 {
@@ -155,10 +143,8 @@ static ease_status read_entries(mtx *m, const ease_read_options *o, size_t block
         return ease__fail(err, EASE_E_PARSE,
                           "%s: %lld entries where its head says %lld", m->name,
                           (long long)draft->counts.rows, (long long)m->entries);
-    if (!number_from_1(&draft->user_ids, m->rows) ||
-        !number_from_1(&draft->item_ids, m->columns))
-        return ease__fail(err, EASE_E_NOMEM, "ids of %s", m->name);
-    return EASE_OK;
+    status = ease__ids_number(&draft->user_ids, 1, m->rows, err);
+    return status ? status : ease__ids_number(&draft->item_ids, 1, m->columns, err);
 }
 
 static ease_status describe(const mtx *m, ease__draft *draft, ease_error *err)

@@ -309,8 +309,8 @@ static ease_status label(npz *n, ease_error *err)
         return ease__fail(err, EASE_E_NOMEM, "reading %s", n->zip.name);
     x->users = n->rows;
     x->items = (int32_t)n->columns;
-    status = ease__ids_number(&x->user_ids, x->users, err);
-    return status ? status : ease__ids_number(&x->item_ids, x->items, err);
+    status = ease__ids_number(&x->user_ids, 0, x->users, err);
+    return status ? status : ease__ids_number(&x->item_ids, 0, x->items, err);
 }
 
 ease_status ease__npz_read(ease__input *in, const ease_read_options *o,

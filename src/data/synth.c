@@ -438,9 +438,9 @@ ease_status ease_interactions_synth(const ease_synth_options *o,
         status = fill_rows(&w, err);
     }
     if (!status)
-        status = ease__ids_number(&w.x->user_ids, o->users, err);
+        status = ease__ids_number(&w.x->user_ids, 0, o->users, err);
     if (!status)
-        status = ease__ids_number(&w.x->item_ids, o->items, err);
+        status = ease__ids_number(&w.x->item_ids, 0, o->items, err);
     if (!status) {
         w.x->counts.rows = o->interactions;
         *out = w.x;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "eval/weights.h"
 
@@ -10,6 +11,20 @@
 #define PLUS_MINUS "\xc2\xb1"
 
 enum { LINE = 17 }; /* of text below the axes */
+
+ease_status ease_plot_check(const char *path, ease_error *err)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *name = slash ? slash + 1 : path, *dot;
+
+    if (!path || !*path)
+        return ease__fail(err, EASE_E_ARG, "a path is required");
+    dot = strrchr(name, '.');
+    if (!dot || dot == name || strcasecmp(dot, ".svg") == 0)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG,
+                      "%s: figures are SVG: give a name that ends in .svg", path);
+}
 
 static const char *plural(int64_t count)
 {
@@ -181,10 +196,12 @@ ease_status ease_plot_weights(const ease_model *m, const char *path,
     ease_model_info info;
     ease_status status;
 
-    if (!m || !path)
-        return ease__fail(err, EASE_E_ARG, "a model and a path are required");
+    if (!m)
+        return ease__fail(err, EASE_E_ARG, "a model is required");
     info = ease_model_describe(m);
-    status = ease_model_summarize_weights(m, &w, hooks, err);
+    status = ease_plot_check(path, err);
+    if (!status)
+        status = ease_model_summarize_weights(m, &w, hooks, err);
     if (!status)
         status = ease__count_weights(m, &w, &b, hooks, err);
     if (!status)
@@ -294,10 +311,10 @@ ease_status ease_plot_longtail(const int64_t *const *times, const char *const *n
                                ease_error *err)
 {
     tail tails[EASE__SVG_STYLES] = {0};
-    ease_status status = EASE_OK;
+    ease_status status = ease_plot_check(path, err);
 
-    if (!times || !names || !path || items < 1 || k < 1)
-        return ease__fail(err, EASE_E_ARG, "counts, names and a path are required");
+    if (!times || !names || items < 1 || k < 1)
+        return ease__fail(err, EASE_E_ARG, "counts and names are required");
     if (models < 1 || models > EASE__SVG_STYLES)
         return ease__fail(err, EASE_E_ARG, "1 to %d models fit a figure, not %d",
                           EASE__SVG_STYLES, models);
@@ -457,9 +474,12 @@ ease_status ease_plot_lambda(const double *lambda, const double *mean,
     ease_status status;
     trial *trials;
 
-    if (!lambda || !mean || count < 1 || !metric || !path)
+    if (!lambda || !mean || count < 1 || !metric)
         return ease__fail(err, EASE_E_ARG,
-                          "values of lambda, their means and a path are required");
+                          "values of lambda and their means are required");
+    status = ease_plot_check(path, err);
+    if (status)
+        return status;
     trials = ease__alloc_array((size_t)count, sizeof(*trials));
     if (!trials)
         return ease__fail(err, EASE_E_NOMEM, "%d values of lambda", count);

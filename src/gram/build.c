@@ -320,7 +320,7 @@ ease_status ease__gram_build_bands(const ease_interactions *x, ease__element ele
     g->users = x->users;
     g->interactions = x->nnz;
     status = x->item_ids.count ? ease__ids_copy(&g->ids, &x->item_ids, err)
-                               : ease__ids_number(&g->ids, x->items, err);
+                               : ease__ids_number(&g->ids, 0, x->items, err);
     if (!status)
         status = ease__gram_tiles_new(g, x->items, element, bands, err);
     if (!status)

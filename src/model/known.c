@@ -52,7 +52,7 @@ static ease_status copy_histories(const ease_interactions *x, ease__known *k,
     if (x->nnz > 0)
         memcpy(ours(k->items), x->cols, (size_t)x->nnz * sizeof(*k->items));
     return x->user_ids.count ? ease__ids_copy(&k->ids, &x->user_ids, err)
-                             : ease__ids_number(&k->ids, x->users, err);
+                             : ease__ids_number(&k->ids, 0, x->users, err);
 }
 
 ease_status ease__known_new(const ease_interactions *x, ease__known *out,

@@ -152,7 +152,7 @@ static ease_status fill_common(ease_model *m, const ease_interactions *x,
     for (int64_t at = 0; at < x->nnz; at++)
         sums[x->cols[at]] += x->vals ? (double)x->vals[at] : 1;
     return x->item_ids.count ? ease__ids_copy(&m->ids, &x->item_ids, err)
-                             : ease__ids_number(&m->ids, x->items, err);
+                             : ease__ids_number(&m->ids, 0, x->items, err);
 }
 
 ease_status ease__model_new(const char *method, const ease_interactions *x,

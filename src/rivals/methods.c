@@ -92,6 +92,20 @@ static ease_status check_weights(const ease_model *m, ease_error *err)
     return EASE_OK;
 }
 
+/* What every model has beside its method's own: popularity, base, ids. */
+static ease_status check_memory(const ease_interactions *x, const char *method,
+                                const ease_train_options *o, ease_error *err)
+{
+    size_t n = (size_t)x->items, held = ease__interactions_bytes(x);
+    size_t made = ease__size_add(n * (sizeof(double) + sizeof(float)),
+                                 ease__ids_held(&x->item_ids));
+    char what[48];
+
+    snprintf(what, sizeof(what), "%.40s for", method);
+    return ease__memory_check(what, x->items, ease__size_add(held, made),
+                              ease__memory_allowed(o->memory_limit, held), err);
+}
+
 static ease_status train_rival(const ease_interactions *x, const char *method,
                                const ease_train_options *o, ease_model **out,
                                ease_error *err)
@@ -108,7 +122,9 @@ static ease_status train_rival(const ease_interactions *x, const char *method,
     if (status)
         return status;
     ease__settings_print(r->settings, settings, NULL, text);
-    status = ease__model_new(method, x, text, &m, err);
+    status = check_memory(x, method, o, err);
+    if (!status)
+        status = ease__model_new(method, x, text, &m, err);
     if (!status)
         status = r->train(x, o, settings, m, err);
     if (!status)

@@ -369,6 +369,8 @@ static ease_status fit_item(job *j, int32_t item, fit *f)
 {
     ease_status status;
 
+    if (j->columns.ptr[item] == j->columns.ptr[item + 1])
+        return EASE_OK; /* nobody has it: no weight leaves 0 */
     memset(f->residual, 0, (size_t)j->x->users * sizeof(*f->residual));
     list_drawn(j, item, f);
     f->passes = (int32_t)j->settings[ITERATIONS];
