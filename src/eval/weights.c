@@ -22,6 +22,8 @@ typedef struct tally {
     int64_t *count; /* FINE classes, or bins with one more at each end */
     int64_t negative, zero;
     float smallest, largest;
+    ease_status status; /* of reading the weights, ... */
+    ease_error error;   /* ... and its words */
 } tally;
 
 typedef struct scan {
@@ -113,7 +115,11 @@ static void count_row(const scan *s, int32_t item)
     tally *t = &s->tally[omp_get_thread_num()];
     int32_t count = s->items - 1;
 
-    ease_model_row(s->model, item, t->row);
+    if (t->status)
+        return;
+    t->status = ease_model_row(s->model, item, t->row, &t->error);
+    if (t->status)
+        return;
     t->row[item] = t->row[count]; /* the last takes the place of the diagonal */
     if (s->row_sum)
         s->row_sum[item] = count_fine(t, count);
@@ -155,9 +161,26 @@ no_memory:
                       (int)s->items);
 }
 
+static ease_status scan_failure(const scan *s, ease_error *err)
+{
+    for (int i = 0; i < s->threads; i++) {
+        const tally *t = &s->tally[i];
+
+        if (t->status && err)
+            *err = t->error;
+        if (t->status)
+            return t->status;
+    }
+    return EASE_OK;
+}
+
 /* Counts everything, into the first tally in the end. */
 static ease_status scan_run(scan *s, ease_error *err)
 {
+    ease_status status = ease__container_need_all(&s->model->file, s->threads, err);
+
+    if (status)
+        return status;
     for (int32_t first = 0; first < s->items; first += STRIPE) {
         int32_t left = s->items - first, rows = left < STRIPE ? left : STRIPE;
 
@@ -166,6 +189,9 @@ static ease_status scan_run(scan *s, ease_error *err)
 #pragma omp parallel for schedule(dynamic, ROWS) num_threads(s->threads)
         for (int32_t i = 0; i < rows; i++)
             count_row(s, first + i);
+        status = scan_failure(s, err);
+        if (status)
+            return status;
     }
     for (int i = 1; i < s->threads; i++) {
         tally *all = &s->tally[0], *t = &s->tally[i];

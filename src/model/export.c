@@ -254,10 +254,14 @@ ease_status ease_model_export(const ease_model *m, const char *path, int32_t top
     if (!status)
         status = allocate(&x, err);
     if (!status)
+        status = ease__container_need_all(&m->file, m->threads, err);
+    if (!status)
         status = ease__output_open(path, 0, &x.out, err);
     x.out.hooks = hooks;
     if (!status)
         status = ends_with(path, ".npy") ? write_npy(&x, err) : write_text(&x, err);
+    if (!status)
+        status = ease__container_unchanged(&m->file, err);
     if (!status)
         status = ease__output_commit(&x.out, err);
     ease__output_discard(&x.out);

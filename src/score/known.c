@@ -24,17 +24,25 @@ ease_status ease__known_check(const ease_model *m, const int64_t *users, int64_t
     return EASE_OK;
 }
 
-static void choose(const ease_model *m, ease_row history, int64_t user,
-                   const ease_recommend_options *o, float *scores, ease__topk *best)
+/* Verifies the user's scores first. */
+static ease_status choose(const ease_model *m, ease_row history, int64_t user,
+                          const ease_recommend_options *o, float *scores,
+                          ease__topk *best, ease_error *err)
 {
     int32_t n = m->info.items;
+    ease_status status = ease__container_need(
+        &m->file, m->known.codes + (size_t)user * (size_t)n,
+        (size_t)n * sizeof(*m->known.codes), EASE__WHOLE, err);
 
+    if (status)
+        return status;
     ease__known_get(&m->known, user, n, scores);
     for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
         scores[history.items[h]] = -INFINITY;
     best->room = o->k < n ? o->k : n;
     ease__topk_offer(best, scores, 0, n, o->allowed);
     ease__topk_sort(best);
+    return EASE_OK;
 }
 
 ease_status ease__recommend_known(const ease_model *m, const ease_row *histories,
@@ -46,7 +54,8 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
     float *scores = ease__alloc_array(ease__size_mul((size_t)threads, n),
                                       sizeof(*scores));
     atomic_llong done = 0;
-    atomic_bool cancelled = false;
+    atomic_bool cancelled = false; /* or failed */
+    ease_status status = EASE_OK;
 
     if (!scores)
         return ease__fail(err, EASE_E_NOMEM, "scores of %d threads", threads);
@@ -54,10 +63,22 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
     for (int64_t u = 0; u < count; u++) {
         float *row = scores + (size_t)omp_get_thread_num() * n;
         ease__topk best = {.recs = recs + (size_t)u * (size_t)o->k};
+        ease_error own = {0};
+        ease_status failed;
 
         if (atomic_load_explicit(&cancelled, memory_order_relaxed))
             continue;
-        choose(m, histories[u], o->users[u], o, row, &best);
+        failed = choose(m, histories[u], o->users[u], o, row, &best, &own);
+        if (failed) {
+#pragma omp critical(ease_recommend_known)
+            if (!status) {
+                status = failed;
+                if (err)
+                    *err = own;
+            }
+            atomic_store(&cancelled, true);
+            continue;
+        }
         counts[u] = best.count;
         atomic_fetch_add_explicit(&done, 1, memory_order_relaxed);
         if (omp_get_thread_num() == 0 &&
@@ -66,6 +87,10 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
             atomic_store(&cancelled, true);
     }
     ease__free(scores);
+    if (!status && !atomic_load(&cancelled))
+        status = ease__container_unchanged(&m->file, err);
+    if (status)
+        return status;
     /* That thread may have had no user at all. */
     return atomic_load(&cancelled) || ease__progress(&o->hooks, "recommending", 1)
                ? ease__cancelled(err)
