@@ -371,7 +371,8 @@ static ease_status read_small_sections(const ease__container *c, ease_error *err
 
     for (uint32_t i = 0; !status && i < h->sections; i++)
         if (!h->section[i].large)
-            status = ease__container_copy(c, h->section[i].offset, h->section[i].bytes, err);
+            status = ease__container_copy(c, h->section[i].offset, h->section[i].bytes,
+                                          err);
     for (uint32_t i = 0; !status && i < h->sections; i++) {
         const ease__disk_section *s = &h->section[i];
 
@@ -533,10 +534,9 @@ ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
         if (s->position % EASE__BLOCK == 0 || s->position == total) {
             if (XXH3_64bits_digest(s->state) !=
                 s->hashes[(s->position - 1) / EASE__BLOCK])
-                return ease__wrong_checksum(s->container, s->section->name,
-                                            s->section->offset,
-                                            (s->position - 1) / EASE__BLOCK,
-                                            ease__blocks_of(total), err);
+                return ease__wrong_checksum(
+                    s->container, s->section->name, s->section->offset,
+                    (s->position - 1) / EASE__BLOCK, ease__blocks_of(total), err);
             XXH3_64bits_reset(s->state);
         }
         at += part;

@@ -247,10 +247,10 @@ static ease_status need_share(const ease__container *c, ease__share share,
 ease_status ease__container_need_all(const ease__container *c, int threads,
                                      ease_error *err)
 {
-    ease_status failed = EASE_OK;
+    ease_status failed = ease__container_unchanged(c, err);
 
-    if (!c->watch)
-        return EASE_OK;
+    if (failed || !c->watch)
+        return failed;
 #pragma omp parallel num_threads(ease__threads(threads))
     {
         ease_error own = {0};

@@ -45,18 +45,60 @@ static ease_status choose(const ease_model *m, ease_row history, int64_t user,
     return EASE_OK;
 }
 
+/* How a call goes on, seen by all of its threads. */
+typedef struct course {
+    atomic_bool over; /* cancelled, or failed */
+    atomic_llong done;
+    ease_status status;
+    ease_error error;
+} course;
+
+static void note_failure(course *c, ease_status status, const ease_error *err)
+{
+#pragma omp critical(ease_recommend_known)
+    if (!c->status) {
+        c->status = status;
+        c->error = *err;
+    }
+    atomic_store(&c->over, true);
+}
+
+/* The caller's thread tells how far all are. */
+static void report(course *c, const ease_recommend_options *o, int64_t count)
+{
+    long long done = atomic_fetch_add_explicit(&c->done, 1, memory_order_relaxed) + 1;
+
+    if (omp_get_thread_num() == 0 &&
+        ease__progress(&o->hooks, "recommending", (double)done / (double)count))
+        atomic_store(&c->over, true);
+}
+
+static ease_status outcome(course *c, const ease_model *m,
+                           const ease_recommend_options *o, ease_error *err)
+{
+    if (c->status && err)
+        *err = c->error;
+    if (c->status)
+        return c->status;
+    /* The caller's thread may have had no user at all. */
+    if (atomic_load(&c->over) || ease__progress(&o->hooks, "recommending", 1))
+        return ease__cancelled(err);
+    return ease__container_unchanged(&m->file, err);
+}
+
 ease_status ease__recommend_known(const ease_model *m, const ease_row *histories,
                                   int64_t count, const ease_recommend_options *o,
                                   ease_rec *recs, int32_t *counts, ease_error *err)
 {
     int threads = ease__threads(o->threads);
     size_t n = (size_t)m->info.items;
-    float *scores = ease__alloc_array(ease__size_mul((size_t)threads, n),
-                                      sizeof(*scores));
-    atomic_llong done = 0;
-    atomic_bool cancelled = false; /* or failed */
-    ease_status status = EASE_OK;
+    ease_status status = ease__container_unchanged(&m->file, err);
+    course c = {.status = EASE_OK};
+    float *scores;
 
+    if (status)
+        return status;
+    scores = ease__alloc_array(ease__size_mul((size_t)threads, n), sizeof(*scores));
     if (!scores)
         return ease__fail(err, EASE_E_NOMEM, "scores of %d threads", threads);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
@@ -66,33 +108,15 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
         ease_error own = {0};
         ease_status failed;
 
-        if (atomic_load_explicit(&cancelled, memory_order_relaxed))
+        if (atomic_load_explicit(&c.over, memory_order_relaxed))
             continue;
         failed = choose(m, histories[u], o->users[u], o, row, &best, &own);
-        if (failed) {
-#pragma omp critical(ease_recommend_known)
-            if (!status) {
-                status = failed;
-                if (err)
-                    *err = own;
-            }
-            atomic_store(&cancelled, true);
-            continue;
-        }
         counts[u] = best.count;
-        atomic_fetch_add_explicit(&done, 1, memory_order_relaxed);
-        if (omp_get_thread_num() == 0 &&
-            ease__progress(&o->hooks, "recommending",
-                           (double)atomic_load(&done) / (double)count))
-            atomic_store(&cancelled, true);
+        if (failed)
+            note_failure(&c, failed, &own);
+        else
+            report(&c, o, count);
     }
     ease__free(scores);
-    if (!status && !atomic_load(&cancelled))
-        status = ease__container_unchanged(&m->file, err);
-    if (status)
-        return status;
-    /* That thread may have had no user at all. */
-    return atomic_load(&cancelled) || ease__progress(&o->hooks, "recommending", 1)
-               ? ease__cancelled(err)
-               : EASE_OK;
+    return outcome(&c, m, o, err);
 }

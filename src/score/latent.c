@@ -149,7 +149,8 @@ void ease__encode_room_free(ease__encode_room *room)
 ease_status ease__encode_need(const ease_model *m, ease_row history, ease_error *err)
 {
     const ease__latent *l = &m->latent;
-    size_t rank = (size_t)ease__latent_rank(&l->shape), width = (size_t)l->shape.width[0];
+    size_t rank = (size_t)ease__latent_rank(&l->shape),
+           width = (size_t)l->shape.width[0];
     ease_status status = ease__container_unchanged(&m->file, err);
 
     if (!status)
