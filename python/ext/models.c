@@ -211,7 +211,7 @@ static PyObject *open_model(PyObject *self, PyObject *args)
     call c;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "yi", &j.path, &j.verify))
+    if (!PyArg_ParseTuple(args, "y|i", &j.path, &j.verify))
         return NULL;
     faults_install();
     return finish_model(call_run(&c, NULL, work_open, &j), &j.m);

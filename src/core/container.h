@@ -131,6 +131,10 @@ ease_status ease__container_unchanged(const ease__container *c, ease_error *err)
 /* From now on a fault in the mapped file is not the library's: somebody else reads it. */
 void ease__container_lend(const ease__container *c);
 
+/* Before several calls of ease__container_need: the kernel begins to fetch the blocks
+ * that this one will verify. */
+void ease__container_fetch(const ease__container *c, const void *from, size_t bytes);
+
 /* A stretch of the mapped file will be read: the kernel begins to fetch it, in the order
  * of the file. Nothing happens if the file is not mapped. */
 void ease__container_expect(const ease__container *c, const void *from, size_t bytes);

@@ -135,17 +135,6 @@ ease_status ease__container_load(ease__container *c, const char *name, ease_erro
     return status ? status : ease__container_need(c, at, bytes, EASE__WHOLE, err);
 }
 
-void ease__container_expect(const ease__container *c, const void *from, size_t bytes)
-{
-    size_t begin;
-
-    if (!c->watch)
-        return;
-    begin = (size_t)((const unsigned char *)from - c->map);
-    /* Without success it is read all the same, if later. */
-    (void)posix_fadvise(c->fd, (off_t)begin, (off_t)bytes, POSIX_FADV_WILLNEED);
-}
-
 /* ---- verifying ---------------------------------------------------------------------- */
 
 ease_status ease__container_unchanged(const ease__container *c, ease_error *err)
@@ -212,23 +201,57 @@ static ease_status verify_bytes(const ease__container *c, const ease__mapped *s,
     return status;
 }
 
-ease_status ease__container_need(const ease__container *c, const void *from,
-                                 size_t bytes, ease__share share, ease_error *err)
+/* That of a file's bytes which is to be verified, or NULL. */
+static const ease__mapped *section_at(const ease__container *c, const void *from,
+                                      size_t *offset)
 {
     const ease__watch *w = c->watch;
     size_t at;
 
     if (!w)
-        return EASE_OK;
+        return NULL;
     at = (size_t)((const unsigned char *)from - c->map);
     for (uint32_t i = 0; i < w->count; i++) {
         const ease__mapped *s = &w->section[i];
 
-        if (s->verified && at >= s->offset && at - s->offset < s->bytes)
-            return verify_bytes(c, s, at - s->offset, at - s->offset + bytes, share,
-                                err);
+        if (s->verified && at >= s->offset && at - s->offset < s->bytes) {
+            *offset = at - s->offset;
+            return s;
+        }
     }
-    return EASE_OK;
+    return NULL;
+}
+
+ease_status ease__container_need(const ease__container *c, const void *from,
+                                 size_t bytes, ease__share share, ease_error *err)
+{
+    size_t at = 0;
+    const ease__mapped *s = section_at(c, from, &at);
+
+    return s ? verify_bytes(c, s, at, at + bytes, share, err) : EASE_OK;
+}
+
+/* Whether it succeeds does not matter: what is missing is read all the same, if later. */
+static void advise(const ease__container *c, size_t from, size_t bytes)
+{
+    (void)posix_fadvise(c->fd, (off_t)from, (off_t)bytes, POSIX_FADV_WILLNEED);
+}
+
+void ease__container_expect(const ease__container *c, const void *from, size_t bytes)
+{
+    if (c->watch)
+        advise(c, (size_t)((const unsigned char *)from - c->map), bytes);
+}
+
+void ease__container_fetch(const ease__container *c, const void *from, size_t bytes)
+{
+    size_t at = 0;
+    const ease__mapped *s = section_at(c, from, &at);
+
+    for (size_t block = at / EASE__BLOCK; s && block * EASE__BLOCK < at + bytes;
+         block++)
+        if (!is_verified(s, block))
+            advise(c, s->offset + block * EASE__BLOCK, EASE__BLOCK);
 }
 
 static ease_status need_share(const ease__container *c, ease__share share,

@@ -295,6 +295,8 @@ ease_status ease__model_need_history(const ease_model *m, ease_row history,
 {
     ease_status status = ease__container_unchanged(&m->file, err);
 
+    for (int32_t h = 0; m->stride && h < history.count; h++)
+        ease__container_fetch(&m->file, row_at(m, history.items[h]), m->stride);
     for (int32_t h = 0; !status && h < history.count; h++) {
         int32_t i = history.items[h];
 
