@@ -629,7 +629,7 @@ EASE_API EASE_MUST_USE ease_status ease_model_open_with(const char *path,
  * EASE_E_IO. Else returns 0: the fault is not the library's. Async-signal-safe. */
 EASE_API int ease_handle_fault(const void *address);
 
-/* Reads every byte of a model or Gram file against its checksums. */
+/* Reads every byte of a model or Gram file against its checksums, used or not. */
 EASE_API EASE_MUST_USE ease_status ease_file_verify(const char *path,
                                                     const ease_hooks *hooks,
                                                     ease_error *err);
