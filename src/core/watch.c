@@ -270,22 +270,19 @@ static ease_status need_share(const ease__container *c, ease__share share,
 ease_status ease__container_need_all(const ease__container *c, int threads,
                                      ease_error *err)
 {
-    ease_status failed = ease__container_unchanged(c, err);
+    ease_status first = ease__container_unchanged(c, err);
+    ease__failure failure = {0};
 
-    if (failed || !c->watch)
-        return failed;
+    if (first || !c->watch)
+        return first;
 #pragma omp parallel num_threads(ease__threads(threads))
     {
         ease_error own = {0};
         ease__share share = {omp_get_thread_num(), omp_get_num_threads()};
         ease_status status = need_share(c, share, &own);
 
-#pragma omp critical(ease_need_all)
-        if (status && !failed) {
-            failed = status;
-            if (err)
-                *err = own;
-        }
+        if (status)
+            ease__failure_note(&failure, status, &own);
     }
-    return failed;
+    return ease__failure_take(&failure, err);
 }

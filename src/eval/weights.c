@@ -22,8 +22,6 @@ typedef struct tally {
     int64_t *count; /* FINE classes, or bins with one more at each end */
     int64_t negative, zero;
     float smallest, largest;
-    ease_status status; /* of reading the weights, ... */
-    ease_error error;   /* ... and its words */
 } tally;
 
 typedef struct scan {
@@ -36,6 +34,7 @@ typedef struct scan {
     tally *tally;      /* a thread */
     double *row_sum;   /* NULL in the second pass */
     ease__steps edges; /* of the second pass */
+    ease__failure failure;
 } scan;
 
 /* ---- a row ------------------------------------------------------------------ */
@@ -110,16 +109,18 @@ static void count_bins(tally *t, int32_t count, const ease__steps *edges)
     t->zero += zero;
 }
 
-static void count_row(const scan *s, int32_t item)
+static void count_row(scan *s, int32_t item)
 {
     tally *t = &s->tally[omp_get_thread_num()];
     int32_t count = s->items - 1;
 
-    if (t->status)
+    ease_error err = {0};
+    ease_status status = ease_model_row(s->model, item, t->row, &err);
+
+    if (status) {
+        ease__failure_note(&s->failure, status, &err);
         return;
-    t->status = ease_model_row(s->model, item, t->row, &t->error);
-    if (t->status)
-        return;
+    }
     t->row[item] = t->row[count]; /* the last takes the place of the diagonal */
     if (s->row_sum)
         s->row_sum[item] = count_fine(t, count);
@@ -161,19 +162,6 @@ no_memory:
                       (int)s->items);
 }
 
-static ease_status scan_failure(const scan *s, ease_error *err)
-{
-    for (int i = 0; i < s->threads; i++) {
-        const tally *t = &s->tally[i];
-
-        if (t->status && err)
-            *err = t->error;
-        if (t->status)
-            return t->status;
-    }
-    return EASE_OK;
-}
-
 /* Counts everything, into the first tally in the end. */
 static ease_status scan_run(scan *s, ease_error *err)
 {
@@ -189,7 +177,7 @@ static ease_status scan_run(scan *s, ease_error *err)
 #pragma omp parallel for schedule(dynamic, ROWS) num_threads(s->threads)
         for (int32_t i = 0; i < rows; i++)
             count_row(s, first + i);
-        status = scan_failure(s, err);
+        status = ease__failure_take(&s->failure, err);
         if (status)
             return status;
     }

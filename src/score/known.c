@@ -49,19 +49,8 @@ static ease_status choose(const ease_model *m, ease_row history, int64_t user,
 typedef struct course {
     atomic_bool over; /* cancelled, or failed */
     atomic_llong done;
-    ease_status status;
-    ease_error error;
+    ease__failure failure;
 } course;
-
-static void note_failure(course *c, ease_status status, const ease_error *err)
-{
-#pragma omp critical(ease_recommend_known)
-    if (!c->status) {
-        c->status = status;
-        c->error = *err;
-    }
-    atomic_store(&c->over, true);
-}
 
 /* The caller's thread tells how far all are. */
 static void report(course *c, const ease_recommend_options *o, int64_t count)
@@ -76,10 +65,10 @@ static void report(course *c, const ease_recommend_options *o, int64_t count)
 static ease_status outcome(course *c, const ease_model *m,
                            const ease_recommend_options *o, ease_error *err)
 {
-    if (c->status && err)
-        *err = c->error;
-    if (c->status)
-        return c->status;
+    ease_status status = ease__failure_take(&c->failure, err);
+
+    if (status)
+        return status;
     /* The caller's thread may have had no user at all. */
     if (atomic_load(&c->over) || ease__progress(&o->hooks, "recommending", 1))
         return ease__cancelled(err);
@@ -93,7 +82,7 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
     int threads = ease__threads(o->threads);
     size_t n = (size_t)m->info.items;
     ease_status status = ease__container_unchanged(&m->file, err);
-    course c = {.status = EASE_OK};
+    course c = {.over = false};
     float *scores;
 
     if (status)
@@ -112,10 +101,12 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
             continue;
         failed = choose(m, histories[u], o->users[u], o, row, &best, &own);
         counts[u] = best.count;
-        if (failed)
-            note_failure(&c, failed, &own);
-        else
+        if (failed) {
+            ease__failure_note(&c.failure, failed, &own);
+            atomic_store(&c.over, true);
+        } else {
             report(&c, o, count);
+        }
     }
     ease__free(scores);
     return outcome(&c, m, o, err);

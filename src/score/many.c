@@ -51,8 +51,7 @@ typedef struct batch {
     state *states;     /* of the batch's users */
     double done, step; /* progress, and what a batch adds to it */
     bool cancelled;
-    ease_status damage; /* of the file, found by any thread, ... */
-    ease_error error;   /* ... and its words */
+    ease__failure failure; /* to verify what is read */
 } batch;
 
 static size_t weight_bytes(const ease_model *m)
@@ -251,13 +250,10 @@ static bool verify_runs(batch *b)
         status = m->store->need(
             m, (ease__window){rows.top, rows.bottom, 0, m->info.items}, share, &err);
     }
-#pragma omp critical(ease_verify_runs)
-    if (status && !b->damage) {
-        b->damage = status;
-        b->error = err;
-    }
+    if (status)
+        ease__failure_note(&b->failure, status, &err);
 #pragma omp barrier
-    return !b->damage;
+    return !b->failure.status;
 }
 
 /* All stripes for all users of the batch. Every thread of the team runs this. */
@@ -327,13 +323,11 @@ static ease_status run_batches(batch *b, const ease_row *histories, int64_t coun
             expect_runs(b);
 #pragma omp parallel num_threads(threads)
         work(b);
-        if (b->damage && err)
-            *err = b->error;
-        if (b->damage)
-            return b->damage;
         if (b->cancelled)
             return ease__cancelled(err);
-        status = ease__container_unchanged(&b->model->file, err);
+        status = ease__failure_take(&b->failure, err);
+        if (!status)
+            status = ease__container_unchanged(&b->model->file, err);
     }
     if (status)
         return status;
