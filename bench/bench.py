@@ -9,7 +9,7 @@ from PyPI into a virtual environment, made at the first need; they run one at a 
 in a process of its own (peers.py). The standard library is enough for what needs no peer.
 
 The parts, with the minutes they take on two cores:
-    reading 4, gram 6, solve 9, busy 2, recommend 5, whole 14, half 7, npm 7, growth 4,
+    reading 4, gram 6, solve 9, busy 2, recommend 5, verify 4, whole 14, half 7, npm 7, growth 4,
     workdir 4
 and those that only --only runs:
     gowalla 20, yelp2018 20, large 70 (91,599 items), sixteen (for a machine of 16 cores)
@@ -252,6 +252,64 @@ def recommend(b):
     return made
 
 
+def forget_cached(path):
+    """The file is read from the disk the next time."""
+    with open(path, "rb") as f:
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def first_items(path, count):
+    """Distinct ones, in the order of the data."""
+    found = {}
+    with open(path) as f:
+        next(f)
+        for line in f:
+            found.setdefault(line.rstrip("\n").split(",")[1])
+            if len(found) == count:
+                break
+    return list(found)
+
+
+def seconds_of(b, args, phase=None):
+    """Wall seconds of the program, or of one phase of it as --verbose tells."""
+    shown = b.shown(["ease", *args])
+    if shown not in b.commands:
+        b.commands.append(shown)
+    began = time.monotonic()
+    done = subprocess.run([b.ease, *map(str, args)], text=True, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, check=False)
+    wall = time.monotonic() - began
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip())
+    if not phase:
+        return wall
+    words = [line.split() for line in done.stderr.splitlines()]
+    return next(float(w[1]) for w in words if w[:1] == [phase])
+
+
+def verify(b):
+    """What it costs that every part of a model is verified before its first use."""
+    path, model = b.synth("ml-20m"), b.path("verify.ease")
+    b.run("train", path, "-o", model, "--lambda", LAMBDA, "-q", "--json")
+    one = ["recommend", model, "--history", ",".join(first_items(path, 50)), "--csv", "-q"]
+    everyone = ["recommend", model, "--users", path, "-k", 100, "--csv", "--verbose"]
+    ways = {"verified": [], "not": ["--no-verify"]}
+    made = {"bytes": os.path.getsize(model), "history": 50}
+    for name, repeat, cold, args, phase in (("one, cold", 7, True, one, None),
+                                            ("one, warm", 7, False, one, None),
+                                            ("all, warm", 3, False, everyone, "recommending")):
+        made[name] = {w: [] for w in ways}
+        seconds_of(b, args)
+        for _ in range(repeat):  # by turns: a machine's mood changes
+            for way, option in ways.items():
+                if cold:
+                    forget_cached(model)
+                made[name][way].append(seconds_of(b, args + option, phase))
+    os.remove(model)
+    return made
+
+
 def compare_whole(b, path, lam, peers, repeat=3):
     model, weights = b.path("whole.ease"), b.path("whole.npy")
     made = {"ease": [b.run("train", path, "-o", model, "--lambda", lam, "--storage", "f32", "-q",
@@ -319,7 +377,7 @@ def sixteen(b):
 
 
 PARTS = {"reading": reading, "gram": gram, "solve": solve, "busy": busy, "recommend": recommend,
-         "whole": whole, "half": half, "npm": real("npm", ["algorithm1", "lenskit"], 3),
+         "verify": verify, "whole": whole, "half": half, "npm": real("npm", ["algorithm1", "lenskit"], 3),
          "growth": growth, "workdir": workdir}
 BY_HAND = {"gowalla": real("gowalla", ["lenskit"], 1), "yelp2018": real("yelp2018", ["lenskit"], 1),
            "large": large, "sixteen": sixteen}

@@ -537,6 +537,7 @@ static int run_recommend(bench *b)
     char *path = path_in(b, "model.ease");
     ease_model *m = NULL;
     double seconds;
+    ease_error err;
     int code;
 
     if (!path)
@@ -545,7 +546,8 @@ static int run_recommend(bench *b)
     if (!code && !b->wanted[BENCH_write])
         code = save(b, path, EASE_STORE_F16, &seconds);
     if (!code)
-        code = open_model(b->console, path, NULL, &m);
+        code = ease_model_open(path, &m, &err) ? fail_with(b->console, &err)
+                                               : EXIT_DONE;
     if (!code)
         code = measure_lists(b, m, r);
     record_fact(r, "k", LIST_LENGTH);

@@ -99,7 +99,7 @@ static int run(console *c, void *args)
     int code = check(c, a);
 
     if (!code)
-        code = open_model(c, a->common.operands[0], NULL, &m);
+        code = open_model(c, &a->common, a->common.operands[0], NULL, &m);
     if (!code)
         code = read_held_out(c, &a->common, &a->reading, &a->from, &input, &target);
     if (!code) {
@@ -117,11 +117,10 @@ static int run(console *c, void *args)
     return code;
 }
 
-static const option_group groups[] = {{"Measuring", eval_options, 0},
-                                      READING_GROUP(eval_args),
-                                      FORMAT_GROUP(output_options),
-                                      {"General", threads_options, 0},
-                                      GROUPS_END};
+static const option_group groups[] = {
+    {"Measuring", eval_options, 0},  VERIFY_GROUP,
+    READING_GROUP(eval_args),        FORMAT_GROUP(output_options),
+    {"General", threads_options, 0}, GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
 static const char *const usage[] = {
     "MODEL --input FILE --target FILE [--metrics NAME@K,...] [options]",

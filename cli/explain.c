@@ -173,7 +173,7 @@ static int run(console *c, void *args)
 
     if (a->history.count > 1)
         return usage_error(c, a->common.verb, "one --history at a time");
-    code = open_model(c, path, a->titles, &m);
+    code = open_model(c, &a->common, path, a->titles, &m);
     if (!code)
         code = find_item(c, m, path, a->common.operands[1], &item);
     if (!code)
@@ -186,6 +186,7 @@ static int run(console *c, void *args)
 }
 
 static const option_group groups[] = {{"Explaining", explain_options, 0},
+                                      VERIFY_GROUP,
                                       FORMAT_GROUP(output_options),
                                       {"General", general_options, 0},
                                       GROUPS_END};

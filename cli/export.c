@@ -61,7 +61,7 @@ static int run(console *c, void *args)
     int code = check(c, a);
 
     if (!code)
-        code = open_model(c, a->common.operands[0], NULL, &m);
+        code = open_model(c, &a->common, a->common.operands[0], NULL, &m);
     if (!code && a->items && ease_model_write_ids(m, a->items, &err))
         code = fail_with(c, &err);
     if (!code && ease_model_export(m, a->output, (int32_t)a->top, &hooks, &err)) {
@@ -76,8 +76,10 @@ static int run(console *c, void *args)
     return code;
 }
 
-static const option_group groups[] = {
-    {"Exporting", export_options, 0}, {"General", general_options, 0}, GROUPS_END};
+static const option_group groups[] = {{"Exporting", export_options, 0},
+                                      VERIFY_GROUP,
+                                      {"General", general_options, 0},
+                                      GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
 static const char *const usage[] = {"MODEL -o FILE [--top N] [--items FILE]", NULL};
 static const char *const examples[] = {"model.ease -o weights.npy --items ids.txt",

@@ -95,7 +95,7 @@ static int verify(console *c, const info_args *a)
 static int tell_model(console *c, const info_args *a)
 {
     ease_model *m = NULL;
-    int code = open_model(c, a->common.operands[0], NULL, &m);
+    int code = open_model(c, &a->common, a->common.operands[0], NULL, &m);
 
     if (!code)
         code = verify(c, a);

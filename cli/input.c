@@ -236,12 +236,14 @@ int read_data(console *c, const common_args *common, const reading_args *reading
 
 /* ---- models ---------------------------------------------------------------------- */
 
-int open_model(console *c, const char *path, const char *titles, ease_model **out)
+int open_model(console *c, const common_args *common, const char *path,
+               const char *titles, ease_model **out)
 {
+    ease_verify verify = common->no_verify ? EASE_VERIFY_NEVER : EASE_VERIFY_USE;
     ease_model *m;
     ease_error err;
 
-    if (ease_model_open(path, &m, &err))
+    if (ease_model_open_with(path, verify, &m, &err))
         return fail_with(c, &err);
     if (titles && ease_model_read_titles(m, titles, NULL, &err)) {
         ease_model_free(m);

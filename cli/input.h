@@ -59,7 +59,8 @@ int recognize_file(console *c, const char *path, ease_file_kind *kind);
 /* ---- models ---------------------------------------------------------------------- */
 
 /* Opens a model, with the titles of a file where that is not NULL. */
-int open_model(console *c, const char *path, const char *titles, ease_model **out);
+int open_model(console *c, const common_args *common, const char *path,
+               const char *titles, ease_model **out);
 /* The item of this id, or the exit code after a message with the nearest ids. */
 int find_item(console *c, const ease_model *m, const char *path, const char *id,
               int32_t *item);

@@ -61,6 +61,14 @@ const option threads_options[] = {
 
 const option output_options[] = {OPTION_JSON, OPTION_CSV, OPTIONS_END};
 
+const option verify_options[] = {
+    {.name = "no-verify",
+     .type = OPTION_FLAG,
+     .at = offsetof(common_args, no_verify),
+     .help = "take the weights as they are: otherwise each MiB of them is verified "
+             "against its checksum before it is used"},
+    OPTIONS_END};
+
 const option *options_next(const verb *v, option_walk *walk, const option_group **group)
 {
     for (; v->groups[walk->group].title; walk->group++, walk->index = 0) {

@@ -68,13 +68,14 @@ typedef struct common_args {
     const verb *verb;
     const char **operands; /* ended by NULL */
     int operand_count;
-    int help, quiet, no_progress, verbose, json, csv;
+    int help, quiet, no_progress, verbose, json, csv, no_verify;
     int64_t threads;
 } common_args;
 
 extern const option general_options[]; /* --quiet, --no-progress, --help */
 extern const option threads_options[]; /* those, --threads, --verbose */
 extern const option output_options[];  /* --json, --csv */
+extern const option verify_options[];  /* --no-verify */
 
 #define OPTIONS_END  \
     {                \
@@ -83,6 +84,10 @@ extern const option output_options[];  /* --json, --csv */
 #define GROUPS_END    \
     {                 \
         .title = NULL \
+    }
+#define VERIFY_GROUP                       \
+    {                                      \
+        "Reading MODEL", verify_options, 0 \
     }
 #define FORMAT_GROUP(options_) \
     {                          \

@@ -91,7 +91,7 @@ static int plot_weights(console *c, const plot_args *a)
 
     if (a->common.operand_count != 2)
         return usage_error(c, a->common.verb, "plot weights takes one MODEL");
-    code = open_model(c, a->common.operands[1], NULL, &m);
+    code = open_model(c, &a->common, a->common.operands[1], NULL, &m);
     if (!code && ease_model_set_threads(m, (int)a->common.threads, &err))
         code = fail_with(c, &err);
     if (!code && ease_plot_weights(m, a->output, &summary, &hooks, &err))
@@ -129,7 +129,7 @@ static int measure_tail(console *c, const plot_args *a, const char *path,
 {
     char metric[32];
     ease_model *m = NULL;
-    int code = open_model(c, path, NULL, &m);
+    int code = open_model(c, &a->common, path, NULL, &m);
 
     if (code)
         return code;
@@ -252,11 +252,10 @@ static int run(console *c, void *args)
                               a->common.operands[0]);
 }
 
-static const option_group groups[] = {{"Figures", plot_options, 0},
-                                      READING_GROUP(plot_args),
-                                      FORMAT_GROUP(output_options),
-                                      {"General", threads_options, 0},
-                                      GROUPS_END};
+static const option_group groups[] = {
+    {"Figures", plot_options, 0},    VERIFY_GROUP,
+    READING_GROUP(plot_args),        FORMAT_GROUP(output_options),
+    {"General", threads_options, 0}, GROUPS_END};
 static const operand operands[] = {
     {"weights|longtail|lambda", "which figure"},
     {"MODEL ...", "model files; one for weights"},

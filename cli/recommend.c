@@ -448,7 +448,7 @@ static int run(console *c, void *args)
                            "options for reading DATA belong to --users");
     if (a->reasons && a->common.csv)
         return usage_error(c, a->common.verb, "--reasons and --csv exclude each other");
-    code = open_model(c, a->common.operands[0], a->list.titles, &m);
+    code = open_model(c, &a->common, a->common.operands[0], a->list.titles, &m);
     if (!code)
         code = list_setup(c, &a->common, &a->list, m, &o, &mask);
     if (!code)
@@ -464,10 +464,13 @@ static int run(console *c, void *args)
     return code;
 }
 
-static const option_group groups[] = {
-    {"Recommending", recommend_options, 0}, LIST_GROUP(recommend_args),
-    READING_GROUP(recommend_args),          FORMAT_GROUP(output_options),
-    {"General", threads_options, 0},        GROUPS_END};
+static const option_group groups[] = {{"Recommending", recommend_options, 0},
+                                      LIST_GROUP(recommend_args),
+                                      VERIFY_GROUP,
+                                      READING_GROUP(recommend_args),
+                                      FORMAT_GROUP(output_options),
+                                      {"General", threads_options, 0},
+                                      GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
 static const char *const usage[] = {"MODEL --history ID,ID,... [-k N] [options]",
                                     "MODEL --user ID [-k N] [options]",

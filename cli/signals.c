@@ -1,7 +1,10 @@
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "console.h"
+#include "ease.h"
 
 /* A handler can reach nothing but this. */
 static volatile sig_atomic_t caught;
@@ -23,12 +26,35 @@ static void install(int number, void (*handler)(int))
         sigaction(number, &action, NULL);
 }
 
+/* A model file has become shorter under us, or its disk fails: the call that reads it
+ * ends with an error. Whatever else it may be has no better words than these. */
+static void catch_fault(int number, siginfo_t *info, void *context)
+{
+    static const char text[] = "ease: a mapped file can no longer be read\n";
+
+    (void)number;
+    (void)context;
+    if (ease_handle_fault(info->si_addr))
+        return;
+    (void)!write(STDERR_FILENO, text, strlen(text));
+    _exit(EXIT_DATA);
+}
+
+static void install_fault_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = catch_fault, .sa_flags = SA_SIGINFO};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}
+
 void signals_install(void)
 {
     install(SIGINT, catch_signal);
     install(SIGTERM, catch_signal);
     /* Past the file size limit a write then fails as on a full disk. */
     install(SIGXFSZ, SIG_IGN);
+    install_fault_handler();
 }
 
 int signals_caught(void)

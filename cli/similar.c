@@ -44,7 +44,7 @@ static int run(console *c, void *args)
     ease_model *m = NULL;
     uint8_t *mask = NULL;
     int32_t item = EASE_NO_ITEM;
-    int code = open_model(c, path, a->list.titles, &m);
+    int code = open_model(c, &a->common, path, a->list.titles, &m);
 
     if (!code)
         code = find_item(c, m, path, a->common.operands[1], &item);
@@ -58,6 +58,7 @@ static int run(console *c, void *args)
 }
 
 static const option_group groups[] = {LIST_GROUP(similar_args),
+                                      VERIFY_GROUP,
                                       FORMAT_GROUP(output_options),
                                       {"General", general_options, 0},
                                       GROUPS_END};

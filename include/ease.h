@@ -675,14 +675,36 @@ EASE_API EASE_MUST_USE ease_status ease_model_save(const ease_model *m,
 EASE_API EASE_MUST_USE ease_status ease_model_set_threads(ease_model *m, int threads,
                                                           ease_error *err);
 
-/* Maps the model file at `path`; weights are read on first use. The file may be
- * replaced meanwhile, never edited in place. Header and ids are checked here, the
- * weights by ease_file_verify. Fails with EASE_E_IO, EASE_E_FORMAT or
- * EASE_E_VERSION. */
+/* Opens the model file at `path`. Up to 16 MiB of weights are read and verified here;
+ * larger ones are mapped, and each MiB of them is verified against its checksum the
+ * first time it is used, so that no result ever comes from a damaged file: whatever
+ * uses weights may fail with EASE_E_FORMAT. The file may be renamed, removed or replaced
+ * by another meanwhile. If it is written to in place, calls that use its weights fail
+ * with EASE_E_FORMAT from then on; see ease_handle_fault() for one that becomes shorter
+ * during a call. Fails with EASE_E_IO, EASE_E_FORMAT, EASE_E_VERSION or EASE_E_NOMEM. */
 EASE_API EASE_MUST_USE ease_status ease_model_open(const char *path, ease_model **out,
                                                    ease_error *err);
 
-/* Reads every byte of a model or Gram file against its checksums. */
+/* When the weights of a file are held against their checksums. */
+typedef enum ease_verify {
+    EASE_VERIFY_USE,  /* each part before its first use, as ease_model_open has it */
+    EASE_VERIFY_OPEN, /* all of them when the file is opened */
+    EASE_VERIFY_NEVER /* ids, offsets and the like are verified all the same */
+} ease_verify;
+
+EASE_API EASE_MUST_USE ease_status ease_model_open_with(const char *path,
+                                                        ease_verify verify,
+                                                        ease_model **out,
+                                                        ease_error *err);
+
+/* For a program's handler of SIGBUS, which the kernel sends where a mapped file has
+ * become shorter or its disk fails; the library itself handles no signals. If the
+ * address of the fault (si_addr) lies in a model file that is in use, returns 1: the
+ * handler shall return, and the call that has faulted will end with EASE_E_FORMAT or
+ * EASE_E_IO. Else returns 0: the fault is not the library's. Async-signal-safe. */
+EASE_API int ease_handle_fault(const void *address);
+
+/* Reads every byte of a model or Gram file against its checksums, used or not. */
 EASE_API EASE_MUST_USE ease_status ease_file_verify(const char *path,
                                                     const ease_hooks *hooks,
                                                     ease_error *err);
@@ -713,11 +735,17 @@ EASE_API ease_row ease_model_history(const ease_model *m, int64_t user);
 EASE_API double ease_model_popularity(const ease_model *m,
                                       int32_t item); /* its column sum */
 EASE_API float ease_model_base(const ease_model *m, int32_t item);
-/* Row `item` of B: what it adds to the score of each item. out has `items` floats. */
-EASE_API void ease_model_row(const ease_model *m, int32_t item, float *out);
-/* B as it lies in a file of rows in float32, mapped: row i begins at byte i x *stride.
- * NULL in any other storage, and for a model that is from no file. */
-EASE_API const float *ease_model_rows(const ease_model *m, size_t *stride);
+/* Row `item` of B: what it adds to the score of each item. out has `items` floats, NaN
+ * where there is no such item. Fails with EASE_E_FORMAT where the file is damaged. */
+EASE_API EASE_MUST_USE ease_status ease_model_row(const ease_model *m, int32_t item,
+                                                  float *out, ease_error *err);
+/* B as it lies in a file of rows in float32, all of it verified now: row i begins at
+ * byte i x *stride of *rows. *rows is NULL in any other storage, and for a model that is
+ * from no file. It is borrowed, and if mapped it is for the caller to know that nobody
+ * writes to the file: ease_handle_fault() no longer knows this model. */
+EASE_API EASE_MUST_USE ease_status ease_model_rows(const ease_model *m,
+                                                   const float **rows, size_t *stride,
+                                                   ease_error *err);
 EASE_API void ease_model_free(ease_model *m);
 
 /* B in the forms that others read, by the ending of `path`: .npy (float32, rows are
@@ -765,7 +793,8 @@ EASE_API EASE_MUST_USE ease_status ease_scorer_new(const ease_model *m,
 /* The k best items for a history, best first; ties go to the smaller item number.
  * recs has room for k; *count is how many there are. An empty history gets the
  * popular items, scored by their share of users, but for a known user. Fails with
- * EASE_E_ARG, EASE_E_DATA for a user that a method of known users does not know. */
+ * EASE_E_ARG, EASE_E_DATA for a user that a method of known users does not know,
+ * EASE_E_FORMAT where the model's file is damaged; recs is scratch then. */
 EASE_API EASE_MUST_USE ease_status ease_recommend(ease_scorer *s, ease_row history,
                                                   const ease_recommend_options *o,
                                                   ease_rec *recs, int32_t *count,

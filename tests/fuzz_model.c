@@ -45,7 +45,8 @@ static void use_model(const ease_model *m)
         (void)ease_model_title(m, i);
         (void)ease_model_popularity(m, i);
         (void)ease_model_base(m, i);
-        ease_model_row(m, i, row);
+        if (ease_model_row(m, i, row, NULL) != EASE_OK)
+            abort();
     }
     free(row);
     use_scorer(m, info.items);

@@ -341,17 +341,20 @@ static void rows_of_a_file_are_there_to_look_at(test *t)
 {
     ease_model *m = tiny_model(t), *file = NULL;
     const char *path = test_path("rows.ease");
+    const float *rows = &(float){0};
     const char *bytes;
     size_t stride = 0;
     float row[4];
 
-    check(t, ease_model_rows(m, &stride) == NULL);
+    check_status(t, ease_model_rows(m, &rows, &stride, NULL), EASE_OK);
+    check(t, rows == NULL);
     check_status(t, ease_model_save(m, path, EASE_STORE_F32, NULL, NULL), EASE_OK);
     check_status(t, ease_model_open(path, &file, NULL), EASE_OK);
-    bytes = (const char *)ease_model_rows(file, &stride);
+    check_status(t, ease_model_rows(file, &rows, &stride, NULL), EASE_OK);
+    bytes = (const char *)rows;
     check(t, bytes != NULL);
     for (int32_t i = 0; bytes && i < 4; i++) {
-        ease_model_row(m, i, row);
+        check_status(t, ease_model_row(m, i, row, NULL), EASE_OK);
         check(t, memcmp(row, bytes + (size_t)i * stride, sizeof(row)) == 0);
     }
     ease_model_free(file);

@@ -233,7 +233,8 @@ static int32_t rank_all(const ease_model *m, const dense *input, int64_t user,
         if (user >= input->users || !*cell(input, user, i))
             continue;
         known++;
-        ease_model_row(m, i, row);
+        if (ease_model_row(m, i, row, NULL) != EASE_OK)
+            abort();
         for (int32_t j = 0; j < n; j++)
             score[j] += row[j];
     }
@@ -1100,8 +1101,8 @@ static void check_same_weights(test *t, const ease_model *a, const ease_model *b
     check_int(t, ease_model_describe(b).items, n);
     check_near(t, ease_model_describe(a).lambda, ease_model_describe(b).lambda, 0);
     for (int32_t i = 0; i < n; i++) {
-        ease_model_row(a, i, x);
-        ease_model_row(b, i, y);
+        check_status(t, ease_model_row(a, i, x, NULL), EASE_OK);
+        check_status(t, ease_model_row(b, i, y, NULL), EASE_OK);
         check(t, memcmp(x, y, (size_t)n * sizeof(float)) == 0);
     }
 }

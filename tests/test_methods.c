@@ -155,7 +155,7 @@ static void popularity_is_the_share_of_users(test *t)
             check_near(t, (double)ease_model_base(m, i), sum / 50, 1e-6);
             check_near(t, (double)ease_model_base(made, i),
                        (double)ease_model_base(m, i), 0);
-            ease_model_row(m, i, row);
+            check_status(t, ease_model_row(m, i, row, NULL), EASE_OK);
             for (int32_t j = 0; j < 100; j++)
                 check(t, row[j] == 0);
         }

@@ -134,8 +134,8 @@ static void nonnegative_models_have_no_weight_below_zero(test *t)
 
         check_int(t, ease_model_describe(back).nonnegative, 1);
         for (int32_t i = 0; i < 600; i++) {
-            ease_model_row(all, i, a);
-            ease_model_row(back, i, b);
+            check_status(t, ease_model_row(all, i, a, NULL), EASE_OK);
+            check_status(t, ease_model_row(back, i, b, NULL), EASE_OK);
             for (int32_t j = 0; j < 600; j++)
                 check(t, storages[k] == EASE_STORE_F16 ? b[j] >= 0
                                                        : b[j] == fmaxf(a[j], 0));
@@ -462,9 +462,9 @@ static bool same_weights(const ease_model *a, const ease_model *b)
     bool same = true;
 
     for (int32_t i = 0; i < n; i++) {
-        ease_model_row(a, i, x);
-        ease_model_row(b, i, y);
-        same = same && memcmp(x, y, (size_t)n * sizeof(*x)) == 0;
+        same = same && ease_model_row(a, i, x, NULL) == EASE_OK &&
+               ease_model_row(b, i, y, NULL) == EASE_OK &&
+               memcmp(x, y, (size_t)n * sizeof(*x)) == 0;
     }
     free(x);
     free(y);
@@ -690,8 +690,7 @@ static void check_damaged(test *t, const ease_model *m, const unsigned char *dat
     if (!back)
         return;
     check_same_beside_weights(t, m, back);
-    if (ease_file_verify(path, NULL, NULL) == EASE_OK)
-        check(t, same_weights(m, back));
+    check(t, same_weights(m, back));
     ease_model_free(back);
 }
 
@@ -1057,7 +1056,7 @@ static void what_a_model_does_not_have_is_nan_or_null(test *t)
     for (size_t k = 0; k < sizeof(strange) / sizeof(strange[0]); k++) {
         float row[N] = {0};
 
-        ease_model_row(m, strange[k], row);
+        check_status(t, ease_model_row(m, strange[k], row, NULL), EASE_OK);
         for (int32_t j = 0; j < N; j++)
             check(t, isnan(row[j]));
         check(t, isnan(ease_model_popularity(m, strange[k])));
@@ -1084,7 +1083,7 @@ static void top_weights_are_the_largest_by_magnitude(test *t)
         float row[N];
         bool taken[N] = {false};
 
-        ease_model_row(m, i, row);
+        check_status(t, ease_model_row(m, i, row, NULL), EASE_OK);
         for (int k = 0; k < TOP; k++) {
             int32_t best = -1;
             char line[128], want[128];

@@ -132,7 +132,7 @@ static void item_item_follows_its_definition(test *t)
                  how);
         m = train(t, x, "item-item", settings, 2);
         for (int32_t i = 0; i < 40; i++) {
-            ease_model_row(m, i, row);
+            check_status(t, ease_model_row(m, i, row, NULL), EASE_OK);
             for (int32_t j = 0; j < 40; j++) {
                 double ij = both(x, i, j);
                 double want = i == j || ij == 0
@@ -159,8 +159,8 @@ static void item_item_keeps_the_nearest(test *t)
         float least = INFINITY;
         int count = 0, there = 0; /* some items have nobody */
 
-        ease_model_row(all, i, whole);
-        ease_model_row(few, i, kept);
+        check_status(t, ease_model_row(all, i, whole, NULL), EASE_OK);
+        check_status(t, ease_model_row(few, i, kept, NULL), EASE_OK);
         for (int32_t j = 0; j < 50; j++)
             there += whole[j] != 0;
         for (int32_t j = 0; j < 50; j++)
@@ -172,7 +172,7 @@ static void item_item_keeps_the_nearest(test *t)
         check_int(t, count, there < 5 ? there : 5);
         for (int32_t j = 0; j < 50; j++)
             check(t, kept[j] != 0 || whole[j] <= least);
-        ease_model_row(none, i, kept);
+        check_status(t, ease_model_row(none, i, kept, NULL), EASE_OK);
         for (int32_t j = 0; j < 50; j++)
             check(t, kept[j] == 0);
     }
@@ -192,7 +192,8 @@ static float *all_weights(const ease_model *m, int32_t items)
     if (!w)
         abort();
     for (int32_t i = 0; i < items; i++)
-        ease_model_row(m, i, w + (size_t)i * n);
+        if (ease_model_row(m, i, w + (size_t)i * n, NULL) != EASE_OK)
+            abort();
     return w;
 }
 
@@ -422,8 +423,8 @@ static void sparse_models_come_back_from_files(test *t)
         check_text(t, info.settings, "similarity=cosine,neighbours=6,shrinkage=1.5");
         check_int(t, info.storage, EASE_STORE_SPARSE);
         for (int32_t i = 0; i < 50; i++) {
-            ease_model_row(m, i, before);
-            ease_model_row(back, i, after);
+            check_status(t, ease_model_row(m, i, before, NULL), EASE_OK);
+            check_status(t, ease_model_row(back, i, after, NULL), EASE_OK);
             check(t, memcmp(before, after, sizeof(before)) == 0);
         }
     }

@@ -72,7 +72,7 @@ static void check_weights(test *t, const ease_model *m, const ease_interactions 
     for (size_t k = 0; k < n * n; k++)
         largest = fmax(largest, fabs(w[k]));
     for (int32_t i = 0; i < x->items; i++) {
-        ease_model_row(m, i, row);
+        check_status(t, ease_model_row(m, i, row, NULL), EASE_OK);
         check(t, row[i] == 0);
         check_near(t, (double)ease_model_base(m, i), base[i], tolerance * largest * 10);
         for (size_t j = 0; j < n; j++)
@@ -145,8 +145,8 @@ static void check_same_model(test *t, const ease_model *a, const ease_model *b)
     float *left = malloc(bytes), *right = malloc(bytes);
 
     for (int32_t i = 0; i < n; i++) {
-        ease_model_row(a, i, left);
-        ease_model_row(b, i, right);
+        check_status(t, ease_model_row(a, i, left, NULL), EASE_OK);
+        check_status(t, ease_model_row(b, i, right, NULL), EASE_OK);
         if (!check(t, memcmp(left, right, bytes) == 0))
             break;
     }

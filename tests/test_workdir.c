@@ -410,8 +410,8 @@ static void a_model_in_a_work_file_can_be_used(test *t)
     o.workdir = work_dir();
     check_status(t, ease_train(x, &o, &work, NULL), EASE_OK);
     for (int32_t i = 0; m && work && i < ITEMS; i += 501) {
-        ease_model_row(m, i, rows);
-        ease_model_row(work, i, rows + ITEMS);
+        check_status(t, ease_model_row(m, i, rows, NULL), EASE_OK);
+        check_status(t, ease_model_row(work, i, rows + ITEMS, NULL), EASE_OK);
         check_int(t, memcmp(rows, rows + ITEMS, ITEMS * sizeof(*rows)), 0);
     }
     ease_model_free(m);

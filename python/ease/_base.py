@@ -20,6 +20,7 @@ PRECISIONS = ("f32", "f64")
 UNKNOWN = ("miss", "drop")
 STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
 READING = ("columns", "weights", "min_rating", "repeat", "format", "separator", "header")
+VERIFY_USE, VERIFY_OPEN, VERIFY_NEVER = range(3)  # as ease.h has them
 CLASSES: Dict[str, Any] = {}  # by the library's names of methods
 
 
@@ -245,8 +246,8 @@ class Recommender:
     @property
     def B(self) -> Array:
         """The weights, items x items in float32, read-only and mapped from a file: that
-        of the model if it is one of float32 rows, else one of B's size without a name in
-        the temporary directory. ``X[u] @ model.B`` are the scores of user u."""
+        of the model if it is one of float32 rows (do not write to that file while B is in
+        use), else one of B's size without a name in the temporary directory. ``X[u] @ model.B`` are the scores of user u."""
         model = self._fitted()
         if self._weights is None:
             n, stride = model.info()["items"], model.stride()
@@ -474,7 +475,8 @@ class Recommender:
             path = os.path.join(place, "model")
             with open(path, "wb") as f:
                 f.write(bytes_)
-            self._take(_ease.open_model(path_bytes(path)), int if numbers else str)
+            self._take(_ease.open_model(path_bytes(path), VERIFY_OPEN),
+                       int if numbers else str)
 
     # ---- scoring -----------------------------------------------------------------------
 
@@ -555,12 +557,16 @@ class KnownUsers(Recommender):
                              **how)
 
 
-def load(path: Any, ids: Optional[type] = None) -> Any:
-    """Opens a model file of this module or of the program; its weights are mapped.
+def load(path: Any, ids: Optional[type] = None, *, verify: bool = True) -> Any:
+    """Opens a model file of this module or of the program; weights of more than 16 MiB are
+    mapped.
 
     ids: int or str; by default whole numbers are taken as such if all ids are.
+
+    verify: each MiB of weights is held against its checksum before its first use, and a
+    ValueError says that the file is damaged; with False weights are taken as they are.
     """
-    model = _ease.open_model(path_bytes(path))
+    model = _ease.open_model(path_bytes(path), VERIFY_USE if verify else VERIFY_NEVER)
     info = model.info()
     name = "ease" if info["method"] == "ease-nonneg" else info["method"]
     if name not in CLASSES:

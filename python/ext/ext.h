@@ -32,6 +32,10 @@ typedef ease_status call_work(void *job, call *c);
 bool call_run(call *c, PyObject *watch, call_work *work, void *job);
 void call_setup(void);
 
+/* From the first model file on: faults in mapped files end the call that has them, all
+ * others go to whoever had SIGBUS before. */
+void faults_install(void);
+
 /* Sets the exception that stands for an error of the library. */
 void raise_error(const ease_error *err);
 

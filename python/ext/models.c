@@ -194,6 +194,7 @@ typedef struct file_job {
     const ease_model *from;
     const char *path;
     ease_storage storage;
+    int verify; /* ease_verify */
     int top;
     int32_t matched;
 } file_job;
@@ -202,7 +203,7 @@ static ease_status work_open(void *p, call *c)
 {
     file_job *j = p;
 
-    return ease_model_open(j->path, &j->m, &c->err);
+    return ease_model_open_with(j->path, (ease_verify)j->verify, &j->m, &c->err);
 }
 
 static PyObject *open_model(PyObject *self, PyObject *args)
@@ -211,8 +212,9 @@ static PyObject *open_model(PyObject *self, PyObject *args)
     call c;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "y", &j.path))
+    if (!PyArg_ParseTuple(args, "y|i", &j.path, &j.verify))
         return NULL;
+    faults_install();
     return finish_model(call_run(&c, NULL, work_open, &j), &j.m);
 }
 
@@ -419,30 +421,47 @@ static PyObject *model_columns(PyObject *self, PyObject *args)
     return done;
 }
 
-/* The rows of weights in a mapped file, read-only, as bytes. */
-static int model_buffer(PyObject *self, Py_buffer *view, int flags)
-{
+typedef struct rows_job {
+    const ease_model *m;
+    const float *rows;
     size_t stride;
-    const float *rows = ease_model_rows(model_of(self), &stride);
+} rows_job;
 
-    if (!rows) {
-        PyErr_SetString(PyExc_BufferError, "the weights are not rows in a file");
-        view->obj = NULL;
-        return -1;
-    }
-    return PyBuffer_FillInfo(
-        view, self, (void *)rows,
-        (Py_ssize_t)stride * ease_model_describe(model_of(self)).items, 1, flags);
+static ease_status work_rows(void *p, call *c)
+{
+    rows_job *j = p;
+
+    return ease_model_rows(j->m, &j->rows, &j->stride, &c->err);
 }
 
+/* The rows of weights in a file, read-only, as bytes. */
+static int model_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    rows_job j = {.m = model_of(self)};
+    call c;
+
+    view->obj = NULL;
+    if (!call_run(&c, NULL, work_rows, &j))
+        return -1;
+    if (!j.rows) {
+        PyErr_SetString(PyExc_BufferError, "the weights are not rows in a file");
+        return -1;
+    }
+    return PyBuffer_FillInfo(view, self, (void *)j.rows,
+                             (Py_ssize_t)j.stride * ease_model_describe(j.m).items, 1,
+                             flags);
+}
+
+/* Bytes from row to row of that, or None. */
 static PyObject *model_stride(PyObject *self, PyObject *unused)
 {
-    size_t stride = 0;
+    rows_job j = {.m = model_of(self)};
+    call c;
 
     (void)unused;
-    if (!ease_model_rows(model_of(self), &stride))
-        Py_RETURN_NONE;
-    return PyLong_FromSize_t(stride);
+    if (!call_run(&c, NULL, work_rows, &j))
+        return NULL;
+    return j.rows ? PyLong_FromSize_t(j.stride) : Py_NewRef(Py_None);
 }
 
 /* ---- lists ----------------------------------------------------------------------- */

@@ -22,11 +22,6 @@ static uint64_t header_hash(ease__disk_header h)
     return XXH3_64bits(&h, sizeof(h));
 }
 
-static size_t blocks_of(size_t bytes)
-{
-    return bytes / EASE__BLOCK + (bytes % EASE__BLOCK != 0);
-}
-
 /* ---- writing ------------------------------------------------------------------ */
 
 struct ease__container_writer {
@@ -196,12 +191,12 @@ ease_status ease__writer_begin_blocks(ease__container_writer *w, const char *nam
 {
     ease_status status = ease__writer_begin(w, name, err);
 
-    if (!status && blocks_of(bytes) > w->hash_room)
-        status = make_room(w, blocks_of(bytes), err);
+    if (!status && ease__blocks_of(bytes) > w->hash_room)
+        status = make_room(w, ease__blocks_of(bytes), err);
     if (status)
         return status;
     w->in_blocks = true;
-    w->hash_count = blocks_of(bytes);
+    w->hash_count = ease__blocks_of(bytes);
     w->header.section[w->header.sections - 1].bytes = bytes;
     w->position += bytes;
     return EASE_OK;
@@ -269,6 +264,16 @@ static ease_status damaged(const char *path, const char *what, ease_error *err)
     return ease__fail(err, EASE_E_FORMAT, "%s: damaged: %s", path, what);
 }
 
+ease_status ease__wrong_checksum(const ease__container *c, const char *section,
+                                 size_t offset, size_t block, size_t blocks,
+                                 ease_error *err)
+{
+    return ease__fail_at(
+        err, EASE_E_FORMAT, (int64_t)(offset + block * EASE__BLOCK),
+        "%s: damaged: wrong checksum in section '%s', block %zu of %zu", c->path,
+        section, block + 1, blocks);
+}
+
 /* A large section's hashes are a section of their own, of the right size. */
 static const ease__disk_section *hashes_of(const ease__disk_header *h,
                                            const ease__disk_section *large)
@@ -279,31 +284,104 @@ static const ease__disk_section *hashes_of(const ease__disk_header *h,
     snprintf(name, sizeof(name), "%.14s#", large->name);
     found = find_section(h, name);
     if (!found || found->large || found->offset % EASE__PAGE ||
-        found->bytes != blocks_of(large->bytes) * sizeof(uint64_t))
+        found->bytes != ease__blocks_of(large->bytes) * sizeof(uint64_t))
         return NULL;
     return found;
 }
 
-static ease_status check_sections(const ease__container *c, ease_error *err)
+ease_status ease__container_read(const ease__container *c, void *to, size_t bytes,
+                                 size_t offset, ease_error *err)
+{
+    char *at = to;
+
+    while (bytes) {
+        ssize_t got = pread(c->fd, at, bytes, (off_t)offset);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return ease__fail_errno(err, "%s: cannot read", c->path);
+        if (got == 0)
+            return damaged(c->path, "it became shorter", err);
+        at += got;
+        offset += (size_t)got;
+        bytes -= (size_t)got;
+    }
+    return EASE_OK;
+}
+
+ease_status ease__container_copy(const ease__container *c, size_t offset, size_t bytes,
+                                 ease_error *err)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), from = offset / page * page;
+    size_t to = offset + bytes + (page - (offset + bytes) % page) % page, end;
+    void *at;
+    ease_status status;
+
+    if (bytes == 0)
+        return EASE_OK;
+    end = to < c->bytes ? to : c->bytes;
+    at = mmap((void *)(uintptr_t)(c->map + from), to - from, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (at == MAP_FAILED)
+        return ease__fail(err, EASE_E_NOMEM, "%s: %zu bytes of it", c->path, bytes);
+    status = ease__container_read(c, at, end - from, from, err);
+    (void)mprotect(at, to - from, PROT_READ); /* for our own bugs */
+    return status;
+}
+
+/* Each in the file and in no other. */
+static bool section_lies_right(const ease__container *c, uint32_t i)
+{
+    const ease__disk_header *h = &c->header;
+    const ease__disk_section *s = &h->section[i];
+
+    if (!memchr(s->name, '\0', sizeof(s->name)) || s->offset % EASE__PAGE ||
+        s->offset < EASE__PAGE || s->offset > c->bytes ||
+        s->bytes > c->bytes - s->offset)
+        return false;
+    for (uint32_t j = 0; j < i; j++)
+        if (s->offset < h->section[j].offset + h->section[j].bytes &&
+            h->section[j].offset < s->offset + s->bytes)
+            return false;
+    return true;
+}
+
+static ease_status check_layout(const ease__container *c, ease_error *err)
 {
     const ease__disk_header *h = &c->header;
 
     if (h->sections > EASE__SECTIONS || h->block_bytes != EASE__BLOCK)
         return damaged(c->path, "its table of sections", err);
-    for (uint32_t i = 0; i < h->sections; i++) {
+    for (uint32_t i = 0; i < h->sections; i++)
+        if (!section_lies_right(c, i))
+            return damaged(c->path, "a section lies outside of the file", err);
+    for (uint32_t i = 0; i < h->sections; i++)
+        if (h->section[i].large && !hashes_of(h, &h->section[i]))
+            return damaged(c->path, "checksums are missing", err);
+    return EASE_OK;
+}
+
+/* Small sections into memory: whatever happens to the file later, ids and offsets stay
+ * what they were when they were checked. */
+static ease_status read_small_sections(const ease__container *c, ease_error *err)
+{
+    const ease__disk_header *h = &c->header;
+    ease_status status = EASE_OK;
+
+    for (uint32_t i = 0; !status && i < h->sections; i++)
+        if (!h->section[i].large)
+            status = ease__container_copy(c, h->section[i].offset, h->section[i].bytes,
+                                          err);
+    for (uint32_t i = 0; !status && i < h->sections; i++) {
         const ease__disk_section *s = &h->section[i];
 
-        if (!memchr(s->name, '\0', sizeof(s->name)) || s->offset % EASE__PAGE ||
-            s->offset > c->bytes || s->bytes > c->bytes - s->offset)
-            return damaged(c->path, "a section lies outside of the file", err);
-        if (s->large && !hashes_of(h, s))
-            return damaged(c->path, "checksums are missing", err);
         if (!s->large && XXH3_64bits(c->map + s->offset, s->bytes) != s->hash)
-            return ease__fail(err, EASE_E_FORMAT,
-                              "%s: damaged: wrong checksum of section '%s'", c->path,
-                              s->name);
+            status = ease__fail(err, EASE_E_FORMAT,
+                                "%s: damaged: wrong checksum of section '%s'", c->path,
+                                s->name);
     }
-    return EASE_OK;
+    return status;
 }
 
 static ease_status check_header(const ease__container *c, const char *kind,
@@ -335,10 +413,9 @@ static ease_status check_header(const ease__container *c, const char *kind,
     return EASE_OK;
 }
 
-static ease_status map_file(const char *path, ease__container *c, ease_error *err)
+static ease_status open_file(const char *path, ease__container *c, ease_error *err)
 {
     struct stat st;
-    void *map;
 
     c->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (c->fd < 0 || fstat(c->fd, &st) != 0)
@@ -346,13 +423,19 @@ static ease_status map_file(const char *path, ease__container *c, ease_error *er
     if (!S_ISREG(st.st_mode))
         return ease__fail(err, EASE_E_IO, "%s: not a regular file", path);
     c->bytes = (size_t)st.st_size;
+    c->written = st.st_mtim;
     if (c->bytes < EASE__PAGE)
         return EASE_OK; /* check_header has the words */
-    map = mmap(NULL, c->bytes, PROT_READ, MAP_SHARED, c->fd, 0);
+    return ease__container_read(c, &c->header, sizeof(c->header), 0, err);
+}
+
+static ease_status map_file(ease__container *c, ease_error *err)
+{
+    void *map = mmap(NULL, c->bytes, PROT_READ, MAP_SHARED, c->fd, 0);
+
     if (map == MAP_FAILED)
-        return ease__fail_errno(err, "%s: cannot map", path);
+        return ease__fail_errno(err, "%s: cannot map", c->path);
     c->map = map;
-    memcpy(&c->header, c->map, sizeof(c->header));
     return EASE_OK;
 }
 
@@ -367,11 +450,15 @@ ease_status ease__container_open(const char *path, const char *kind, uint32_t ne
     c.path = ease__copy_string(path);
     if (!c.path)
         return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
-    status = map_file(path, &c, err);
+    status = open_file(path, &c, err);
     if (!status)
         status = check_header(&c, kind, newest, err);
     if (!status)
-        status = check_sections(&c, err);
+        status = check_layout(&c, err);
+    if (!status)
+        status = map_file(&c, err);
+    if (!status)
+        status = read_small_sections(&c, err);
     if (status) {
         ease__container_close(&c);
         return status;
@@ -382,6 +469,7 @@ ease_status ease__container_open(const char *path, const char *kind, uint32_t ne
 
 void ease__container_close(ease__container *c)
 {
+    ease__watch_free(c);
     if (c->map)
         munmap((void *)(uintptr_t)c->map, c->bytes);
     if (c->fd >= 0)
@@ -399,17 +487,6 @@ const void *ease__container_section(const ease__container *c, const char *name,
         return NULL;
     *bytes = (size_t)s->bytes;
     return c->map + s->offset;
-}
-
-void ease__container_expect(const ease__container *c, const void *from, size_t bytes)
-{
-    size_t begin;
-
-    if (!c->map)
-        return;
-    begin = (size_t)((const unsigned char *)from - c->map);
-    /* Without success it is read all the same, if later. */
-    (void)posix_fadvise(c->fd, (off_t)begin, (off_t)bytes, POSIX_FADV_WILLNEED);
 }
 
 ease_status ease__stream_open(const ease__container *c, const char *name,
@@ -434,27 +511,6 @@ ease_status ease__stream_open(const ease__container *c, const char *name,
     return EASE_OK;
 }
 
-static ease_status read_at(const ease__container *c, void *to, size_t bytes,
-                           size_t offset, ease_error *err)
-{
-    char *at = to;
-
-    while (bytes) {
-        ssize_t got = pread(c->fd, at, bytes, (off_t)offset);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return ease__fail_errno(err, "%s: cannot read", c->path);
-        if (got == 0)
-            return damaged(c->path, "it became shorter", err);
-        at += got;
-        offset += (size_t)got;
-        bytes -= (size_t)got;
-    }
-    return EASE_OK;
-}
-
 ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
                               ease_error *err)
 {
@@ -469,7 +525,8 @@ ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
 
         if (part > bytes)
             part = bytes;
-        status = read_at(s->container, at, part, s->section->offset + s->position, err);
+        status = ease__container_read(s->container, at, part,
+                                      s->section->offset + s->position, err);
         if (status)
             return status;
         XXH3_64bits_update(s->state, at, part);
@@ -477,11 +534,9 @@ ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
         if (s->position % EASE__BLOCK == 0 || s->position == total) {
             if (XXH3_64bits_digest(s->state) !=
                 s->hashes[(s->position - 1) / EASE__BLOCK])
-                return ease__fail_at(
-                    err, EASE_E_FORMAT, (int64_t)(s->section->offset + s->position),
-                    "%s: damaged: wrong checksum in section '%s', block %zu of %zu",
-                    s->container->path, s->section->name,
-                    (s->position - 1) / EASE__BLOCK + 1, blocks_of(total));
+                return ease__wrong_checksum(
+                    s->container, s->section->name, s->section->offset,
+                    (s->position - 1) / EASE__BLOCK, ease__blocks_of(total), err);
             XXH3_64bits_reset(s->state);
         }
         at += part;

@@ -1,9 +1,13 @@
 /* The one form of our own files: a page of header, then named sections, each at a
- * page boundary. Small sections are checked when the file is opened; a large one
- * carries a checksum for each MiB and is checked when it is streamed. Little-endian
- * machines only. docs/file-formats.md describes it byte by byte. */
+ * page boundary. Small sections are read and checked when the file is opened; a large
+ * one carries a checksum for each MiB, which is checked when it is streamed, or the
+ * first time it is needed. Little-endian machines only. docs/file-formats.md describes
+ * it byte by byte. */
 #ifndef EASE_CONTAINER_H
 #define EASE_CONTAINER_H
+
+#include <stdatomic.h>
+#include <time.h>
 
 #include "core/output.h"
 
@@ -56,27 +60,83 @@ void ease__writer_discard(ease__container_writer *w);
 
 /* ---- reading ------------------------------------------------------------------ */
 
+/* A large section of a file that is mapped. */
+typedef struct ease__mapped {
+    size_t offset, bytes;
+    const char *name;
+    const uint64_t *hashes;
+    _Atomic uint64_t *verified; /* a bit for each block; NULL: none is to be verified */
+} ease__mapped;
+
+/* What is found out about a mapped file while it is in use. */
+typedef struct ease__watch {
+    atomic_bool lost; /* pages of it could not be read */
+    uint32_t count;
+    ease__mapped section[EASE__SECTIONS];
+} ease__watch;
+
 typedef struct ease__container {
     int fd;
-    const unsigned char *map; /* the whole file, read-only */
+    const unsigned char *map; /* the whole file, read-only; small sections are copies */
     size_t bytes;
+    struct timespec written; /* when it was, as it was opened */
     char *path;
     ease__disk_header header;
+    ease__watch *watch; /* NULL: nothing of the file is used but what was read */
 } ease__container;
 
 #define EASE__CONTAINER_NONE ((ease__container){.fd = -1})
 
-/* kind NULL: any. Fails with EASE_E_IO, EASE_E_FORMAT, EASE_E_VERSION. */
+/* Reads the small sections. kind NULL: any. Fails with EASE_E_IO, EASE_E_FORMAT,
+ * EASE_E_VERSION, EASE_E_NOMEM. */
 ease_status ease__container_open(const char *path, const char *kind, uint32_t newest,
                                  ease__container *out, ease_error *err);
 void ease__container_close(ease__container *c);
+
+/* Only after that may large sections be read other than as streams, and the container
+ * has to stay where it is. Where they are
+ * small all together they are read and verified now; else they are mapped, and what is
+ * used of them has to be needed before. */
+ease_status ease__container_attach(ease__container *c, ease_verify verify,
+                                   ease_error *err);
+/* A large section that would be dangerous if it changed, such as one of indices: read
+ * and verified now. */
+ease_status ease__container_load(ease__container *c, const char *name, ease_error *err);
 
 /* Mapped; NULL if there is none of this name. */
 const void *ease__container_section(const ease__container *c, const char *name,
                                     size_t *bytes);
 
+/* Blocks may be divided among threads: this one verifies every count-th of them. */
+typedef struct ease__share {
+    int index, count;
+} ease__share;
+
+#define EASE__WHOLE ((ease__share){0, 1})
+
+/* Before bytes of a large section are used: verifies those of their blocks that nobody
+ * has verified yet. EASE_E_FORMAT where one is damaged, or the file was changed since it
+ * was opened. Nothing is to be done, and EASE_OK, where the file is not mapped. */
+ease_status ease__container_need(const ease__container *c, const void *from,
+                                 size_t bytes, ease__share share, ease_error *err);
+/* The same for everything, by several threads; 0: all. */
+ease_status ease__container_need_all(const ease__container *c, int threads,
+                                     ease_error *err);
+
+/* Before results are given that were made from a mapped file: is it still what was
+ * opened? Fails with EASE_E_FORMAT if it was written to, EASE_E_IO if it could not be
+ * read. Renaming or removing it does not matter. */
+ease_status ease__container_unchanged(const ease__container *c, ease_error *err);
+
+/* From now on a fault in the mapped file is not the library's: somebody else reads it. */
+void ease__container_lend(const ease__container *c);
+
+/* Before several calls of ease__container_need: the kernel begins to fetch the blocks
+ * that this one will verify. */
+void ease__container_fetch(const ease__container *c, const void *from, size_t bytes);
+
 /* A stretch of the mapped file will be read: the kernel begins to fetch it, in the order
- * of the file. Nothing happens if the file is not open. */
+ * of the file. Nothing happens if the file is not mapped. */
 void ease__container_expect(const ease__container *c, const void *from, size_t bytes);
 
 /* Reads a large section in order, without mapping it, checking as it goes. */
@@ -94,5 +154,24 @@ ease_status ease__stream_open(const ease__container *c, const char *name,
 ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
                               ease_error *err);
 void ease__stream_close(ease__section_stream *s);
+
+/* ---- for those who implement this -------------------------------------------------- */
+
+static inline size_t ease__blocks_of(size_t bytes)
+{
+    return bytes / EASE__BLOCK + (bytes % EASE__BLOCK != 0);
+}
+
+/* Exactly `bytes` of the file. */
+ease_status ease__container_read(const ease__container *c, void *to, size_t bytes,
+                                 size_t offset, ease_error *err);
+/* The same into memory that takes the place of the mapped file there, whole pages. */
+ease_status ease__container_copy(const ease__container *c, size_t offset, size_t bytes,
+                                 ease_error *err);
+void ease__watch_free(ease__container *c);
+/* The failure of a block with another checksum than it should have. */
+ease_status ease__wrong_checksum(const ease__container *c, const char *section,
+                                 size_t offset, size_t block, size_t blocks,
+                                 ease_error *err);
 
 #endif

@@ -207,6 +207,21 @@ int ease__threads(int requested)
     return requested > 0 ? requested : omp_get_num_procs();
 }
 
+void ease__failure_note(ease__failure *f, ease_status status, const ease_error *err)
+{
+    if (atomic_exchange(&f->noted, true))
+        return;
+    f->status = status;
+    f->error = *err;
+}
+
+ease_status ease__failure_take(const ease__failure *f, ease_error *err)
+{
+    if (f->status && err)
+        *err = f->error;
+    return f->status;
+}
+
 bool ease__progress(const ease_hooks *hooks, const char *stage, double fraction)
 {
     return hooks && hooks->progress && hooks->progress(hooks->user, stage, fraction);

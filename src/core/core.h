@@ -3,6 +3,7 @@
 #define EASE_CORE_H
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +58,17 @@ int ease__threads(int requested);
 /* EASE_E_ARG below 0 or past 1,024: the OpenMP runtime would end the process where it
  * cannot start them. */
 ease_status ease__threads_check(int requested, ease_error *err);
+
+/* The first failure of several threads. {0} is none; it is read when all are done. */
+typedef struct ease__failure {
+    atomic_bool noted;
+    ease_status status;
+    ease_error error;
+} ease__failure;
+
+void ease__failure_note(ease__failure *f, ease_status status, const ease_error *err);
+/* Its status, and its words into err. */
+ease_status ease__failure_take(const ease__failure *f, ease_error *err);
 
 /* True: the caller must end with EASE_E_CANCELLED. hooks may be NULL. Only from the
  * thread that called the library. */

@@ -34,6 +34,7 @@ typedef struct scan {
     tally *tally;      /* a thread */
     double *row_sum;   /* NULL in the second pass */
     ease__steps edges; /* of the second pass */
+    ease__failure failure;
 } scan;
 
 /* ---- a row ------------------------------------------------------------------ */
@@ -108,12 +109,18 @@ static void count_bins(tally *t, int32_t count, const ease__steps *edges)
     t->zero += zero;
 }
 
-static void count_row(const scan *s, int32_t item)
+static void count_row(scan *s, int32_t item)
 {
     tally *t = &s->tally[omp_get_thread_num()];
     int32_t count = s->items - 1;
 
-    ease_model_row(s->model, item, t->row);
+    ease_error err = {0};
+    ease_status status = ease_model_row(s->model, item, t->row, &err);
+
+    if (status) {
+        ease__failure_note(&s->failure, status, &err);
+        return;
+    }
     t->row[item] = t->row[count]; /* the last takes the place of the diagonal */
     if (s->row_sum)
         s->row_sum[item] = count_fine(t, count);
@@ -158,6 +165,10 @@ no_memory:
 /* Counts everything, into the first tally in the end. */
 static ease_status scan_run(scan *s, ease_error *err)
 {
+    ease_status status = ease__container_need_all(&s->model->file, s->threads, err);
+
+    if (status)
+        return status;
     for (int32_t first = 0; first < s->items; first += STRIPE) {
         int32_t left = s->items - first, rows = left < STRIPE ? left : STRIPE;
 
@@ -166,6 +177,9 @@ static ease_status scan_run(scan *s, ease_error *err)
 #pragma omp parallel for schedule(dynamic, ROWS) num_threads(s->threads)
         for (int32_t i = 0; i < rows; i++)
             count_row(s, first + i);
+        status = ease__failure_take(&s->failure, err);
+        if (status)
+            return status;
     }
     for (int i = 1; i < s->threads; i++) {
         tally *all = &s->tally[0], *t = &s->tally[i];

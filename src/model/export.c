@@ -39,14 +39,17 @@ static ease_status report(const export *x, int32_t row, ease_error *err)
                : EASE_OK;
 }
 
-static void take_row(export *x, int32_t i)
+/* A file that has changed is noticed here, before a row goes out. */
+static ease_status take_row(export *x, int32_t i, ease_error *err)
 {
     int32_t n = x->model->info.items;
     ease__window w = {i, n - i > ROWS ? i + ROWS : n, 0, n};
 
-    if (i % ROWS == 0)
-        x->model->store->read(x->model, w, x->rows, (size_t)n);
     x->row = x->rows + (size_t)(i % ROWS) * (size_t)n;
+    if (i % ROWS != 0)
+        return EASE_OK;
+    x->model->store->read(x->model, w, x->rows, (size_t)n);
+    return ease__container_unchanged(&x->model->file, err);
 }
 
 /* ---- .npy ------------------------------------------------------------------------ */
@@ -75,8 +78,10 @@ static ease_status write_npy(export *x, ease_error *err)
     ease_status status = write_npy_header(x, err);
 
     for (int32_t i = 0; !status && i < n; i++) {
-        take_row(x, i);
-        status = ease__output_write(&x->out, x->row, (size_t)n * sizeof(float), err);
+        status = take_row(x, i, err);
+        if (!status)
+            status = ease__output_write(&x->out, x->row, (size_t)n * sizeof(float),
+                                        err);
         if (!status)
             status = report(x, i + 1, err);
     }
@@ -212,8 +217,9 @@ static ease_status write_text(export *x, ease_error *err)
     ease_status status = EASE_OK;
 
     for (int32_t i = 0; !status && i < x->model->info.items; i++) {
-        take_row(x, i);
-        status = x->top > 0 ? put_top_of_row(x, i, err) : put_whole_row(x, i, err);
+        status = take_row(x, i, err);
+        if (!status)
+            status = x->top > 0 ? put_top_of_row(x, i, err) : put_whole_row(x, i, err);
         if (!status)
             status = report(x, i + 1, err);
     }
@@ -253,6 +259,8 @@ ease_status ease_model_export(const ease_model *m, const char *path, int32_t top
         status = check_ids(&x, path, err);
     if (!status)
         status = allocate(&x, err);
+    if (!status)
+        status = ease__container_need_all(&m->file, m->threads, err);
     if (!status)
         status = ease__output_open(path, 0, &x.out, err);
     x.out.hooks = hooks;

@@ -238,10 +238,13 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
     status = ease__writer_open(path, "model", VERSION, expect, &j.writer, err);
     if (status)
         return status;
-    if (storage == EASE_STORE_F16)
+    status = ease__container_need_all(&m->file, m->threads, err);
+    if (!status && storage == EASE_STORE_F16)
         status = choose_unit(&j, err);
     if (!status)
         status = put_all(&j, err);
+    if (!status)
+        status = ease__container_unchanged(&m->file, err);
     if (!status)
         return ease__writer_commit(j.writer, err);
     ease__writer_discard(j.writer);
@@ -414,9 +417,7 @@ static ease_status take_weights(ease_model *m, const disk_params *p, ease_error 
         return take_dense(m, p, err);
     case EASE__SPARSE_FORM:
         m->store = &ease__store_sparse;
-        return ease__sparse_take(&m->file, p->items, &m->sparse)
-                   ? EASE_OK
-                   : damaged(m, "its weights", err);
+        return ease__sparse_take(&m->file, p->items, &m->sparse, err);
     case EASE__LATENT_FORM:
         m->store = &ease__store_none;
         return ease__latent_take(&m->file, p->items, &m->latent)
@@ -472,10 +473,16 @@ static ease_status take_all(ease_model *m, ease_error *err)
 
 ease_status ease_model_open(const char *path, ease_model **out, ease_error *err)
 {
+    return ease_model_open_with(path, EASE_VERIFY_USE, out, err);
+}
+
+ease_status ease_model_open_with(const char *path, ease_verify verify, ease_model **out,
+                                 ease_error *err)
+{
     ease_model *m;
     ease_status status;
 
-    if (!path || !out)
+    if (!path || !out || verify < EASE_VERIFY_USE || verify > EASE_VERIFY_NEVER)
         return ease__fail(err, EASE_E_ARG, "a path is required");
     m = ease__alloc_zero(1, sizeof(*m));
     if (!m)
@@ -483,6 +490,8 @@ ease_status ease_model_open(const char *path, ease_model **out, ease_error *err)
     m->file = EASE__CONTAINER_NONE;
     m->kernels = ease__kernels_best();
     status = ease__container_open(path, "model", VERSION, &m->file, err);
+    if (!status)
+        status = ease__container_attach(&m->file, verify, err);
     if (!status)
         status = take_all(m, err);
     if (status) {

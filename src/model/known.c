@@ -197,7 +197,7 @@ static const void *take(const ease__container *file, const char *name, size_t by
     return there == bytes ? at : NULL;
 }
 
-ease_status ease__known_take(const ease__container *file, int64_t users, int32_t items,
+ease_status ease__known_take(ease__container *file, int64_t users, int32_t items,
                              ease__known *out, ease_error *err)
 {
     size_t count = users < 0 ? 0 : (size_t)users, columns = 0, ids = 0;
@@ -211,8 +211,10 @@ ease_status ease__known_take(const ease__container *file, int64_t users, int32_t
         .step = take(file, "step", ease__size_mul(count, sizeof(*k.step))),
         .codes = take(file, "scores", code_bytes((int64_t)count, items)),
     };
-    ease_status status;
+    ease_status status = ease__container_load(file, "columns", err);
 
+    if (status)
+        return status;
     if (users < 0 || !names || !k.starts || !k.items || !k.low || !k.step || !k.codes ||
         columns % sizeof(*k.items) != 0 ||
         !histories_hold(&k, items, columns / sizeof(*k.items)) || !scales_hold(&k))

@@ -40,7 +40,7 @@ void ease__known_get(const ease__known *k, int64_t user, int32_t items, float *s
 /* Into a file; and out of it, mapped: EASE_E_FORMAT where it is damaged. */
 ease_status ease__known_write(const ease__known *k, int32_t items,
                               ease__container_writer *w, ease_error *err);
-ease_status ease__known_take(const ease__container *file, int64_t users, int32_t items,
+ease_status ease__known_take(ease__container *file, int64_t users, int32_t items,
                              ease__known *out, ease_error *err);
 
 #endif

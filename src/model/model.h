@@ -17,6 +17,10 @@ typedef struct ease__store {
     void (*read)(const ease_model *m, ease__window w, float *out, size_t ld);
     /* The same as a panel is summed from it: in floats, or in halves as they are. */
     void (*take)(const ease_model *m, ease__window w, void *out, size_t ld);
+    /* Before any of these: verifies what is read of the window, as far as it is this
+     * share's. */
+    ease_status (*need)(const ease_model *m, ease__window w, ease__share share,
+                        ease_error *err);
     /* Rows top .. bottom-1 will be read: has what is on disk fetched. */
     void (*expect)(const ease_model *m, int32_t top, int32_t bottom);
     /* The bits of the largest finite |weight| of the rows and of their mirror image in
@@ -103,10 +107,11 @@ ease_status ease__model_new(const char *method, const ease_interactions *x,
 ease_status ease__model_set_settings(ease_model *m, const char *settings,
                                      ease_error *err);
 
-/* Into a file; and out of it, mapped: false where it is damaged. */
+/* Into a file; and out of it, mapped: EASE_E_FORMAT or false where it is damaged. */
 ease_status ease__sparse_write(const ease__sparse *s, int32_t n,
                                ease__container_writer *w, ease_error *err);
-bool ease__sparse_take(const ease__container *file, int32_t n, ease__sparse *out);
+ease_status ease__sparse_take(ease__container *file, int32_t n, ease__sparse *out,
+                              ease_error *err);
 ease_status ease__latent_write(const ease__latent *l, int32_t n,
                                ease__container_writer *w, ease_error *err);
 bool ease__latent_take(const ease__container *file, int32_t n, ease__latent *out);
@@ -117,6 +122,13 @@ void ease__model_forget(const ease_model *m);
 
 /* What the weights take in a file of n items; SIZE_MAX where it overflows. */
 size_t ease__model_weight_bytes(int32_t n, ease_storage storage);
+
+/* To be called before weights are used: EASE_E_FORMAT where those of the window are
+ * damaged, or the file has changed. */
+ease_status ease__model_need(const ease_model *m, ease__window w, ease_error *err);
+/* What the rows of a history need. */
+ease_status ease__model_need_history(const ease_model *m, ease_row history,
+                                     ease_error *err);
 
 /* scores_j += weight * W_ij for j in from .. to-1; scores[0] is that of item `from`.
  * Every storage form, same arithmetic: the weight as a float, times `weight`. */

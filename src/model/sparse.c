@@ -39,14 +39,25 @@ static void take_sparse(const ease_model *m, ease__window w, void *out, size_t l
     read_sparse(m, w, out, ld);
 }
 
+/* All was verified when the file was opened. */
+static ease_status need_sparse(const ease_model *m, ease__window w, ease__share share,
+                               ease_error *err)
+{
+    (void)m, (void)w, (void)share, (void)err;
+    return EASE_OK;
+}
+
 /* They are few. */
 static void expect_sparse(const ease_model *m, int32_t top, int32_t bottom)
 {
     (void)m, (void)top, (void)bottom;
 }
 
-const ease__store ease__store_sparse = {
-    .read = read_sparse, .take = take_sparse, .expect = expect_sparse, .grain = 1};
+const ease__store ease__store_sparse = {.read = read_sparse,
+                                        .take = take_sparse,
+                                        .need = need_sparse,
+                                        .expect = expect_sparse,
+                                        .grain = 1};
 
 /* ---- files ------------------------------------------------------------------------ */
 
@@ -101,7 +112,10 @@ static bool rows_hold(const ease__sparse *s, int32_t n)
     return true;
 }
 
-bool ease__sparse_take(const ease__container *file, int32_t n, ease__sparse *out)
+/* Columns are read into memory: they say where to write. Weights are only looked at,
+ * but all of them, and are verified on the way. */
+ease_status ease__sparse_take(ease__container *file, int32_t n, ease__sparse *out,
+                              ease_error *err)
 {
     size_t starts = 0, columns = 0, weights = 0;
     ease__sparse s = {
@@ -109,12 +123,17 @@ bool ease__sparse_take(const ease__container *file, int32_t n, ease__sparse *out
         .columns = ease__container_section(file, "columns", &columns),
         .weights = ease__container_section(file, "weights", &weights),
     };
+    ease_status status = ease__container_load(file, "columns", err);
 
+    if (!status && s.weights)
+        status = ease__container_need(file, s.weights, weights, EASE__WHOLE, err);
+    if (status)
+        return status;
     if (!s.starts || !s.columns || !s.weights || columns != weights ||
         starts != ((size_t)n + 1) * sizeof(*s.starts) ||
         !starts_hold(&s, n, columns / sizeof(*s.columns)) ||
         columns % sizeof(*s.columns) != 0 || !rows_hold(&s, n))
-        return false;
+        return ease__fail(err, EASE_E_FORMAT, "%s: damaged: its weights", file->path);
     *out = s;
-    return true;
+    return EASE_OK;
 }

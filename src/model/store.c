@@ -42,6 +42,23 @@ static void take_f16(const ease_model *m, ease__window w, void *out, size_t ld)
         memcpy(to, (const uint16_t *)row_at(m, i) + w.left, bytes);
 }
 
+/* Whole rows lie together. */
+static ease_status need_rows(const ease_model *m, ease__window w, ease__share share,
+                             ease_error *err)
+{
+    size_t size = m->store->halves ? sizeof(uint16_t) : sizeof(float);
+    size_t left = (size_t)w.left * size, right = (size_t)w.right * size;
+    ease_status status = EASE_OK;
+
+    if (w.left == 0 && w.right == m->info.items)
+        return ease__container_need(&m->file, row_at(m, w.top),
+                                    (size_t)(w.bottom - w.top) * m->stride, share, err);
+    for (int32_t i = w.top; !status && i < w.bottom; i++)
+        status = ease__container_need(&m->file, (const char *)row_at(m, i) + left,
+                                      right - left, share, err);
+    return status;
+}
+
 static void expect_rows(const ease_model *m, int32_t top, int32_t bottom)
 {
     ease__container_expect(&m->file, row_at(m, top),
@@ -130,6 +147,34 @@ static int32_t largest_packed(const ease_model *m, int32_t top, int32_t bottom)
     return largest;
 }
 
+/* Of a tile, whole rows: where the window is of columns, it looks at all rows anyway. */
+static ease_status need_tile(const ease_model *m, int32_t i, int32_t j, int32_t top,
+                             int32_t bottom, ease__share share, ease_error *err)
+{
+    const ease__tiled *t = &m->inverse;
+    size_t edge = (size_t)t->edge;
+    int32_t first = top - i * t->edge > 0 ? top - i * t->edge : 0;
+    int32_t last = smaller(bottom - i * t->edge, t->edge);
+
+    return ease__container_need(
+        &m->file, (const float *)ease__tile(t, i, j) + (size_t)first * edge,
+        (size_t)(last - first) * edge * sizeof(float), share, err);
+}
+
+/* Above the diagonal the tile's mirror image is read. */
+static ease_status need_packed(const ease_model *m, ease__window w, ease__share share,
+                               ease_error *err)
+{
+    int32_t e = m->inverse.edge;
+    ease_status status = EASE_OK;
+
+    for (int32_t i = w.top / e; !status && i * (int64_t)e < w.bottom; i++)
+        for (int32_t j = w.left / e; !status && j * (int64_t)e < w.right; j++)
+            status = i >= j ? need_tile(m, i, j, w.top, w.bottom, share, err)
+                            : need_tile(m, j, i, w.left, w.right, share, err);
+    return status;
+}
+
 static void take_packed(const ease_model *m, ease__window w, void *out, size_t ld)
 {
     read_packed(m, w, out, ld);
@@ -165,25 +210,38 @@ static void take_none(const ease_model *m, ease__window w, void *out, size_t ld)
     read_none(m, w, out, ld);
 }
 
+static ease_status need_none(const ease_model *m, ease__window w, ease__share share,
+                             ease_error *err)
+{
+    (void)m, (void)w, (void)share, (void)err;
+    return EASE_OK;
+}
+
 static void expect_none(const ease_model *m, int32_t top, int32_t bottom)
 {
     (void)m, (void)top, (void)bottom;
 }
 
-const ease__store ease__store_f32 = {
-    .read = read_f32, .take = take_f32, .expect = expect_rows, .grain = 1};
+const ease__store ease__store_f32 = {.read = read_f32,
+                                     .take = take_f32,
+                                     .need = need_rows,
+                                     .expect = expect_rows,
+                                     .grain = 1};
 const ease__store ease__store_f16 = {.read = read_f16,
                                      .take = take_f16,
+                                     .need = need_rows,
                                      .expect = expect_rows,
                                      .halves = true,
                                      .grain = 1};
 const ease__store ease__store_packed = {.read = read_packed,
                                         .take = take_packed,
+                                        .need = need_packed,
                                         .largest = largest_packed,
                                         .expect = expect_packed,
                                         .grain = EASE__TILED_GRAIN};
 const ease__store ease__store_none = {.read = read_none,
                                       .take = take_none,
+                                      .need = need_none,
                                       .expect = expect_none,
                                       .grain = 1,
                                       .empty = true};
@@ -225,22 +283,66 @@ float ease__model_weight(const ease_model *m, int32_t i, int32_t j)
     return weight;
 }
 
-const float *ease_model_rows(const ease_model *m, size_t *stride)
+ease_status ease__model_need(const ease_model *m, ease__window w, ease_error *err)
 {
-    if (m->store != &ease__store_f32)
-        return NULL;
-    *stride = m->stride;
-    return m->rows;
+    ease_status status = ease__container_unchanged(&m->file, err);
+
+    return status ? status : m->store->need(m, w, EASE__WHOLE, err);
 }
 
-void ease_model_row(const ease_model *m, int32_t item, float *out)
+ease_status ease__model_need_history(const ease_model *m, ease_row history,
+                                     ease_error *err)
+{
+    ease_status status = ease__container_unchanged(&m->file, err);
+
+    for (int32_t h = 0; m->stride && h < history.count; h++)
+        ease__container_fetch(&m->file, row_at(m, history.items[h]), m->stride);
+    for (int32_t h = 0; !status && h < history.count; h++) {
+        int32_t i = history.items[h];
+
+        status = m->store->need(m, (ease__window){i, i + 1, 0, m->info.items},
+                                EASE__WHOLE, err);
+    }
+    return status;
+}
+
+ease_status ease_model_rows(const ease_model *m, const float **rows, size_t *stride,
+                            ease_error *err)
+{
+    ease_status status;
+
+    if (!m || !rows || !stride)
+        return ease__fail(err, EASE_E_ARG, "a model is required");
+    if (m->store != &ease__store_f32) {
+        *rows = NULL;
+        return EASE_OK;
+    }
+    status = ease__container_need_all(&m->file, m->threads, err);
+    if (!status)
+        status = ease__container_unchanged(&m->file, err);
+    if (status)
+        return status;
+    ease__container_lend(&m->file);
+    *stride = m->stride;
+    *rows = m->rows;
+    return EASE_OK;
+}
+
+ease_status ease_model_row(const ease_model *m, int32_t item, float *out,
+                           ease_error *err)
 {
     int32_t n = m->info.items;
+    ease__window w = {item, item + 1, 0, n};
+    ease_status status;
 
-    if (item >= 0 && item < n) {
-        m->store->read(m, (ease__window){item, item + 1, 0, n}, out, 0);
-        return;
+    if (item < 0 || item >= n) {
+        for (int32_t j = 0; j < n; j++)
+            out[j] = NAN;
+        return EASE_OK;
     }
-    for (int32_t j = 0; j < n; j++)
-        out[j] = NAN;
+    status = ease__model_need(m, w, err);
+    if (status)
+        return status;
+    m->store->read(m, w, out, 0);
+    return ease__container_unchanged(&m->file, err);
 }

@@ -111,11 +111,15 @@ ease_status ease__recommend_blocks(const ease_model *m, const ease_row *historie
 
     for (int t = 0; !status && t < threads; t++)
         status = ease__encode_room_new(m, &rooms[t], err);
+    if (!status)
+        status = ease__container_need_all(&m->file, threads, err);
     if (!status) {
         memset(counts, 0, (size_t)count * sizeof(*counts));
         run_all(&j, threads, rooms);
         if (atomic_load(&j.cancelled) || ease__progress(&o->hooks, "recommending", 1))
             status = ease__cancelled(err);
+        else
+            status = ease__container_unchanged(&m->file, err);
     }
     for (int t = 0; rooms && t < threads; t++)
         ease__encode_room_free(&rooms[t]);

@@ -181,6 +181,24 @@ void ease__encode_room_free(ease__encode_room *room)
     ease__free(room->row);
 }
 
+ease_status ease__encode_need(const ease_model *m, ease_row history, ease_error *err)
+{
+    const ease__latent *l = &m->latent;
+    size_t rank = (size_t)ease__latent_rank(&l->shape),
+           width = (size_t)l->shape.width[0];
+    ease_status status = ease__container_unchanged(&m->file, err);
+
+    if (!status)
+        status = ease__container_need(&m->file, l->decoder,
+                                      (size_t)m->info.items * rank * sizeof(float),
+                                      EASE__WHOLE, err);
+    for (int32_t i = 0; !status && l->embedding && i < history.count; i++)
+        status = ease__container_need(&m->file,
+                                      l->embedding + (size_t)history.items[i] * width,
+                                      width * sizeof(float), EASE__WHOLE, err);
+    return status;
+}
+
 void ease__encode(const ease_model *m, const ease_row *histories, int32_t count,
                   ease__encode_room *room)
 {

@@ -26,6 +26,9 @@ ease_status ease__encode_room_new(const ease_model *m, ease__encode_room *out,
                                   ease_error *err);
 void ease__encode_room_free(ease__encode_room *room);
 
+/* Before a history is encoded and anything decoded: verifies what that reads. */
+ease_status ease__encode_need(const ease_model *m, ease_row history, ease_error *err);
+
 /* A block of up to EASE__HISTORIES. */
 void ease__encode(const ease_model *m, const ease_row *histories, int32_t count,
                   ease__encode_room *room);

@@ -4,6 +4,7 @@
  * in it are summed in registers. Only the best k of each user are kept from panel to
  * panel. While a stripe is worked on, the next one is copied. */
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "score/known.h"
@@ -50,6 +51,7 @@ typedef struct batch {
     state *states;     /* of the batch's users */
     double done, step; /* progress, and what a batch adds to it */
     bool cancelled;
+    ease__failure failure; /* to verify what is read */
 } batch;
 
 static size_t weight_bytes(const ease_model *m)
@@ -234,6 +236,26 @@ static void finish_user(batch *b, int64_t u)
     b->counts[u] = b->popular_count;
 }
 
+/* What the runs read of a file, each thread its share of the blocks. False: damaged. */
+static bool verify_runs(batch *b)
+{
+    const ease_model *m = b->model;
+    ease__share share = {omp_get_thread_num(), omp_get_num_threads()};
+    ease_error err = {0};
+    ease_status status = EASE_OK;
+
+    for (int64_t r = 0; !status && r < b->run_count; r++) {
+        run rows = b->runs[r];
+
+        status = m->store->need(
+            m, (ease__window){rows.top, rows.bottom, 0, m->info.items}, share, &err);
+    }
+    if (status)
+        ease__failure_note(&b->failure, status, &err);
+#pragma omp barrier
+    return !b->failure.status;
+}
+
 /* All stripes for all users of the batch. Every thread of the team runs this. */
 static void work(batch *b)
 {
@@ -241,6 +263,8 @@ static void work(batch *b)
     int64_t pieces = (b->run_count + PIECE - 1) / PIECE;
     int64_t chunks = (b->count + b->chunk - 1) / b->chunk;
 
+    if (!verify_runs(b))
+        return;
 #pragma omp for schedule(dynamic)
     for (int64_t piece = 0; piece < pieces; piece++)
         copy_piece(b, 0, piece);
@@ -283,8 +307,9 @@ static ease_status run_batches(batch *b, const ease_row *histories, int64_t coun
                                ease_rec *recs, int32_t *counts, ease_error *err)
 {
     int threads = ease__threads(b->o.threads);
+    ease_status status = ease__container_unchanged(&b->model->file, err);
 
-    for (int64_t first = 0; first < count; first += USERS) {
+    for (int64_t first = 0; !status && first < count; first += USERS) {
         b->histories = histories + first;
         b->count = count - first < USERS ? count - first : USERS;
         b->chunk = choose_chunk(b->count, threads);
@@ -300,7 +325,12 @@ static ease_status run_batches(batch *b, const ease_row *histories, int64_t coun
         work(b);
         if (b->cancelled)
             return ease__cancelled(err);
+        status = ease__failure_take(&b->failure, err);
+        if (!status)
+            status = ease__container_unchanged(&b->model->file, err);
     }
+    if (status)
+        return status;
     return ease__progress(&b->o.hooks, "recommending", 1.0) ? ease__cancelled(err)
                                                             : EASE_OK;
 }

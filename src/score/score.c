@@ -158,6 +158,23 @@ static void score_all(const ease_model *m, ease_row history, float *scores)
     }
 }
 
+/* Of all items; no score stays that comes from a damaged file. */
+static ease_status score(ease_scorer *s, ease_row history, ease_error *err)
+{
+    const ease_model *m = s->model;
+    bool latent = ease__is_latent(m);
+    ease_status status = latent ? ease__encode_need(m, history, err)
+                                : ease__model_need_history(m, history, err);
+
+    if (status)
+        return status;
+    if (latent)
+        score_latent(s, history);
+    else
+        score_all(m, history, s->scores);
+    return ease__container_unchanged(&m->file, err);
+}
+
 ease_status ease_recommend(ease_scorer *s, ease_row history,
                            const ease_recommend_options *given, ease_rec *recs,
                            int32_t *count, ease_error *err)
@@ -184,10 +201,9 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
         *count = ease__popular(s->model, &o, s->scores, recs);
         return EASE_OK;
     }
-    if (ease__is_latent(s->model))
-        score_latent(s, history);
-    else
-        score_all(s->model, history, s->scores);
+    status = score(s, history, err);
+    if (status)
+        return status;
     if (!o.keep_seen)
         for (int32_t h = 0; h < history.count; h++)
             s->scores[history.items[h]] = -INFINITY;
@@ -218,15 +234,23 @@ static void like_latent(const ease_model *m, int32_t item, float *out)
     }
 }
 
-static void like(const ease_model *m, int32_t item, float *out)
+static ease_status like(const ease_model *m, int32_t item, float *out, ease_error *err)
 {
+    ease_status status;
+
     if (ease__is_latent(m)) {
+        status = ease__encode_need(m, (ease_row){0}, err);
+        if (status)
+            return status;
         like_latent(m, item, out);
-        return;
+        return ease__container_unchanged(&m->file, err);
     }
-    ease_model_row(m, item, out);
+    status = ease_model_row(m, item, out, err);
+    if (status)
+        return status;
     for (int32_t j = 0; j < m->info.items && m->norm; j++)
         out[j] = (float)((double)out[j] * (double)m->norm[j] / (double)m->norm[item]);
+    return EASE_OK;
 }
 
 ease_status ease_similar(ease_scorer *s, int32_t item,
@@ -244,9 +268,10 @@ ease_status ease_similar(ease_scorer *s, int32_t item,
     status = ease__recommend_options_take(given, &o, err);
     if (!status && !ease__is_latent(s->model))
         status = ease__model_needs_weights(s->model, "similarity", err);
+    if (!status)
+        status = like(s->model, item, s->scores, err);
     if (status)
         return status;
-    like(s->model, item, s->scores);
     s->scores[item] = -INFINITY; /* like itself it is, but that is no news */
     best.room = smaller(o.k, s->model->info.items);
     ease__topk_offer(&best, s->scores, 0, s->model->info.items, o.allowed);
@@ -271,15 +296,25 @@ ease_status ease_explain(ease_scorer *s, ease_row history, int32_t item,
         status = ease__model_needs_weights(s->model, "explaining", err);
     if (status)
         return status;
-    sum = *base = ease_model_base(s->model, item);
+    sum = ease_model_base(s->model, item);
     for (int32_t h = 0; h < history.count; h++) {
-        float part = ease__model_weight(s->model, history.items[h], item);
+        int32_t from = history.items[h];
+        float part;
 
+        status = ease__model_need(s->model,
+                                  (ease__window){from, from + 1, item, item + 1}, err);
+        if (status)
+            return status;
+        part = ease__model_weight(s->model, from, item);
         if (history.weights)
             part *= history.weights[h];
         reasons[h] = (ease_rec){history.items[h], part};
         sum += part;
     }
+    status = ease__container_unchanged(&s->model->file, err);
+    if (status)
+        return status;
+    *base = ease_model_base(s->model, item);
     *score = sum;
     return EASE_OK;
 }
