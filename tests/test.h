@@ -66,4 +66,7 @@ void test_write_text(const char *path, const char *text);
  * every one fails; -1: none does. */
 void alloc_fail_after(int n);
 
+/* open() with O_TMPFILE fails, as on file systems that have no nameless files. */
+void without_tmpfile(bool missing);
+
 #endif
