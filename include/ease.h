@@ -155,7 +155,8 @@ typedef struct ease_read_options {
     int64_t min_user, min_item; /* drop users/items with fewer interactions, ... */
     int one_pass;               /* ... items once, then users once, not until stable */
     int threads;                /* 0: all */
-    size_t memory_limit;        /* bytes; 0: none */
+    size_t memory_limit;        /* bytes that reading may take; 0: what is available
+                                   when it begins; SIZE_MAX: any */
     ease_hooks hooks;
 } ease_read_options;
 

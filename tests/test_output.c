@@ -291,7 +291,7 @@ static void a_check_fails_as_writing_would_and_leaves_nothing(test *t)
     without_tmpfile(false);
     check_status(t, ease_output_check(inside(dir, "x"), (size_t)1 << 60, &err),
                  EASE_E_IO);
-    check_contains(t, err.text, "x: needs 1.2 EB of disk, ");
+    check_contains(t, err.text, "x: needs 1.15 EB of disk, ");
     check_status(t, ease_output_check(dir, 0, &err), EASE_E_IO);
     check_contains(t, err.text, "Is a directory");
     check_status(t, ease_output_check("-", 0, &err), EASE_OK);

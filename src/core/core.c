@@ -176,8 +176,7 @@ const char *ease__size_text(size_t bytes, char to[EASE__SIZE_ROOM])
 
     for (; value >= 999.5; unit++)
         value /= 1000.0;
-    snprintf(to, EASE__SIZE_ROOM, "%.*f %s", unit == 0 || value >= 9.95 ? 0 : 1, value,
-             units[unit]);
+    snprintf(to, EASE__SIZE_ROOM, "%.3g %s", value, units[unit]);
     return to;
 }
 

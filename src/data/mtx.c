@@ -123,6 +123,8 @@ static ease_status read_sizes(mtx *m, ease_error *err)
 
 static bool number_from_1(ease__ids *ids, int64_t count)
 {
+    if (count && !ease__ids_reserve(ids, count, ease__ids_digits(count + 1)))
+        return false;
     for (int64_t i = 1; i <= count; i++) {
         char text[24];
         int length = snprintf(text, sizeof(text), "%lld", (long long)i);
