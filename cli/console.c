@@ -83,7 +83,8 @@ int fail_with(console *c, const ease_error *err)
 {
     if (err->status == EASE_E_CANCELLED)
         return fail_interrupted(c);
-    return fail(c, exit_code_of(err->status), "%s", err->text);
+    return fail(c, exit_code_of(err->status), "%s%s",
+                err->status == EASE_E_NOMEM ? "out of memory: " : "", err->text);
 }
 
 int fail_no_memory(console *c)

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
+
 typedef struct id_list {
     char *bytes;
     const char **at;
@@ -21,6 +23,19 @@ static void id_list_free(id_list *l)
     free((void *)l->at);
 }
 
+/* Is so much memory to be had? Small lists are not worth the question. */
+static int check_memory(console *c, const char *path, size_t bytes)
+{
+    char need[NUMBER_ROOM], have[NUMBER_ROOM];
+    size_t available = bytes < 1 << 20 ? 0 : ease_memory_available();
+
+    if (!available || bytes <= available)
+        return EXIT_DONE;
+    return fail(c, EXIT_MEMORY, "%s: reading needs more than %s; %s are available",
+                path, format_bytes(need, sizeof(need), bytes),
+                format_bytes(have, sizeof(have), available));
+}
+
 /* Reads to the end; *bytes gets a NUL behind it. */
 static int read_whole(console *c, int fd, const char *path, char **bytes, size_t *size)
 {
@@ -30,8 +45,12 @@ static int read_whole(console *c, int fd, const char *path, char **bytes, size_t
         ssize_t got;
 
         if (room - *size < 2) {
-            char *grown = realloc(*bytes, room += room / 2 + 65536);
+            size_t more = room / 2 + 65536;
+            int code = check_memory(c, path, room + more);
+            char *grown = code ? NULL : realloc(*bytes, room += more);
 
+            if (code)
+                return code;
             if (!grown)
                 return fail_no_memory(c);
             *bytes = grown;
@@ -50,13 +69,18 @@ static int read_whole(console *c, int fd, const char *path, char **bytes, size_t
     return EXIT_DONE;
 }
 
-/* Cuts `l->bytes` at each `mark`, in place. Empty parts are no ids. */
-static int split_ids(console *c, id_list *l, char mark)
+/* Cuts `l->bytes` at each `mark`, in place. Empty parts are no ids. `path` is for the
+ * message where a number for each of them would be too much. */
+static int split_ids(console *c, const char *path, id_list *l, char mark)
 {
     size_t parts = 1;
+    int code;
 
     for (const char *s = l->bytes; *s; s++)
         parts += *s == mark;
+    code = check_memory(c, path, parts * (sizeof(*l->at) + sizeof(int32_t)));
+    if (code)
+        return code;
     l->at = calloc(parts, sizeof(*l->at));
     if (!l->at)
         return fail_no_memory(c);
@@ -92,7 +116,7 @@ static int ids_from_file(console *c, const char *path, id_list *l)
                     strlen(l->bytes));
     if (size >= 3 && memcmp(l->bytes, "\xEF\xBB\xBF", 3) == 0)
         memmove(l->bytes, l->bytes + 3, size - 2);
-    return split_ids(c, l, '\n');
+    return split_ids(c, path, l, '\n');
 }
 
 static int ids_from_list(console *c, const char *list, id_list *l)
@@ -100,7 +124,7 @@ static int ids_from_list(console *c, const char *list, id_list *l)
     if (list[0] == '@')
         return ids_from_file(c, list + 1, l);
     l->bytes = strdup(list);
-    return l->bytes ? split_ids(c, l, ',') : fail_no_memory(c);
+    return l->bytes ? split_ids(c, "history", l, ',') : fail_no_memory(c);
 }
 
 enum { NAMED_MOST = 5 };

@@ -1,12 +1,10 @@
 #include "input.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "nearest.h"
@@ -272,75 +270,9 @@ int find_item(console *c, const ease_model *m, const char *path, const char *id,
 
 /* ---- output files ---------------------------------------------------------------- */
 
-enum { MOST_LINKS = 40 }; /* as the system has it */
-
-/* What a symbolic link leads to, from where the path is seen; NULL: `link` is none. */
-static char *follow_link(const char *link)
-{
-    const char *slash = strrchr(link, '/');
-    size_t before = slash ? (size_t)(slash - link) + 1 : 0,
-           room = before + PATH_MAX + 1;
-    char *to = malloc(room);
-    ssize_t length = to ? readlink(link, to + before, PATH_MAX) : -1;
-
-    if (length <= 0) {
-        free(to);
-        return NULL;
-    }
-    to[before + (size_t)length] = '\0';
-    if (to[before] == '/')
-        memmove(to, to + before, (size_t)length + 1);
-    else
-        memcpy(to, link, before);
-    return to;
-}
-
-/* The directory in which the file is, or will be: "." or all before the last slash of
- * where the path leads through symbolic links, also to a file that is not there yet. */
-static char *directory_of(const char *path)
-{
-    char *at = strdup(path), *next, *slash;
-
-    for (int links = 0; at && links < MOST_LINKS && (next = follow_link(at)); links++) {
-        free(at);
-        at = next;
-    }
-    slash = at ? strrchr(at, '/') : NULL;
-    if (at && !slash) {
-        free(at);
-        return strdup(".");
-    }
-    if (slash)
-        slash[slash == at] = '\0';
-    return at;
-}
-
 int check_output(console *c, const char *path)
 {
-    struct stat st;
-    char *directory;
-    int code = EXIT_DONE;
-
-    if (strcmp(path, "-") == 0)
-        return EXIT_DONE;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        if (S_ISDIR(st.st_mode))
-            return fail(c, EXIT_FAILED, "%s: is a directory", path);
-        /* A device or pipe is written to as it is. */
-        if (access(path, W_OK) != 0)
-            return fail(c, EXIT_FAILED, "%s: cannot write: %s", path, strerror(errno));
-        return EXIT_DONE;
-    }
-    directory = directory_of(path);
-    if (!directory)
-        return fail_no_memory(c);
-    if (stat(directory, &st) != 0 || access(directory, W_OK | X_OK) != 0)
-        code = fail(c, EXIT_FAILED, "%s: cannot write to the directory '%s': %s", path,
-                    directory, strerror(errno));
-    else if (!S_ISDIR(st.st_mode))
-        code = fail(c, EXIT_FAILED, "%s: '%s' is no directory", path, directory);
-    free(directory);
-    return code;
+    return check_space(c, path, 0);
 }
 
 int check_output_file(console *c, const char *path)
@@ -370,25 +302,9 @@ int check_directory(console *c, const char *path)
 
 int check_space(console *c, const char *path, size_t bytes)
 {
-    char need[NUMBER_ROOM], have[NUMBER_ROOM], *directory;
-    struct statvfs v;
-    struct stat st;
-    size_t room = SIZE_MAX;
+    ease_error err;
 
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return EXIT_DONE;
-    directory = directory_of(path);
-    if (!directory)
-        return fail_no_memory(c);
-    if (statvfs(directory, &v) == 0 &&
-        __builtin_mul_overflow((size_t)v.f_bavail, (size_t)v.f_frsize, &room))
-        room = SIZE_MAX;
-    free(directory);
-    if (bytes <= room)
-        return EXIT_DONE;
-    return fail(c, EXIT_FAILED, "%s: needs %s of disk, %s are free", path,
-                format_bytes(need, sizeof(need), bytes),
-                format_bytes(have, sizeof(have), room));
+    return ease_output_check(path, bytes, &err) ? fail_with(c, &err) : EXIT_DONE;
 }
 
 void warn_written(console *c, const char *path)

@@ -110,6 +110,14 @@ EASE_API const char *ease_blas_core(const char **better);
  * says so. 0 if unknown. */
 EASE_API size_t ease_memory_available(void);
 
+/* Fails as writing `bytes` (0: unknown) to the file `path` would, and changes nothing:
+ * for what works long before it writes. Every function here that writes a file makes a
+ * new one beside it and replaces it in the end, keeping its owner, group and
+ * permissions where the process may; a symbolic link stays, and what it leads to is
+ * made or replaced. "-" and pipes are fine here. Fails with EASE_E_IO. */
+EASE_API EASE_MUST_USE ease_status ease_output_check(const char *path, size_t bytes,
+                                                     ease_error *err);
+
 /* What a file seems to be, from its first bytes. */
 typedef enum ease_file_kind {
     EASE_FILE_OTHER,
@@ -164,7 +172,8 @@ typedef struct ease_read_options {
     int64_t min_user, min_item; /* drop users/items with fewer interactions, ... */
     int one_pass;               /* ... items once, then users once, not until stable */
     int threads;                /* 0: all */
-    size_t memory_limit;        /* bytes; 0: none */
+    size_t memory_limit;        /* bytes that reading may take; 0: what is available
+                                   when it begins; SIZE_MAX: any */
     ease_hooks hooks;
     const char *columns_option; /* what stands before columns in a message that
                                    proposes some; NULL: "columns " */

@@ -1,8 +1,11 @@
 #include "test.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +203,37 @@ void *__wrap_mmap(void *at, size_t bytes, int rights, int flags, int fd, off_t o
     if ((flags & MAP_ANONYMOUS) && allocation_fails())
         return MAP_FAILED;
     return __real_mmap(at, bytes, rights, flags, fd, offset);
+}
+
+/* ---- a file system without O_TMPFILE ----------------------------------------------- */
+
+static atomic_bool tmpfile_fails;
+
+void without_tmpfile(bool missing)
+{
+    atomic_store(&tmpfile_fails, missing);
+}
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
+    mode_t mode = 0;
+
+    if (nameless && atomic_load(&tmpfile_fails)) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    if (nameless || (flags & O_CREAT)) {
+        va_list args;
+
+        va_start(args, flags);
+        mode = va_arg(args, mode_t);
+        va_end(args);
+    }
+    return __real_open(path, flags, mode);
 }
 
 /* ---- running ------------------------------------------------------------------------

@@ -69,4 +69,7 @@ char *test_snapshot(const char *dir);
  * every one fails; -1: none does. */
 void alloc_fail_after(int n);
 
+/* open() with O_TMPFILE fails, as on file systems that have no nameless files. */
+void without_tmpfile(bool missing);
+
 #endif

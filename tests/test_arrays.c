@@ -172,6 +172,33 @@ static void bad_tables_are_refused(test *t)
     ease_interactions_free(x);
 }
 
+static void a_table_keeps_to_the_limit(test *t)
+{
+    enum { MANY = 200000 };
+    int64_t *ids = malloc(MANY * sizeof(*ids));
+    ease_id_column column = {.numbers = ids};
+    ease_interactions *x = NULL;
+    ease_read_options o;
+    ease_error err;
+
+    for (int64_t i = 0; i < MANY; i++)
+        ids[i] = i;
+    ease_read_options_init(&o);
+    o.memory_limit = 1000000;
+    check_status(
+        t, ease_interactions_from_table(MANY, &column, &column, NULL, &o, &x, &err),
+        EASE_E_MEMORY_LIMIT);
+    check_contains(t, err.text, "; the limit is 1 MB");
+    for (int i = 0; i < 2; i++) {
+        o.memory_limit = i ? SIZE_MAX : 0;
+        check_status(
+            t, ease_interactions_from_table(MANY, &column, &column, NULL, &o, &x, &err),
+            EASE_OK);
+        ease_interactions_free(x);
+    }
+    free(ids);
+}
+
 static void tables_survive_every_failed_allocation(test *t)
 {
     static const int64_t users[] = {1, 1, 2}, items[] = {5, 6, 5};
@@ -413,6 +440,7 @@ static void a_copy_of_a_gram_matrix_outlives_its_solve(test *t)
 static const test_case cases[] = {
     TEST(a_table_in_memory_is_taken_as_one_in_a_file),
     TEST(bad_tables_are_refused),
+    TEST(a_table_keeps_to_the_limit),
     TEST(tables_survive_every_failed_allocation),
     TEST(a_borrowed_matrix_is_the_same_as_a_copy),
     TEST(a_matrix_takes_the_ids_of_others),

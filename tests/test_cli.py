@@ -187,7 +187,7 @@ class Output(Trained):
             r = self.fails(1, "no/such/x.npy.*No such file or directory", *args, "-o",
                            "no/such/x.npy")
             self.assertNotIn("users", r.err)
-        self.fails(1, "is a directory", "train", "ratings.csv", "--lambda", "1", "-o", ".")
+        self.fails(1, "Is a directory", "train", "ratings.csv", "--lambda", "1", "-o", ".")
 
     def test_what_was_made_is_told_in_json_and_csv(self):
         for args in (["train", "ratings.csv", "-o", "m", "--lambda", "1"],

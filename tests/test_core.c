@@ -82,12 +82,14 @@ static void outputs_that_cannot_be_say_why(test *t)
     ease_error err;
 
     check_status(t, ease__output_open("/no/such/dir/x", 0, &out, &err), EASE_E_IO);
-    check_contains(t, err.text, "/no/such/dir/x: cannot create: No such file");
+    check_contains(t, err.text,
+                   "/no/such/dir/x: cannot write to the directory '/no/such/dir': "
+                   "No such file");
     check_status(t, ease__output_open(test_path(""), 0, &out, &err), EASE_E_IO);
     check_contains(t, err.text, "Is a directory");
     check_status(t, ease__output_open(test_path("big"), SIZE_MAX / 2, &out, &err),
                  EASE_E_IO);
-    check_contains(t, err.text, "MB are free");
+    check_contains(t, err.text, " are free");
     check_status(t, ease__output_open("/dev/full", 0, &out, &err), EASE_OK);
     check_status(t, ease__output_write(&out, "x", 1, &err), EASE_E_IO);
     check_contains(t, err.text, "No space left");

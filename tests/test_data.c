@@ -417,8 +417,33 @@ static void a_memory_limit_is_kept(test *t)
     write_wild_table(path, 5, 20000);
     o.memory_limit = 100000;
     check_status(t, ease_interactions_read(path, &o, &x, &err), EASE_E_MEMORY_LIMIT);
-    check_contains(t, err.text, "the limit is 0 MB");
-    o.memory_limit = (size_t)1 << 30;
+    check_contains(t, err.text, "the limit is 100 kB");
+    for (int i = 0; i < 3; i++) {
+        o.memory_limit = i == 0 ? 0 : i == 1 ? (size_t)1 << 30 : SIZE_MAX;
+        check_status(t, ease_interactions_read(path, &o, &x, &err), EASE_OK);
+        ease_interactions_free(x);
+    }
+}
+
+/* 8 bytes a row while they are read, and 4 more when rows are made of them. */
+static void rows_that_would_not_fit_later_are_refused_at_once(test *t)
+{
+    enum { ROWS = 500000, LIMIT = 5000000 };
+    const char *path = test_path("rows.csv");
+    FILE *f = fopen(path, "w");
+    ease_read_options o = defaults();
+    ease_interactions *x = NULL;
+    ease_error err = {0};
+
+    for (int i = 0; i < ROWS; i++)
+        fputs("u,i\n", f);
+    fclose(f);
+    o.threads = 2;
+    o.memory_limit = LIMIT;
+    check_status(t, ease_interactions_read(path, &o, &x, &err), EASE_E_MEMORY_LIMIT);
+    check_contains(t, err.text, "reading needs more than 5");
+    check_contains(t, err.text, " rows; the limit is 5 MB");
+    o.memory_limit = 2 * LIMIT;
     check_status(t, ease_interactions_read(path, &o, &x, &err), EASE_OK);
     ease_interactions_free(x);
 }
@@ -784,6 +809,7 @@ static const test_case cases[] = {
     TEST(numbers_are_of_first_appearance_among_kept_rows),
     TEST(repeats_fold_as_asked),
     TEST(a_memory_limit_is_kept),
+    TEST(rows_that_would_not_fit_later_are_refused_at_once),
     TEST(progress_goes_up_and_cancels_anywhere),
     TEST(reading_survives_every_failed_allocation),
     TEST(titles_survive_every_failed_allocation),

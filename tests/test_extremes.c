@@ -96,7 +96,7 @@ static bool check_weights(test *t, const ease_model *m, const dense_model *want,
 
     check(t, tolerance < 0.03); /* weights are some 0.1 in these units */
     for (int32_t i = 0; i < ITEMS; i++) {
-        ease_model_row(m, i, row);
+        check_status(t, ease_model_row(m, i, row, NULL), EASE_OK);
         for (int32_t j = 0; j < ITEMS && good; j++) {
             double w = want->weights[i * ITEMS + j], unit = size[j] / size[i];
 
@@ -332,8 +332,8 @@ static void a_work_file_gives_the_same_bits_at_any_scale(test *t)
     check(t, plan.traffic_bytes > 0);
     if (check_status(t, ease_train(x, &o, &outside, &err), EASE_OK))
         for (int32_t i = 0; i < WIDE; i++) {
-            ease_model_row(inside, i, a);
-            ease_model_row(outside, i, b);
+            check_status(t, ease_model_row(inside, i, a, NULL), EASE_OK);
+            check_status(t, ease_model_row(outside, i, b, NULL), EASE_OK);
             if (!check(t, memcmp(a, b, WIDE * sizeof(*a)) == 0))
                 break;
         }

@@ -168,6 +168,20 @@ uint64_t ease__hash_seed(void)
     return seed;
 }
 
+/* ---- sizes for people ---------------------------------------------------------- */
+
+const char *ease__size_text(size_t bytes, char to[EASE__SIZE_ROOM])
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+    double value = (double)bytes;
+    int unit = 0;
+
+    for (; value >= 999.5; unit++)
+        value /= 1000.0;
+    snprintf(to, EASE__SIZE_ROOM, "%.3g %s", value, units[unit]);
+    return to;
+}
+
 /* ---- threads and hooks ------------------------------------------------------- */
 
 ease_status ease__threads_check(int requested, ease_error *err)

@@ -49,6 +49,10 @@ uint64_t ease__hash_seed(void);
 size_t ease__size_mul(size_t a, size_t b);
 size_t ease__size_add(size_t a, size_t b);
 
+/* For messages: "312 kB", "1.5 GB". */
+enum { EASE__SIZE_ROOM = 32 };
+const char *ease__size_text(size_t bytes, char to[EASE__SIZE_ROOM]);
+
 /* ---- threads and hooks ------------------------------------------------------ */
 
 /* How many threads a parallel region may have: `requested`, or for 0 or less one for each

@@ -115,18 +115,21 @@ static size_t cgroup_headroom(void)
     return least;
 }
 
-static size_t address_space_headroom(void)
+/* What a resource limit leaves, given the key of what counts against it. */
+static size_t resource_headroom(int resource, const char *key)
 {
     struct rlimit limit;
-    char text[256];
-    size_t pages;
+    char text[4096];
+    size_t kib;
 
-    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return SIZE_MAX;
-    if (!slurp("/proc/self/statm", text, sizeof(text)))
+    if (!slurp("/proc/self/status", text, sizeof(text)))
         return (size_t)limit.rlim_cur;
-    pages = number_after(text, "") * (size_t)sysconf(_SC_PAGESIZE);
-    return (size_t)limit.rlim_cur - smaller((size_t)limit.rlim_cur, pages);
+    kib = number_after(text, key);
+    if (kib == SIZE_MAX)
+        return (size_t)limit.rlim_cur;
+    return (size_t)limit.rlim_cur - smaller((size_t)limit.rlim_cur, kib * 1024);
 }
 
 size_t ease_memory_available(void)
@@ -140,6 +143,10 @@ size_t ease_memory_available(void)
         if (kib != SIZE_MAX)
             machine = kib * 1024;
     }
-    least = smaller(machine, smaller(cgroup_headroom(), address_space_headroom()));
-    return least == SIZE_MAX ? 0 : least;
+    least = smaller(machine, cgroup_headroom());
+    least = smaller(least, resource_headroom(RLIMIT_AS, "VmSize:"));
+    least = smaller(least, resource_headroom(RLIMIT_DATA, "VmData:"));
+    if (least == SIZE_MAX)
+        return 0;
+    return least ? least : 1; /* none is left, but that is known */
 }

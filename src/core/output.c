@@ -1,29 +1,72 @@
 #include "core/output.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
-/* "dir/.ease.PID.N.part": in the same directory, so that a rename is atomic; short, so
- * that a long name fits as well; N for several at once. */
-static char *temporary_name(const char *path)
-{
-    static atomic_uint count;
-    const char *slash = strrchr(path, '/');
-    size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
-    size_t room = dir + 64;
-    char *name = ease__alloc_array(room, 1);
+enum {
+    MOST_LINKS = 40, /* as the kernel has it */
+    NAME_TRIES = 8,
+    STALE_SECONDS = 600
+};
 
-    if (name)
-        snprintf(name, room, "%.*s.ease.%ld.%u.part", (int)dir, path, (long)getpid(),
-                 atomic_fetch_add(&count, 1));
-    return name;
+/* ---- paths ----------------------------------------------------------------- */
+
+/* What the symbolic link `path` leads to, seen from where `path` is seen from. NULL:
+ * no memory, or no link, which *is_link tells. */
+static char *follow_link(const char *path, bool *is_link)
+{
+    const char *slash = strrchr(path, '/');
+    size_t before = slash ? (size_t)(slash - path) + 1 : 0;
+    char target[PATH_MAX], *joined;
+    ssize_t length = readlink(path, target, sizeof(target) - 1);
+
+    *is_link = length > 0;
+    if (!*is_link)
+        return NULL;
+    target[length] = '\0';
+    if (target[0] == '/')
+        return ease__copy_string(target);
+    joined = ease__alloc_array(before + (size_t)length + 1, 1);
+    if (joined) {
+        memcpy(joined, path, before);
+        memcpy(joined + before, target, (size_t)length + 1);
+    }
+    return joined;
+}
+
+/* Where `path` leads through symbolic links, also to a file that is missing: a link
+ * stays one, and what it leads to is made or replaced. */
+static ease_status resolve(const char *path, char **out, ease_error *err)
+{
+    char *at = ease__copy_string(path);
+    bool is_link = true;
+
+    for (int links = 0; at; links++) {
+        char *next = follow_link(at, &is_link);
+
+        if (!is_link) {
+            *out = at;
+            return EASE_OK;
+        }
+        ease__free(at);
+        at = next;
+        if (links == MOST_LINKS) {
+            ease__free(at);
+            errno = ELOOP;
+            return ease__fail_errno(err, "%s: cannot write", path);
+        }
+    }
+    return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
 }
 
 static char *directory_of(const char *path)
@@ -39,8 +82,69 @@ static char *directory_of(const char *path)
     return dir;
 }
 
+/* ---- temporary names: ".ease.PID.COUNT.RANDOM.part" ------------------------ */
+
+static const char part_begin[] = ".ease.", part_end[] = ".part";
+
+/* In the same directory, so that a rename is atomic; short, so that it fits wherever
+ * the name of the file does. */
+static char *temporary_name(const char *path)
+{
+    static atomic_uint count;
+    const char *slash = strrchr(path, '/');
+    size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
+    size_t room = dir + 80;
+    char *name = ease__alloc_array(room, 1);
+
+    if (name)
+        snprintf(name, room, "%.*s%s%ld.%u.%016llx%s", (int)dir, path, part_begin,
+                 (long)getpid(), atomic_fetch_add(&count, 1),
+                 (unsigned long long)ease__hash_seed(), part_end);
+    return name;
+}
+
+static bool is_part(const char *name)
+{
+    size_t length = strlen(name), end = sizeof(part_end) - 1;
+
+    return strncmp(name, part_begin, sizeof(part_begin) - 1) == 0 && length > end &&
+           strcmp(name + length - end, part_end) == 0;
+}
+
+/* Removes the part if nobody writes it: a writer holds a lock on it. Its age is for
+ * file systems without locks between machines, and for one that is not locked yet. */
+static void remove_stale(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_mtime < time(NULL) - STALE_SECONDS && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)unlinkat(dir, name, 0);
+    close(fd);
+}
+
+/* What killed processes have left behind. */
+static void sweep(const char *path)
+{
+    DIR *d = opendir(path);
+    const struct dirent *entry;
+
+    if (!d)
+        return;
+    while ((entry = readdir(d)))
+        if (is_part(entry->d_name))
+            remove_stale(dirfd(d), entry->d_name);
+    closedir(d);
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
 static ease_status check_space(int fd, const char *path, size_t expect, ease_error *err)
 {
+    char need[EASE__SIZE_ROOM], have[EASE__SIZE_ROOM];
     struct statvfs v;
     size_t room;
 
@@ -49,30 +153,113 @@ static ease_status check_space(int fd, const char *path, size_t expect, ease_err
     room = ease__size_mul((size_t)v.f_bavail, (size_t)v.f_frsize);
     if (room >= expect)
         return EASE_OK;
-    return ease__fail(err, EASE_E_IO, "%s: needs %zu MB of disk, %zu MB are free", path,
-                      expect / 1000000, room / 1000000);
+    return ease__fail(err, EASE_E_IO, "%s: needs %s of disk, %s are free", path,
+                      ease__size_text(expect, need), ease__size_text(room, have));
 }
 
-/* A nameless file first: even a kill leaves nothing. Not every file system has it. */
-static ease_status open_hidden(ease__output *out, ease_error *err)
+/* A file without a name, of which even a kill leaves nothing. -1: the file system has
+ * none, or it could not be named later without /proc. */
+static int open_nameless(const char *dir, mode_t mode)
 {
+    char self[48];
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+
+    if (fd < 0)
+        return -1;
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+    if (access(self, F_OK) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* A file with a temporary name; -1 with errno. */
+static int open_named(const char *path, mode_t mode, char **temporary)
+{
+    for (int tries = 0; tries < NAME_TRIES; tries++) {
+        char *name = temporary_name(path);
+        int fd;
+
+        if (!name) {
+            errno = ENOMEM;
+            return -1;
+        }
+        fd = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
+        if (fd >= 0) {
+            *temporary = name;
+            return fd;
+        }
+        ease__free(name);
+        if (errno != EEXIST)
+            return -1;
+    }
+    return -1;
+}
+
+/* What replaces a file is nobody else's to read before it has that file's mode. */
+static ease_status open_hidden(ease__output *out, bool replaces, ease_error *err)
+{
+    mode_t mode = replaces ? 0600 : 0666;
     char *dir = directory_of(out->path);
+    ease_status status = EASE_OK;
 
     if (!dir)
         return ease__fail(err, EASE_E_NOMEM, "opening %s", out->path);
-    out->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    out->fd = open_nameless(dir, mode);
+    if (out->fd < 0) {
+        sweep(dir);
+        out->fd = open_named(out->path, mode, &out->temporary);
+    }
+    if (out->fd < 0 && errno == ENOMEM)
+        status = ease__fail(err, EASE_E_NOMEM, "opening %s", out->path);
+    else if (out->fd < 0)
+        status = ease__fail_errno(err, "%s: cannot write to the directory '%s'",
+                                  out->name, dir);
+    else
+        (void)flock(out->fd, LOCK_EX | LOCK_NB); /* until closed: see remove_stale */
     ease__free(dir);
-    if (out->fd >= 0)
-        return EASE_OK;
-    out->temporary = temporary_name(out->path);
-    if (!out->temporary)
-        return ease__fail(err, EASE_E_NOMEM, "opening %s", out->path);
-    out->fd = open(out->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-    if (out->fd >= 0)
-        return EASE_OK;
-    ease__free(out->temporary);
-    out->temporary = NULL;
-    return ease__fail_errno(err, "%s: cannot create", out->path);
+    return status;
+}
+
+/* A device, a pipe or a socket; not a directory. */
+static ease_status open_special(const char *path, const struct stat *st,
+                                ease__output *out, ease_error *err)
+{
+    if (S_ISDIR(st->st_mode))
+        errno = EISDIR;
+    else
+        out->fd = open(path, O_WRONLY | O_CLOEXEC);
+    return out->fd < 0 ? ease__fail_errno(err, "%s: cannot write", path) : EASE_OK;
+}
+
+/* In a sticky directory such as /tmp, a file can be replaced by its owner and that of
+ * the directory alone, which the rename would find out in the end. */
+static ease_status check_sticky(const ease__output *out, const struct stat *old,
+                                ease_error *err)
+{
+    char *path = directory_of(out->path);
+    uid_t me = geteuid();
+    struct stat dir;
+    bool refused = path && stat(path, &dir) == 0 && (dir.st_mode & S_ISVTX) && me &&
+                   me != old->st_uid && me != dir.st_uid;
+
+    ease__free(path);
+    errno = EPERM;
+    return refused ? ease__fail_errno(err, "%s: cannot be replaced", out->name)
+                   : EASE_OK;
+}
+
+/* A regular file; `old` is NULL where there is none yet. */
+static ease_status open_regular(const char *path, const struct stat *old, size_t expect,
+                                ease__output *out, ease_error *err)
+{
+    ease_status status = resolve(path, &out->path, err);
+
+    if (!status && old)
+        status = check_sticky(out, old, err);
+    if (!status)
+        status = open_hidden(out, old != NULL, err);
+    return status ? status : check_space(out->fd, path, expect, err);
 }
 
 ease_status ease__output_open(const char *path, size_t expect, ease__output *out,
@@ -80,6 +267,7 @@ ease_status ease__output_open(const char *path, size_t expect, ease__output *out
 {
     ease__output o = EASE__OUTPUT_NONE;
     struct stat st;
+    bool exists;
     ease_status status;
 
     if (!path || !*path)
@@ -93,27 +281,11 @@ ease_status ease__output_open(const char *path, size_t expect, ease__output *out
         return EASE_OK;
     }
     o.owned = true;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        if (S_ISDIR(st.st_mode))
-            errno = EISDIR;
-        else
-            o.fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (o.fd < 0) {
-            status = ease__fail_errno(err, "%s: cannot write", path);
-            ease__output_discard(&o);
-            return status;
-        }
-        *out = o;
-        return EASE_OK;
-    }
-    /* Through a symbolic link, so that the link stays one. */
-    o.path = realpath(path, NULL);
-    if (!o.path)
-        o.path = ease__copy_string(path);
-    status = o.path ? open_hidden(&o, err)
-                    : ease__fail(err, EASE_E_NOMEM, "opening %s", path);
-    if (!status)
-        status = check_space(o.fd, path, expect, err);
+    exists = stat(path, &st) == 0;
+    if (exists && !S_ISREG(st.st_mode))
+        status = open_special(path, &st, &o, err);
+    else
+        status = open_regular(path, exists ? &st : NULL, expect, &o, err);
     if (status) {
         ease__output_discard(&o);
         return status;
@@ -121,6 +293,26 @@ ease_status ease__output_open(const char *path, size_t expect, ease__output *out
     *out = o;
     return EASE_OK;
 }
+
+ease_status ease_output_check(const char *path, size_t bytes, ease_error *err)
+{
+    ease__output out = EASE__OUTPUT_NONE;
+    struct stat st;
+    ease_status status;
+
+    if (path && *path && stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
+        !S_ISDIR(st.st_mode)) {
+        /* Opening a pipe and closing it would be the end of it for its reader. */
+        if (access(path, W_OK) != 0)
+            return ease__fail_errno(err, "%s: cannot write", path);
+        return EASE_OK;
+    }
+    status = ease__output_open(path, bytes, &out, err);
+    ease__output_discard(&out);
+    return status;
+}
+
+/* ---- writing --------------------------------------------------------------- */
 
 /* A write was interrupted: is that the end? */
 static bool stopped(const ease__output *out)
@@ -176,36 +368,46 @@ void ease__output_flush(ease__output *out, size_t bytes, size_t offset)
                               SYNC_FILE_RANGE_WRITE);
 }
 
+/* ---- commit ---------------------------------------------------------------- */
+
 /* Gives a nameless file a temporary name: a link cannot replace an existing one. */
 static ease_status give_name(ease__output *out, ease_error *err)
 {
     char self[48];
-    char *name;
 
-    if (out->temporary)
-        return EASE_OK;
-    name = temporary_name(out->path);
-    if (!name)
-        return ease__fail(err, EASE_E_NOMEM, "naming %s", out->path);
     snprintf(self, sizeof(self), "/proc/self/fd/%d", out->fd);
-    unlink(name); /* left by a process of the same number, long dead */
-    if (linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) != 0) {
-        ease_status status = ease__fail_errno(err, "%s: cannot create", out->path);
+    for (int tries = 0; !out->temporary; tries++) {
+        char *name = temporary_name(out->path);
 
+        if (!name)
+            return ease__fail(err, EASE_E_NOMEM, "naming %s", out->path);
+        if (linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
+            out->temporary = name;
+            break;
+        }
         ease__free(name);
-        return status;
+        if (errno != EEXIST || tries == NAME_TRIES)
+            return ease__fail_errno(err, "%s: cannot create", out->path);
     }
-    out->temporary = name;
     return EASE_OK;
 }
 
-/* Keeps the permissions of what is replaced. */
-static void copy_mode(int fd, const char *path)
+/* Keeps owner, group and permissions of what is replaced, as far as this process may.
+ * Where the group cannot be kept, ours may do what others may. */
+static void keep_ownership(int fd, const char *path)
 {
-    struct stat st;
+    struct stat old, made;
+    mode_t mode;
 
-    if (stat(path, &st) == 0)
-        (void)fchmod(fd, st.st_mode & 07777);
+    if (stat(path, &old) != 0 || fstat(fd, &made) != 0)
+        return;
+    if ((made.st_uid != old.st_uid || made.st_gid != old.st_gid) &&
+        fchown(fd, old.st_uid, old.st_gid) != 0)
+        (void)!fchown(fd, (uid_t)-1, old.st_gid);
+    mode = old.st_mode & 0777;
+    if (fstat(fd, &made) == 0 && made.st_gid != old.st_gid)
+        mode = (mode & 0707) | (mode & 07) << 3;
+    (void)fchmod(fd, mode);
 }
 
 static void sync_directory(const char *path)
@@ -227,7 +429,7 @@ ease_status ease__output_commit(ease__output *out, ease_error *err)
     if (out->path) {
         if (fsync(out->fd) != 0)
             status = ease__fail_errno(err, "%s: cannot sync", out->path);
-        copy_mode(out->fd, out->path);
+        keep_ownership(out->fd, out->path);
         if (!status)
             status = give_name(out, err);
         if (!status && rename(out->temporary, out->path) != 0)
@@ -253,6 +455,6 @@ void ease__output_discard(ease__output *out)
         unlink(out->temporary);
     ease__free(out->temporary);
     ease__free(out->name);
-    free(out->path); /* from realpath */
+    ease__free(out->path);
     *out = EASE__OUTPUT_NONE;
 }

@@ -314,6 +314,18 @@ static ease_status take_row(int64_t row, column *user, column *item,
     return EASE_OK;
 }
 
+/* What is held, and will be when rows are made. */
+static ease_status check_memory(const ease__draft *d, int threads, ease_error *err)
+{
+    size_t ids = ease__ids_growing(&d->user_ids) + ease__ids_growing(&d->item_ids);
+    size_t rows = ease__draft_rows_bytes(d, d->user_ids.count, threads);
+
+    return ease__budget_allows(d->budget,
+                               ease__size_add(ease__draft_bytes(d), ids + rows))
+               ? EASE_OK
+               : ease__budget_fail(d->budget, table_name, err);
+}
+
 static ease_status take_rows(int64_t rows, const ease_id_column *users,
                              const ease_id_column *items, const double *values,
                              const ease_read_options *o, ease__draft *d,
@@ -325,12 +337,16 @@ static ease_status take_rows(int64_t rows, const ease_id_column *users,
 
     d->weighted = o->weights != 0;
     for (int64_t row = 0; !status && row < rows; row++) {
-        if (row % (1 << 18) == 0 &&
-            ease__progress(&o->hooks, ease__stage_reading, (double)row / (double)rows))
-            return ease__cancelled(err);
-        status = take_row(row, &user, &item, values, o, d, err);
+        if (row % (1 << 16) == 0) {
+            if (ease__progress(&o->hooks, ease__stage_reading,
+                               (double)row / (double)rows))
+                return ease__cancelled(err);
+            status = check_memory(d, ease__threads(o->threads), err);
+        }
+        if (!status)
+            status = take_row(row, &user, &item, values, o, d, err);
     }
-    return status;
+    return status ? status : check_memory(d, ease__threads(o->threads), err);
 }
 
 static bool is_column(const ease_id_column *c, int64_t rows)
@@ -354,9 +370,12 @@ static ease_status make_rows(int64_t rows, const ease_id_column *users,
                              const ease_read_options *o, ease_interactions *x,
                              ease_error *err)
 {
-    ease__draft d = {0};
-    ease_status status = take_rows(rows, users, items, values, o, &d, err);
+    ease__budget budget;
+    ease__draft d = {.budget = &budget};
+    ease_status status;
 
+    ease__budget_start(&budget, o->memory_limit);
+    status = take_rows(rows, users, items, values, o, &d, err);
     if (!status && d.records == 0)
         status = ease__nothing_left(&d.counts, table_name, err);
     if (!status)

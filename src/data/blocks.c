@@ -16,7 +16,9 @@ enum {
     FIRST_BLOCK = 1 << 17, /* blocks grow: early on, every id is new in each of them */
     LARGEST_BLOCK = 1 << 19,
     SMALLEST_BLOCK = 1 << 18, /* of many threads */
+    TINY_BLOCK = 1 << 14,     /* where memory is scarce */
     RING_BYTES = 1 << 26,
+    RING_SHARE = 16, /* of the limit, is one for the text of the ring */
     BLOCKS_A_THREAD = 8
 };
 
@@ -25,7 +27,6 @@ typedef enum stage { EMPTY, READ, PARSING, PARSED, PLACING } stage;
 typedef struct slot {
     ease__block block;
     stage stage;
-    size_t counted; /* its room, as far as the memory limit knows */
     uint32_t *place;
 } slot;
 
@@ -37,12 +38,11 @@ typedef struct reader {
     const ease__triplets *triplets; /* NULL: records go to the draft */
     int threads;
     size_t block_bytes, largest;
-    size_t longest; /* that a line may be, with the rest of its block */
+    ease__budget *budget;
     ease__dictionary users, items;
     slot *ring;
     int slots;
-    size_t text_bytes; /* in the ring */
-    int64_t lines;     /* before the block to be merged, in its file */
+    int64_t lines; /* before the block to be merged, in its file */
 
     /* Of the calling thread alone: */
     char *tail; /* the begin of a line whose end is still to be read */
@@ -71,10 +71,7 @@ static bool make_text_room(ease__block *b, size_t bytes)
 
     if (b->room >= room)
         return true;
-    b->too_long = room > b->most;
-    if (b->too_long)
-        return false;
-    grown = ease__realloc_array(b->text, room, 1);
+    grown = ease__budget_resize(b->budget, b->text, b->room, room);
     if (!grown)
         return false;
     b->text = grown;
@@ -88,7 +85,7 @@ static bool keep_tail(reader *r, ease__block *b, const char *after)
     size_t bytes = (size_t)(b->text + b->bytes - after);
 
     if (bytes > r->tail_room) {
-        char *grown = ease__realloc_array(r->tail, bytes, 1);
+        char *grown = ease__budget_resize(r->budget, r->tail, r->tail_room, bytes);
 
         if (!grown)
             return false;
@@ -111,7 +108,20 @@ static void end_last_line(ease__block *b)
 
 static ease_status no_room(const reader *r, ease_error *err)
 {
-    return ease__fail(err, EASE_E_NOMEM, "reading %s", ease__input_name(r->in));
+    return ease__budget_fail(r->budget, ease__input_name(r->in), err);
+}
+
+/* No room for a line of which `bytes` have been read. */
+static ease_status too_long(const reader *r, size_t bytes, ease_error *err)
+{
+    char line[EASE__SIZE_ROOM], limit[EASE__SIZE_ROOM];
+
+    if (!atomic_load(&r->budget->needed) || bytes < r->block_bytes)
+        return no_room(r, err);
+    return ease__fail(err, EASE_E_MEMORY_LIMIT,
+                      "%s: no memory for a line of more than %s; the limit is %s",
+                      ease__input_name(r->in), ease__size_text(bytes, line),
+                      ease__size_text(r->budget->limit, limit));
 }
 
 static bool is_number(const char *text, size_t length)
@@ -170,8 +180,10 @@ static ease_status read_lines(reader *r, ease__block *b, size_t want, bool *ende
     r->tail_bytes = 0;
     while (!*ended && !last) {
         if (!make_text_room(b, ease__size_add(b->bytes, want))) {
+            size_t line = b->bytes - start;
+
             b->bytes = 0; /* no whole line is there to be parsed */
-            return no_room(r, err);
+            return too_long(r, line, err);
         }
         status = ease__input_read(r->in, b->text + b->bytes, want, &got, err);
         *ended = status || got < want;
@@ -196,7 +208,9 @@ static bool add_break(ease__block *b)
 {
     if (b->break_count == b->break_room) {
         size_t room = b->break_room ? 2 * b->break_room : 16;
-        size_t *grown = ease__realloc_array(b->breaks, room, sizeof(*grown));
+        size_t *grown = ease__budget_resize(b->budget, b->breaks,
+                                            b->break_room * sizeof(*grown),
+                                            room * sizeof(*grown));
 
         if (!grown)
             return false;
@@ -216,7 +230,7 @@ static ease_status read_block(reader *r, ease__block *b, ease_error *err)
 
     place_block(r, b);
     if (!make_text_room(b, r->tail_bytes + r->block_bytes))
-        return no_room(r, err);
+        return too_long(r, r->tail_bytes, err);
     if (r->tail_bytes)
         memcpy(b->text, r->tail, r->tail_bytes);
     b->bytes = r->tail_bytes;
@@ -246,16 +260,6 @@ static ease_status read_block(reader *r, ease__block *b, ease_error *err)
     return status;
 }
 
-static ease_status too_long(const reader *r, ease__block *b, ease_error *err)
-{
-    size_t bytes = b->bytes;
-
-    b->bytes = 0; /* no whole lines: nothing to be parsed */
-    return ease__fail(err, EASE_E_MEMORY_LIMIT,
-                      "%s: a line of more than %zu MB; the limit is %zu MB",
-                      ease__input_name(r->in), bytes / 1000000, b->most / 1000000);
-}
-
 /* ---- merging --------------------------------------------------------------- */
 
 static ease_status too_many(const reader *r, const char *what, ease_error *err)
@@ -264,13 +268,15 @@ static ease_status too_many(const reader *r, const char *what, ease_error *err)
                       what);
 }
 
-static bool make_number_room(ease__newcomers *n)
+static bool make_number_room(const reader *r, ease__newcomers *n)
 {
+    const size_t each = sizeof(*n->numbers);
     uint32_t *grown;
 
     if (n->fresh.count <= n->number_room)
         return true;
-    grown = ease__realloc_array(n->numbers, n->fresh.count, sizeof(*grown));
+    grown = ease__budget_resize(r->budget, n->numbers, n->number_room * each,
+                                n->fresh.count * each);
     if (!grown)
         return false;
     n->numbers = grown;
@@ -278,13 +284,28 @@ static bool make_number_room(ease__newcomers *n)
     return true;
 }
 
+/* The same as no_room, of who merges: with the number of rows so far. */
+static ease_status no_rows(const reader *r, ease_error *err)
+{
+    char needed[EASE__SIZE_ROOM], limit[EASE__SIZE_ROOM];
+    size_t bytes = atomic_load(&r->budget->needed);
+
+    if (!bytes)
+        return no_room(r, err);
+    return ease__fail(err, EASE_E_MEMORY_LIMIT,
+                      "%s: reading needs more than %s after %lld rows; the limit is %s",
+                      ease__input_name(r->in), ease__size_text(bytes, needed),
+                      (long long)r->draft->counts.rows,
+                      ease__size_text(r->budget->limit, limit));
+}
+
 /* Numbers the newcomers of a block, in order. */
 static ease_status number_newcomers(reader *r, ease__newcomers *n,
                                     ease__dictionary *all, size_t most,
                                     const char *what, ease_error *err)
 {
-    if (!make_number_room(n))
-        return no_room(r, err);
+    if (!make_number_room(r, n))
+        return no_rows(r, err);
     n->known = (uint32_t)all->count;
     if (n->fresh.count > UINT32_MAX - all->count) /* their codes could not be told */
         return too_many(r, what, err);
@@ -300,29 +321,36 @@ static ease_status number_newcomers(reader *r, ease__newcomers *n,
         if (all->count >= most)
             return too_many(r, what, err);
         if (!ease__dictionary_add(all, at, k))
-            return no_room(r, err);
+            return no_rows(r, err);
     }
     return EASE_OK;
 }
 
-/* What is held now and what the rows will take: all of a record but the user. */
-static ease_status check_limit(reader *r, slot *s, ease_error *err)
+/* The memory of the ids: those met, or so many numbers as `claimed`. */
+static size_t ids_size(const ease__dictionary *met, int64_t claimed)
+{
+    return claimed ? ease__size_mul((size_t)claimed, EASE__DIGITS)
+                   : ease__ids_size((int64_t)met->count, met->letters);
+}
+
+/* What follows reading, when the ring is gone: ids are made of the dictionaries, and
+ * rows of the records. The end of the file is not waited for where these would not fit. */
+static ease_status check_later(const reader *r, ease_error *err)
 {
     const ease__draft *d = r->draft;
-    size_t words = ease__record_words(r->form->weighted, r->form->timed);
-    size_t need = (size_t)d->records * (2 * words - 1) * sizeof(uint32_t);
+    int64_t users = r->form->rows ? r->form->rows : (int64_t)r->users.count;
+    size_t records = ease__draft_bytes(d),
+           ids = ease__size_add(ids_size(&r->users, r->form->rows),
+                                ids_size(&r->items, r->form->columns)),
+           names = r->users.bytes + r->items.bytes,
+           rows = ease__draft_rows_bytes(d, users, r->threads),
+           most = ease__size_add(ease__size_add(records, ids),
+                                 names > rows ? names : rows);
 
-    r->text_bytes += s->block.room - s->counted;
-    s->counted = s->block.room;
-    need += r->text_bytes + r->users.bytes + r->items.bytes;
-    if (!r->o->memory_limit || need <= r->o->memory_limit)
+    if (most <= r->budget->limit)
         return EASE_OK;
-    return ease__fail(
-        err, EASE_E_MEMORY_LIMIT,
-        "%s: reading needs more than %zu MB after %lld rows; the limit is "
-        "%zu MB",
-        ease__input_name(r->in), need / 1000000, (long long)d->counts.rows,
-        r->o->memory_limit / 1000000);
+    atomic_store(&r->budget->needed, most);
+    return no_rows(r, err);
 }
 
 /* ---- triplets: nothing is left to be placed -------------------------------- */
@@ -403,6 +431,8 @@ static ease_status merge_triplets(reader *r, ease__block *b, ease_error *err)
 
 static ease_status merge_records(reader *r, slot *s, ease_error *err)
 {
+    size_t a_record = ease__record_words(r->form->weighted, r->form->timed) *
+                      sizeof(*s->place);
     ease__block *b = &s->block;
     ease_status status = number_newcomers(r, &b->users, &r->users,
                                           (size_t)EASE__MAX_IDS, "users", err);
@@ -411,8 +441,10 @@ static ease_status merge_records(reader *r, slot *s, ease_error *err)
         status = number_newcomers(r, &b->items, &r->items, INT32_MAX, "items", err);
     if (status)
         return status;
-    s->place = ease__draft_add(r->draft, b->count);
-    return s->place ? EASE_OK : no_room(r, err);
+    s->place = ease__budget_take(r->budget, b->count * a_record)
+                   ? ease__draft_add(r->draft, b->count)
+                   : NULL;
+    return s->place ? check_later(r, err) : no_rows(r, err);
 }
 
 static ease_status merge_block(reader *r, slot *s, ease_error *err)
@@ -422,7 +454,7 @@ static ease_status merge_block(reader *r, slot *s, ease_error *err)
     ease_status status = EASE_OK;
 
     if (b->status == EASE_E_NOMEM)
-        return no_room(r, err);
+        return no_rows(r, err);
     if (r->triplets)
         status = merge_triplets(r, b, err);
     if (status)
@@ -447,7 +479,7 @@ static ease_status merge_block(reader *r, slot *s, ease_error *err)
         d->counts.negative += b->negative;
     }
     r->lines += b->lines;
-    return check_limit(r, s, err);
+    return EASE_OK;
 }
 
 /* ---- placing --------------------------------------------------------------- */
@@ -502,8 +534,6 @@ static void read_next(reader *r)
         status = ease__cancelled(&err);
     else
         status = read_block(r, b, &err);
-    if (b->too_long)
-        status = too_long(r, b, &err);
     pthread_mutex_lock(&r->lock);
     if (status) {
         r->read_status = status;
@@ -592,9 +622,9 @@ static bool start_block(reader *r, ease__block *b)
 {
     b->users.all = r->triplets ? &r->items : &r->users;
     b->items.all = &r->items;
-    b->most = r->longest;
-    return ease__dictionary_start(&b->users.fresh, r->users.seed, false) &&
-           ease__dictionary_start(&b->items.fresh, r->items.seed, false);
+    b->budget = r->budget;
+    return ease__dictionary_start(&b->users.fresh, r->users.seed, false, r->budget) &&
+           ease__dictionary_start(&b->items.fresh, r->items.seed, false, r->budget);
 }
 
 static void choose_sizes(reader *r, size_t block_bytes)
@@ -605,14 +635,13 @@ static void choose_sizes(reader *r, size_t block_bytes)
         r->largest = LARGEST_BLOCK;
     if (r->largest < SMALLEST_BLOCK)
         r->largest = SMALLEST_BLOCK;
-    r->block_bytes = FIRST_BLOCK;
+    if (r->largest > r->budget->limit / RING_SHARE / (size_t)r->slots)
+        r->largest = r->budget->limit / RING_SHARE / (size_t)r->slots;
+    if (r->largest < TINY_BLOCK)
+        r->largest = TINY_BLOCK;
+    r->block_bytes = r->largest < FIRST_BLOCK ? r->largest : FIRST_BLOCK;
     if (block_bytes)
         r->block_bytes = r->largest = block_bytes;
-    r->longest = r->o->memory_limit ? r->o->memory_limit : ease_memory_available();
-    if (!r->longest)
-        r->longest = SIZE_MAX;
-    if (r->longest < 4 * r->largest) /* what every input may take */
-        r->longest = 4 * r->largest;
 }
 
 /* Numbers the ids that triplets may begin with. */
@@ -641,8 +670,9 @@ static bool start_reader(reader *r, size_t block_bytes)
     uint64_t seed = ease__hash_seed();
 
     choose_sizes(r, block_bytes);
-    if (!ease__dictionary_start(&r->users, seed, true) ||
-        !ease__dictionary_start(&r->items, seed, true))
+    if (!ease__budget_take(r->budget, ease__input_held(r->in)) ||
+        !ease__dictionary_start(&r->users, seed, true, r->budget) ||
+        !ease__dictionary_start(&r->items, seed, true, r->budget))
         return false;
     if (r->triplets && !know_ids(&r->items, r->triplets->ids))
         return false;
@@ -726,8 +756,12 @@ ease_status ease__blocks_read(ease__input *in, const ease__row_form *form,
                               const ease_read_options *o, ease__draft *draft,
                               ease_error *err)
 {
-    reader r = {
-        .in = in, .form = form, .o = o, .draft = draft, .lines = first_line - 1};
+    reader r = {.in = in,
+                .form = form,
+                .o = o,
+                .draft = draft,
+                .budget = draft->budget,
+                .lines = first_line - 1};
 
     draft->weighted = form->weighted;
     draft->timed = form->timed;
@@ -740,13 +774,16 @@ ease_status ease__triplets_read(ease__input *in, const ease__splitter *splitter,
 {
     ease__row_form form = {
         .kind = EASE__ROWS_TRIPLETS, .splitter = *splitter, .fields = 3, .timed = true};
+    ease__budget budget;
     ease__draft counts = {0}; /* rows are counted, none is kept */
     reader r = {.in = in,
                 .form = &form,
                 .o = o,
                 .draft = &counts,
+                .budget = &budget,
                 .triplets = to,
                 .next_file = true};
 
+    ease__budget_start(&budget, o->memory_limit);
     return run_reader(&r, block_bytes, err);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/budget.h"
 #include "data/moment.h"
 #include "data/number.h"
 #include "data/readers.h"
@@ -50,11 +51,10 @@ static bool is_enough(const char *p, size_t bytes)
 ease_status ease__sample(ease__input *in, size_t limit, const char **data,
                          size_t *bytes, bool *whole, ease_error *err)
 {
+    char seen[EASE__SIZE_ROOM], most[EASE__SIZE_ROOM];
     size_t want = SAMPLE_BYTES;
 
-    if (!limit)
-        limit = ease_memory_available();
-
+    limit = ease__memory_limit(limit);
     for (;;) {
         ease_status status = ease__input_peek(in, want, data, bytes, err);
 
@@ -66,11 +66,31 @@ ease_status ease__sample(ease__input *in, size_t limit, const char **data,
         /* Lines of any length: adjacency lines can be long, but some are needed. What
          * was peeked at will be in a block too. */
         want = ease__size_mul(want, 2);
-        if (limit && want > limit / 2)
-            return ease__fail(err, EASE_E_MEMORY_LIMIT,
-                              "%s: lines of more than %zu MB; the limit is %zu MB",
-                              ease__input_name(in), *bytes / 1000000, limit / 1000000);
+        if (want > limit / 2)
+            return ease__fail(
+                err, EASE_E_MEMORY_LIMIT,
+                "%s: no memory for lines as long as these, %zu in the "
+                "first %s; the limit is %s",
+                ease__input_name(in), count_lines(*data, *bytes, SIZE_MAX),
+                ease__size_text(*bytes, seen), ease__size_text(limit, most));
     }
+}
+
+ease_status ease__check_blank(const char *name, const char *sample, size_t bytes,
+                              bool whole, ease_error *err)
+{
+    char seen[EASE__SIZE_ROOM];
+    size_t at = bytes >= 3 && memcmp(sample, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+    while (at < bytes && (sample[at] == ' ' || sample[at] == '\t' ||
+                          sample[at] == '\r' || sample[at] == '\n'))
+        at++;
+    if (at < bytes)
+        return EASE_OK;
+    if (whole)
+        return ease__fail(err, EASE_E_DATA, "%s: empty", name);
+    return ease__fail(err, EASE_E_DATA, "%s: nothing but blank lines in its first %s",
+                      name, ease__size_text(bytes, seen));
 }
 
 /* ---- names ----------------------------------------------------------------- */

@@ -25,6 +25,10 @@ typedef struct ease__layout {
 ease_status ease__sample(ease__input *in, size_t limit, const char **data,
                          size_t *bytes, bool *whole, ease_error *err);
 
+/* EASE_E_DATA where the sample has only blank lines, or nothing at all. */
+ease_status ease__check_blank(const char *name, const char *sample, size_t bytes,
+                              bool whole, ease_error *err);
+
 /* separator NULL and header -1: guess. pairs: a header is known by naming a user and
  * an item; else by any name of an id or title. The sample has a record. */
 ease_status ease__layout_guess(const char *sample, size_t bytes, bool whole,

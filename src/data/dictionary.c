@@ -8,15 +8,42 @@ struct ease__text {
     char at[];
 };
 
+/* Not cleared; NULL: no memory. */
+static void *take(ease__dictionary *d, size_t bytes)
+{
+    void *p = ease__budget_resize(d->budget, NULL, 0, bytes);
+
+    if (p)
+        d->bytes += bytes;
+    return p;
+}
+
+static void give(ease__dictionary *d, void *p, size_t bytes)
+{
+    ease__free(p);
+    ease__budget_give(d->budget, bytes);
+    d->bytes -= bytes;
+}
+
 /* ---- slots ----------------------------------------------------------------- */
+
+static size_t slots_bytes(int bits)
+{
+    return sizeof(ease__slots) + ((size_t)1 << bits) * sizeof(ease__slot);
+}
 
 static ease__slots *new_slots(ease__dictionary *d, int bits)
 {
-    size_t bytes = sizeof(ease__slots) + ((size_t)1 << bits) * sizeof(ease__slot);
-    ease__slots *s = ease__alloc_zero(bytes, 1);
+    size_t bytes = slots_bytes(bits);
+    ease__slots *s;
 
-    if (!s)
+    if (!ease__budget_take(d->budget, bytes))
         return NULL;
+    s = ease__alloc_zero(bytes, 1);
+    if (!s) {
+        ease__budget_give(d->budget, bytes);
+        return NULL;
+    }
     s->mask = ((size_t)1 << bits) - 1;
     s->shift = 64 - bits;
     d->bytes += bytes;
@@ -29,8 +56,7 @@ static void free_slots(ease__dictionary *d)
         ease__slots *s = d->slots;
 
         d->slots = s->before;
-        d->bytes -= sizeof(*s) + (s->mask + 1) * sizeof(*s->at);
-        ease__free(s);
+        give(d, s, slots_bytes(64 - s->shift));
     }
 }
 
@@ -67,12 +93,11 @@ static const char *copy_text(ease__dictionary *d, ease__key k)
     if (!t || t->room - t->used < k.length) {
         size_t room = k.length < TEXT_BYTES ? TEXT_BYTES : k.length;
 
-        t = ease__alloc_array(ease__size_add(room, sizeof(*t)), 1);
+        t = take(d, ease__size_add(room, sizeof(*t)));
         if (!t)
             return NULL;
         *t = (ease__text){.before = d->texts, .room = room};
         d->texts = t;
-        d->bytes += room + sizeof(*t);
     }
     to = t->at + t->used;
     memcpy(to, k.text, k.length);
@@ -87,10 +112,9 @@ static bool keep_name(ease__dictionary *d, ease__key k)
     ease__name **chunk = &d->names[top - EASE__NAME_BITS];
 
     if (!*chunk) {
-        *chunk = ease__alloc_array((size_t)1 << top, sizeof(**chunk));
+        *chunk = take(d, sizeof(**chunk) << top);
         if (!*chunk)
             return false;
-        d->bytes += ((size_t)1 << top) * sizeof(**chunk);
     }
     if (d->owner)
         k.text = copy_text(d, k);
@@ -100,6 +124,9 @@ static bool keep_name(ease__dictionary *d, ease__key k)
 
 bool ease__dictionary_ids(const ease__dictionary *d, ease__ids *ids)
 {
+    if (d->count && ids->count == 0 &&
+        !ease__ids_reserve(ids, (int64_t)d->count, d->letters))
+        return false;
     for (size_t i = 0; i < d->count; i++) {
         const ease__name *n = ease__dictionary_name(d, i);
 
@@ -111,9 +138,10 @@ bool ease__dictionary_ids(const ease__dictionary *d, ease__ids *ids)
 
 /* ---- all of it ------------------------------------------------------------- */
 
-bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner)
+bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner,
+                            ease__budget *budget)
 {
-    *d = (ease__dictionary){.seed = seed, .owner = owner};
+    *d = (ease__dictionary){.seed = seed, .owner = owner, .budget = budget};
     d->slots = new_slots(d, SMALL_BITS);
     return d->slots != NULL;
 }
@@ -133,7 +161,7 @@ bool ease__dictionary_clear(ease__dictionary *d)
     } else {
         memset(s->at, 0, (s->mask + 1) * sizeof(*s->at));
     }
-    d->count = 0;
+    d->count = d->letters = 0;
     return true;
 }
 
@@ -145,6 +173,7 @@ bool ease__dictionary_add(ease__dictionary *d, ease__slot *free_slot, ease__key 
     free_slot->code = (uint32_t)d->count;
     __atomic_store_n(&free_slot->kind, k.length <= 8 ? 1 : 2, __ATOMIC_RELEASE);
     d->count++;
+    d->letters += k.length;
     return 2 * d->count <= d->slots->mask || grow(d);
 }
 
@@ -159,5 +188,7 @@ void ease__dictionary_free(ease__dictionary *d)
         d->texts = t->before;
         ease__free(t);
     }
+    if (d->bytes) /* what is left of them: never the case of {0} */
+        ease__budget_give(d->budget, d->bytes);
     *d = (ease__dictionary){0};
 }

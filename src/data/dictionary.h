@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "core/budget.h"
 #include "data/ids.h"
 
 typedef struct ease__key {
@@ -46,7 +47,9 @@ typedef struct ease__dictionary {
     ease__name *names[EASE__NAME_CHUNKS];
     bool owner;        /* names are copied */
     ease__text *texts; /* the copies, the latest first */
-    size_t bytes;      /* held, all in all */
+    size_t letters;    /* of all names */
+    ease__budget *budget;
+    size_t bytes; /* taken from the budget, all in all */
 } ease__dictionary;
 
 /* 8 bytes must be readable at text; length is not 0. */
@@ -119,8 +122,9 @@ static inline ease__slot *ease__dictionary_slot(const ease__dictionary *d, ease_
 }
 
 /* Makes it ready, empty. owner: names are copied; else the text must outlive it. False:
- * no memory. */
-bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner);
+ * no memory, or refused by the budget, as in the functions below. */
+bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner,
+                            ease__budget *budget);
 /* Empties it, and gives back what it grew to. False: no memory. */
 bool ease__dictionary_clear(ease__dictionary *d);
 /* Puts the key where ease__dictionary_slot has shown it is missing. The code is

@@ -74,6 +74,12 @@ ease_status ease__draft_doubt(ease__draft *d, const ease_columns *guess,
     return failed ? ease__fail(err, EASE_E_NOMEM, "reading %s", name) : EASE_OK;
 }
 
+size_t ease__draft_bytes(const ease__draft *d)
+{
+    return ease__size_mul((size_t)d->records,
+                          sizeof(uint32_t) * ease__record_words(d->weighted, d->timed));
+}
+
 /* ---- from records to rows: a counting sort by user ------------------------- */
 
 /* Chunks are dealt to `parts` in runs of about equal size; each part counts, and
@@ -158,15 +164,25 @@ static void place_part(const sorter *s, int part, ease_interactions *x)
 }
 
 /* The places of all parts take at most a byte an interaction. */
-static int choose_parts(const ease__draft *d, int threads)
+static int choose_parts(const ease__draft *d, int64_t users, int threads)
 {
-    int64_t users = d->user_ids.count, most = 1;
+    int64_t most = 1;
 
     if (users > 0)
         most = d->records / (4 * users);
     if (most > threads)
         most = threads;
     return most < 1 ? 1 : (int)most;
+}
+
+size_t ease__draft_rows_bytes(const ease__draft *d, int64_t users, int threads)
+{
+    size_t an_entry = sizeof(int32_t) + (d->weighted ? sizeof(float) : 0);
+    size_t a_user = sizeof(int64_t) +
+                    sizeof(uint32_t) * (size_t)choose_parts(d, users, threads);
+
+    return ease__size_add(ease__size_mul((size_t)d->records, an_entry),
+                          ease__size_mul((size_t)users, a_user));
 }
 
 static ease_status sort_records(sorter *s, ease_interactions *x, ease_error *err)
@@ -196,7 +212,7 @@ ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
     sorter s = {.draft = d, .users = d->user_ids.count};
     ease_status status = EASE_OK;
 
-    s.parts = choose_parts(d, threads);
+    s.parts = choose_parts(d, s.users, threads);
     s.first = ease__alloc_array((size_t)s.parts + 1, sizeof(*s.first));
     s.place = ease__alloc_zero(ease__size_mul((size_t)s.parts, (size_t)s.users),
                                sizeof(*s.place));

@@ -2,6 +2,7 @@
 #ifndef EASE_DRAFT_H
 #define EASE_DRAFT_H
 
+#include "core/budget.h"
 #include "data/interactions.h"
 
 /* Records in file order: user, item, if weighted the bits of a float, and if timed
@@ -18,6 +19,7 @@ typedef struct ease__draft {
     ease__chunk *chunks; /* in file order */
     size_t chunk_count, chunk_room;
     int64_t records;
+    ease__budget *budget;          /* for all that is read */
     char *recognized;              /* what the file was taken for */
     char *doubt;                   /* as in ease_interactions_info */
     ease_interactions_info counts; /* rows, below_rating, unused, negative */
@@ -30,8 +32,12 @@ static inline size_t ease__record_words(bool weighted, bool timed)
 
 void ease__draft_free(ease__draft *d);
 void ease__chunk_free(ease__chunk *c);
-/* Room for more records, to be written by the caller; NULL: no memory. */
+/* Room for more records, to be written by the caller, who has taken them from the
+ * budget: of a chunk, only what is written becomes memory. NULL: no memory. */
 uint32_t *ease__draft_add(ease__draft *d, size_t count);
+/* Bytes of the records, and the most that making rows of them takes besides. */
+size_t ease__draft_bytes(const ease__draft *d);
+size_t ease__draft_rows_bytes(const ease__draft *d, int64_t users, int threads);
 
 /* Fills d->doubt, now that all records are there. guess NULL: there is none. */
 ease_status ease__draft_doubt(ease__draft *d, const ease_columns *guess,

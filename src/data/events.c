@@ -194,19 +194,42 @@ static ease_status finish(ease__events *e, const ease_read_options *o, const cha
     return e->counts.interactions ? EASE_OK : ease__nothing_left(&e->counts, name, err);
 }
 
+/* What dividing takes at most: of an event what stands in ease__events, and for one
+ * protocol its time again; of a user its place in several orders. */
+static ease_status check_memory(const ease__draft *d, const ease_interactions *x,
+                                ease__budget *b, const char *name, ease_error *err)
+{
+    bool rows = x->row_ptr != NULL;
+    const ease__ids *users = rows ? &x->user_ids : &d->user_ids,
+                    *items = rows ? &x->item_ids : &d->item_ids;
+    size_t an_event = 13 + (d->timed ? 2 * sizeof(double) : 0) + (rows ? 4 : 0);
+    size_t need = ease__size_mul((size_t)(rows ? x->nnz : d->records), an_event);
+
+    need = ease__size_add(need, ease__size_mul((size_t)users->count, 64));
+    need = ease__size_add(need, ease__size_mul((size_t)items->count, 32));
+    need = ease__size_add(need, ease__ids_held(users) + ease__ids_held(items));
+    ease__budget_start(b, b->limit); /* all that was taken is in `need` */
+    return ease__budget_allows(b, need) ? EASE_OK : ease__budget_fail(b, name, err);
+}
+
 static ease_status read_with(ease__input *in, const char *path,
                              const ease_read_options *o, size_t block_bytes, bool timed,
                              ease_interactions *x, ease__events *e, ease_error *err)
 {
     const char *name = ease__input_name(in);
-    ease__draft draft = {0};
-    ease_status status = ease__read_any(in, path, o, block_bytes, timed, &draft, x,
-                                        err);
+    ease__budget budget;
+    ease__draft draft = {.budget = &budget};
+    ease_status status;
+
+    ease__budget_start(&budget, o->memory_limit);
+    status = ease__read_any(in, path, o, block_bytes, timed, &draft, x, err);
 
     if (!status && draft.doubt)
         status = ease__fail(err, EASE_E_ARG, "%s", draft.doubt);
     if (!status)
         status = check_count(x->row_ptr ? x->nnz : draft.records, name, err);
+    if (!status)
+        status = check_memory(&draft, x, &budget, name, err);
     if (!status && !(x->row_ptr ? take_rows(x, e) : take_records(&draft, e)))
         status = ease__fail(err, EASE_E_NOMEM, "interactions of %s", name);
     ease__draft_free(&draft);
@@ -223,6 +246,7 @@ ease_status ease__events_read(const char *path, const ease_read_options *o,
     ease_read_options used = *o;
     ease_status status;
 
+    used.memory_limit = ease__memory_limit(o->memory_limit);
     if (!x)
         return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
     status = ease__data_open(path, &used, &in, err);

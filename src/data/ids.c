@@ -144,6 +144,12 @@ size_t ease__ids_held(const ease__ids *t)
            (t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0);
 }
 
+size_t ease__ids_growing(const ease__ids *t)
+{
+    /* Slots are made anew, twice as many; the arrays grow where they are. */
+    return ease__ids_held(t) + (t->slots ? 2 * (t->mask + 1) * sizeof(*t->slots) : 0);
+}
+
 /* The slot that holds the id, or the free one where it would go. */
 static size_t probe(const ease__ids *t, const char *id, size_t length)
 {
@@ -160,14 +166,22 @@ static size_t probe(const ease__ids *t, const char *id, size_t length)
     return at;
 }
 
-/* Slots for `count` ids at a load of at most one half. False: no memory. */
-static bool make_slots(ease__ids *t, int64_t count)
+/* For `count` ids at a load of at most one half. */
+static size_t slots_for(int64_t count)
 {
     size_t size = 64;
-    uint32_t *slots;
 
     while (size < 2 * (size_t)count)
         size *= 2;
+    return size;
+}
+
+/* False: no memory. */
+static bool make_slots(ease__ids *t, int64_t count)
+{
+    size_t size = slots_for(count);
+    uint32_t *slots;
+
     slots = ease__alloc_zero(size, sizeof(*slots));
     if (!slots)
         return false;
@@ -205,6 +219,30 @@ static bool make_room(ease__ids *t, size_t length)
         t->bytes = grown;
         t->byte_room = room;
     }
+    return true;
+}
+
+size_t ease__ids_size(int64_t count, size_t bytes)
+{
+    size_t n = (size_t)count;
+
+    return ease__size_add(ease__size_add(bytes, n), (n + 2) * sizeof(uint64_t)) +
+           slots_for(count) * sizeof(uint32_t);
+}
+
+bool ease__ids_reserve(ease__ids *t, int64_t count, size_t bytes)
+{
+    ease__ids made = {.room = count + 2, .byte_room = bytes + (size_t)count};
+
+    made.offsets = ease__alloc_array((size_t)made.room, sizeof(*made.offsets));
+    made.bytes = ease__alloc_array(made.byte_room, 1);
+    if (!made.offsets || !made.bytes || !make_slots(&made, count)) {
+        ease__ids_free(&made);
+        return false;
+    }
+    made.offsets[0] = 0;
+    ease__ids_free(t);
+    *t = made;
     return true;
 }
 

@@ -27,6 +27,10 @@ void ease__ids_free(ease__ids *t);
 /* Its number, new or old; EASE__NO_ID: no memory, or 2^32 of them. Not for a numbered
  * table. */
 int64_t ease__ids_add(ease__ids *t, const char *id, size_t length);
+/* Room for `count` ids of so many bytes in an empty table, which then takes as much
+ * memory as ease__ids_size() says. False: no memory. */
+bool ease__ids_reserve(ease__ids *t, int64_t count, size_t bytes);
+size_t ease__ids_size(int64_t count, size_t bytes);
 int64_t ease__ids_find(const ease__ids *t, const char *id, size_t length);
 /* Safe from any number of threads, as long as none adds. */
 const char *ease__ids_at(const ease__ids *t, int64_t number);
@@ -37,8 +41,10 @@ size_t ease__ids_length(const ease__ids *t, int64_t number);
 ease_status ease__ids_number(ease__ids *t, int first, int64_t count, ease_error *err);
 ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err);
 
-/* Bytes of memory that it takes, of what is not borrowed. */
+/* Bytes of memory that it takes, of what is not borrowed, and that it takes at most while
+ * it grows. */
 size_t ease__ids_held(const ease__ids *t);
+size_t ease__ids_growing(const ease__ids *t);
 /* As it lies in a file: count + 1 offsets, then the bytes. */
 size_t ease__ids_bytes(const ease__ids *t);
 void ease__ids_pack(const ease__ids *t, void *to);

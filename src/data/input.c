@@ -9,6 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "core/budget.h"
 #include "data/forms.h"
 #include "data/zip.h"
 
@@ -38,7 +39,7 @@ struct ease__input {
     ZSTD_DStream *zstd;
     ease__zip zip;
     ease__member member;
-    char member_name[EASE__ZIP_NAME_ROOM];
+    char *member_name;
     size_t member_left;
     uLong member_crc;
     char *ahead; /* decoded, but only peeked at */
@@ -272,28 +273,39 @@ static bool is_zip(const ease__input *in)
            memcmp(in->raw + head + length - 4, ".npy", 4) != 0;
 }
 
+/* Of an archive's entry: neither a directory nor what macOS adds. */
+static bool names_file(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 0 && name[length - 1] != '/' && strncmp(name, "__MACOSX/", 9) != 0;
+}
+
 /* The only file of the archive, or the one that is a data set's by its name. */
 static ease_status choose_member(ease__input *in, ease_error *err)
 {
-    char name[EASE__ZIP_NAME_ROOM];
     size_t at = 0, files = 0;
-    bool more = true, known = false;
+    bool known = false;
 
     while (!known) {
-        ease_status status = ease__zip_next(&in->zip, &at, name, &more, err);
-        size_t length = strlen(name);
+        char *name = NULL;
+        ease_status status = ease__zip_next(&in->zip, &at, &name, err);
 
         if (status)
             return status;
-        if (!more)
+        if (!name)
             break;
-        if (length == 0 || name[length - 1] == '/' ||
-            strncmp(name, "__MACOSX/", 9) == 0)
-            continue;
-        files++;
-        known = ease__names_data(name);
-        if (files == 1 || known)
-            memcpy(in->member_name, name, length + 1);
+        if (names_file(name)) {
+            files++;
+            known = ease__names_data(name);
+            if (files == 1 || known) {
+                char *before = in->member_name;
+
+                in->member_name = name;
+                name = before;
+            }
+        }
+        ease__free(name);
     }
     if (files == 1 || known)
         return EASE_OK;
@@ -388,6 +400,8 @@ static void end_file(ease__input *in)
     in->zstd = NULL;
     ease__member_close(&in->member);
     ease__zip_close(&in->zip);
+    ease__free(in->member_name);
+    in->member_name = NULL;
     if (in->fd > STDIN_FILENO)
         close(in->fd);
     in->fd = -1;
@@ -545,6 +559,24 @@ ease_status ease__input_peek(ease__input *in, size_t bytes, const char **data,
     return EASE_OK;
 }
 
+ease_status ease__input_peek_all(ease__input *in, size_t limit, const char **data,
+                                 size_t *got, ease_error *err)
+{
+    ease__budget budget;
+    size_t want = 1 << 16;
+
+    ease__budget_start(&budget, limit);
+    for (;; want = ease__size_mul(want, 2)) {
+        ease_status status;
+
+        if (!ease__budget_allows(&budget, ease__size_add(want, want / 2)))
+            return ease__budget_fail(&budget, in->name, err);
+        status = ease__input_peek(in, want, data, got, err);
+        if (status || *got < want)
+            return status;
+    }
+}
+
 void ease__input_skip(ease__input *in, size_t bytes)
 {
     in->ahead_at += bytes;
@@ -575,6 +607,11 @@ const char *ease__input_coding(const ease__input *in)
     static const char *const words[] = {"", "gzip, ", "zstd, ", "zip, "};
 
     return words[in->coding];
+}
+
+size_t ease__input_held(const ease__input *in)
+{
+    return sizeof(*in) + RAW_BYTES + in->ahead_room + ZSTD_sizeof_DStream(in->zstd);
 }
 
 double ease__input_fraction(const ease__input *in)

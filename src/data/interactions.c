@@ -56,21 +56,21 @@ ease_status ease__check_values(const char *name, const char *recognized, bool va
 ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
                               size_t bytes, const ease_read_options *o, ease_error *err)
 {
-    /* The digits, and the row's begin, twice while entries are put in their rows. */
-    size_t an_id = EASE__DIGITS + 2 * sizeof(int64_t), ids, limit = o->memory_limit;
+    /* The digits, and of a user the row's begin, twice while entries are put in their
+     * rows; the length of a folded row and whether it lost any take less. */
+    size_t an_id = EASE__DIGITS + 2 * sizeof(int64_t), ids;
+    size_t limit = ease__memory_limit(o->memory_limit);
+    char need[EASE__SIZE_ROOM], most[EASE__SIZE_ROOM];
 
     if (users > EASE__MAX_IDS || items > INT32_MAX)
         return ease__fail(err, EASE_E_TOO_LARGE, "%s: %lld x %lld is too large", name,
                           (long long)users, (long long)items);
-    if (!limit)
-        limit = ease_memory_available();
     ids = ease__size_mul((size_t)users + (size_t)items, an_id);
     bytes = ease__size_add(bytes, ids);
-    if (!limit || bytes <= limit)
+    if (bytes <= limit)
         return EASE_OK;
-    return ease__fail(err, EASE_E_MEMORY_LIMIT,
-                      "%s: reading needs %zu MB; the limit is %zu MB", name,
-                      bytes / 1000000, limit / 1000000);
+    return ease__fail(err, EASE_E_MEMORY_LIMIT, "%s: reading needs %s; the limit is %s",
+                      name, ease__size_text(bytes, need), ease__size_text(limit, most));
 }
 
 /* Lines, now that it is known what they are. */
@@ -144,18 +144,6 @@ static ease_status read_split_table(ease__input *in, const char *path, const cha
     return status ? status : ease__split_table_restore(in, path, dir, draft, err);
 }
 
-static bool is_blank_text(const char *p, size_t bytes)
-{
-    if (bytes >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
-        p += 3;
-        bytes -= 3;
-    }
-    for (size_t i = 0; i < bytes; i++)
-        if (!strchr(" \t\r\n", p[i]) || p[i] == '\0')
-            return false;
-    return true;
-}
-
 static ease_status read_form(ease__input *in, const char *path,
                              const ease_read_options *o, size_t block_bytes, bool timed,
                              ease__draft *draft, ease_interactions *x, ease_error *err)
@@ -167,10 +155,10 @@ static ease_status read_form(ease__input *in, const char *path,
     ease_status status = ease__sample(in, o->memory_limit, &sample, &bytes, &whole,
                                       err);
 
+    if (!status)
+        status = ease__check_blank(ease__input_name(in), sample, bytes, whole, err);
     if (status)
         return status;
-    if (whole && is_blank_text(sample, bytes))
-        return ease__fail(err, EASE_E_DATA, "%s: empty", ease__input_name(in));
     if (strcmp(format, "npz") == 0 || (!*format && ease__npz_begins(sample, bytes)))
         return ease__npz_read(in, o, x, err);
     if (strcmp(format, "mtx") == 0 || (!*format && ease__mtx_begins(sample, bytes)))
@@ -213,11 +201,14 @@ ease_status ease__interactions_read(const char *path, const ease_read_options *o
                                     ease_error *err)
 {
     ease__input *in = NULL;
-    ease__draft draft = {0};
+    ease__budget budget;
+    ease__draft draft = {.budget = &budget};
     ease_interactions *x = ease__alloc_zero(1, sizeof(*x));
     ease_read_options used = *o;
     ease_status status;
 
+    ease__budget_start(&budget, o->memory_limit);
+    used.memory_limit = budget.limit;
     if (!x)
         return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
     status = ease__data_open(path, &used, &in, err);

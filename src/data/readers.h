@@ -36,8 +36,8 @@ ease_status ease__mtx_read(ease__input *in, const ease_read_options *o,
                            size_t block_bytes, ease__draft *draft, ease_error *err);
 bool ease__mtx_begins(const char *sample, size_t bytes);
 
-/* Sizes that a file merely claims are held against o->memory_limit, or what is
- * available, before they are believed. bytes is beside the two tables of ids. */
+/* Sizes that a file merely claims are held against o->memory_limit before they are
+ * believed. bytes is beside the two tables of ids. */
 ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
                               size_t bytes, const ease_read_options *o,
                               ease_error *err);

@@ -688,14 +688,16 @@ static bool make_record_room(const ease__row_form *form, ease__block *b)
 {
     size_t shortest = form->kind == EASE__ROWS_ADJACENCY ? 2 : 4;
     size_t most = b->bytes / shortest + 1;
+    size_t a_record = ease__record_words(form->weighted, form->timed) *
+                      sizeof(*b->records);
 
     b->count = 0;
     if (b->record_room >= most)
         return true;
     ease__free(b->records);
+    ease__budget_give(b->budget, b->record_room * a_record);
     b->record_room = 0;
-    b->records = ease__alloc_array(
-        most, ease__record_words(form->weighted, form->timed) * sizeof(*b->records));
+    b->records = ease__budget_resize(b->budget, NULL, 0, most * a_record);
     if (b->records)
         b->record_room = most;
     return b->records != NULL;

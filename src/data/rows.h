@@ -53,8 +53,7 @@ typedef struct ease__heading {
 typedef struct ease__block {
     char *text; /* whole lines, the last one ended too; changed by unquoting */
     size_t bytes, room;
-    size_t most;   /* bytes of text that one long line may take */
-    bool too_long; /* one would take more */
+    ease__budget *budget; /* of all the arrays here */
     /* Small files share a block: the first bytes are of this one of the input's files,
      * and of the next one from each break on. */
     size_t file;

@@ -70,20 +70,6 @@ static ease_status add_line(ease__ids *ids, const char *line, size_t length,
     return EASE_OK;
 }
 
-/* All of a file at once; valid as long as `in` is open. */
-static ease_status peek_all(ease__input *in, const char **text, size_t *bytes,
-                            ease_error *err)
-{
-    size_t want = 1 << 20;
-    ease_status status;
-
-    for (;; want = ease__size_mul(want, 2)) {
-        status = ease__input_peek(in, want, text, bytes, err);
-        if (status || *bytes < want)
-            return status;
-    }
-}
-
 static ease_status read_lines(const char *path, ease__ids *ids, ease_error *err)
 {
     ease__input *in = NULL;
@@ -92,7 +78,7 @@ static ease_status read_lines(const char *path, ease__ids *ids, ease_error *err)
     ease_status status = ease__input_open(path, NULL, &in, err);
 
     if (!status)
-        status = peek_all(in, &text, &bytes, err);
+        status = ease__input_peek_all(in, 0, &text, &bytes, err);
     end = text + bytes;
     while (!status && text < end) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/budget.h"
 #include "core/random.h"
 #include "data/interactions.h"
 
@@ -32,6 +33,11 @@ typedef struct world {
     int64_t *place;                /* of each user in queue */
     ease_interactions *x;
 } world;
+
+typedef struct candidate {
+    double key;
+    int32_t item;
+} candidate;
 
 void ease_synth_options_init(ease_synth_options *o)
 {
@@ -70,6 +76,31 @@ static void world_free(world *w)
     ease__free(w->queue);
     ease__free(w->place);
     ease_interactions_free(w->x);
+}
+
+/* The arrays below, those of the threads, and the ids, in the memory available. */
+static ease_status check_memory(const ease_synth_options *o, ease_error *err)
+{
+    size_t users = (size_t)o->users, items = (size_t)o->items,
+           threads = (size_t)ease__threads(o->threads), need, limit;
+    char needed[EASE__SIZE_ROOM], most[EASE__SIZE_ROOM];
+
+    need = ease__size_mul((size_t)o->interactions, sizeof(int32_t));
+    need = ease__size_add(
+        need,
+        ease__size_mul(users, 4 * sizeof(int64_t) + sizeof(double) + sizeof(uint16_t)));
+    need = ease__size_add(
+        need,
+        ease__size_mul(items, sizeof(int32_t) + sizeof(double) +
+                                  threads * (sizeof(int64_t) + sizeof(candidate))));
+    need = ease__size_add(need, ease__size_mul(users + items, EASE__DIGITS));
+    limit = ease__memory_limit(0);
+    if (need <= limit)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_MEMORY_LIMIT,
+                      "%lld synthetic interactions need %s; %s are available",
+                      (long long)o->interactions, ease__size_text(need, needed),
+                      ease__size_text(limit, most));
 }
 
 static ease_status world_alloc(world *w, ease_error *err)
@@ -283,11 +314,6 @@ static wish make_wish(const world *w, int64_t user, ease__random *r)
                   {share_first, share_second, 1 - share_first - share_second}};
 }
 
-typedef struct candidate {
-    double key;
-    int32_t item;
-} candidate;
-
 /* Puts the `count` smallest keys first. */
 static void select_smallest(candidate *c, int64_t n, int64_t count)
 {
@@ -427,6 +453,8 @@ ease_status ease_interactions_synth(const ease_synth_options *o,
     if (!o || !out)
         return ease__fail(err, EASE_E_ARG, "options are required");
     status = check_options(o, err);
+    if (!status)
+        status = check_memory(o, err);
     if (!status)
         status = world_alloc(&w, err);
     if (!status) {

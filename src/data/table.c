@@ -15,6 +15,7 @@ struct ease__table {
     char *header_text;
     char *buffer;
     size_t at, end, room;
+    ease__budget budget;
     bool ended; /* nothing is left to be read into the buffer */
     int64_t line, next_line;
 };
@@ -61,8 +62,9 @@ static ease_status recognize(ease__table *t, const char *separator, int header,
         return status;
     if (memchr(sample, '\0', bytes))
         return ease__fail(err, EASE_E_PARSE, "%s: looks like a binary file", name);
-    if (bytes == 0)
-        return ease__fail(err, EASE_E_DATA, "%s: empty", name);
+    status = ease__check_blank(name, sample, bytes, whole, err);
+    if (status)
+        return status;
     status = ease__layout_guess(sample, bytes, whole, separator, header, false, &l,
                                 &why);
     if (status)
@@ -89,6 +91,7 @@ ease_status ease__table_from(ease__input *in, const char *separator, int header,
         return status;
     }
     t->in = in;
+    ease__budget_start(&t->budget, 0);
     status = recognize(t, separator, header, err);
     if (status) {
         ease__table_close(t);
@@ -134,10 +137,10 @@ static ease_status refill(ease__table *t, ease_error *err)
     t->end = left;
     if (t->room - left < READ_BYTES) {
         size_t room = ease__size_add(ease__size_mul(t->room, 2), READ_BYTES);
-        char *grown = ease__realloc_array(t->buffer, room, 1);
+        char *grown = ease__budget_resize(&t->budget, t->buffer, t->room, room);
 
         if (!grown)
-            return ease__fail(err, EASE_E_NOMEM, "reading %s", ease__table_name(t));
+            return ease__budget_fail(&t->budget, ease__table_name(t), err);
         t->buffer = grown;
         t->room = room;
     }
@@ -228,6 +231,11 @@ ease_status ease__table_next(ease__table *t, const ease__field **fields, size_t 
 int64_t ease__table_line(const ease__table *t)
 {
     return t->line;
+}
+
+ease__budget *ease__table_budget(ease__table *t)
+{
+    return &t->budget;
 }
 
 const char *ease__table_name(const ease__table *t)

@@ -15,6 +15,7 @@ typedef struct cells {
     size_t used, room;
     size_t *ends; /* of each cell in text */
     size_t end_room;
+    ease__budget *budget;     /* the table's */
     int64_t *matches, *words; /* a column: values that are items; that are no numbers */
 } cells;
 
@@ -31,7 +32,7 @@ static bool make_room(cells *c, size_t bytes)
 {
     if (c->room - c->used <= bytes) {
         size_t room = ease__size_add(ease__size_mul(c->room, 2), bytes + 4096);
-        char *grown = ease__realloc_array(c->text, room, 1);
+        char *grown = ease__budget_resize(c->budget, c->text, c->room, room);
 
         if (!grown)
             return false;
@@ -40,7 +41,9 @@ static bool make_room(cells *c, size_t bytes)
     }
     if (c->end_room < (c->rows + 1) * c->columns) {
         size_t room = 2 * c->end_room + 64 * c->columns;
-        size_t *grown = ease__realloc_array(c->ends, room, sizeof(*grown));
+        size_t *grown = ease__budget_resize(c->budget, c->ends,
+                                            c->end_room * sizeof(*grown),
+                                            ease__size_mul(room, sizeof(*grown)));
 
         if (!grown)
             return false;
@@ -80,6 +83,7 @@ static ease_status read_cells(ease__table *t, const ease__ids *items, cells *c,
 {
     ease_status status = EASE_OK;
 
+    c->budget = ease__table_budget(t);
     c->columns = ease__table_columns(t);
     c->matches = ease__alloc_zero(c->columns, sizeof(*c->matches));
     c->words = ease__alloc_zero(c->columns, sizeof(*c->words));
@@ -93,7 +97,7 @@ static ease_status read_cells(ease__table *t, const ease__ids *items, cells *c,
         if (status || count == 0)
             return status;
         if (!add_row(c, fields, items))
-            return ease__fail(err, EASE_E_NOMEM, "titles of %s", ease__table_name(t));
+            return ease__budget_fail(c->budget, ease__table_name(t), err);
     }
 }
 
@@ -241,7 +245,7 @@ static void *pack(const cells *c, size_t titles, const size_t *row, int64_t item
             f = cell_at(c, row[i] - 1, titles);
         used += put_title(&f, NULL) + 1;
     }
-    packed = ease__alloc_array(ease__size_add(head, used), 1);
+    packed = ease__budget_resize(c->budget, NULL, 0, ease__size_add(head, used));
     if (!packed)
         return NULL;
     offsets = (uint64_t *)(void *)packed;
@@ -276,6 +280,8 @@ static ease_status make_titles(const ease__table *t, const cells *c,
         return ease__fail(err, EASE_E_DATA, "%s: no column has ids of the items", name);
     if (titles == c->columns)
         return ease__fail(err, EASE_E_DATA, "%s: no column of titles", name);
+    if (!ease__budget_allows(c->budget, (size_t)items->count * sizeof(*row)))
+        return ease__budget_fail(c->budget, name, err);
     row = ease__alloc_zero((size_t)items->count, sizeof(*row));
     if (!row)
         return ease__fail(err, EASE_E_NOMEM, "titles of %s", name);
@@ -283,7 +289,7 @@ static ease_status make_titles(const ease__table *t, const cells *c,
     made = pack(c, titles, row, items->count, bytes);
     ease__free(row);
     if (!made)
-        return ease__fail(err, EASE_E_NOMEM, "titles of %s", name);
+        return ease__budget_fail(c->budget, name, err);
     *packed = made;
     if (matched)
         *matched = found;

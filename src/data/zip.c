@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/budget.h"
+
 enum {
     RAW_BYTES = 1 << 16,
     END_BYTES = 22,
@@ -62,23 +64,21 @@ static ease_status read_at(const ease__zip *z, void *to, size_t bytes, size_t at
 
 static ease_status slurp(ease__input *in, size_t limit, ease__zip *z, ease_error *err)
 {
+    ease__budget budget;
     size_t room = 0, got = 1;
 
+    ease__budget_start(&budget, limit);
     while (got) {
         ease_status status;
 
         if (z->bytes == room) {
-            unsigned char *grown;
+            size_t more = room ? 2 * room : 1 << 16;
+            unsigned char *grown = ease__budget_resize(&budget, z->memory, room, more);
 
-            room = room ? 2 * room : 1 << 16;
-            if (limit && room > limit)
-                return ease__fail(err, EASE_E_MEMORY_LIMIT,
-                                  "%s: holding it needs more than %zu MB", z->name,
-                                  limit / 1000000);
-            grown = ease__realloc_array(z->memory, room, 1);
             if (!grown)
-                return ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
+                return ease__budget_fail(&budget, z->name, err);
             z->memory = grown;
+            room = more;
         }
         status = ease__input_read(in, z->memory + z->bytes, room - z->bytes, &got, err);
         if (status)
@@ -242,37 +242,52 @@ static ease_status read_entry(const ease__zip *z, size_t at, entry *e, ease_erro
     return read_extra(z, at + ENTRY_BYTES + e->name_bytes, e, err);
 }
 
-static ease_status has_name(const ease__zip *z, size_t at, const entry *e,
-                            const char *name, bool *same, ease_error *err)
+/* The entry's name, to be freed. */
+static ease_status read_name(const ease__zip *z, size_t at, const entry *e, char **out,
+                             ease_error *err)
 {
-    char text[64];
+    char *name = ease__alloc_array(e->name_bytes + 1, 1);
+    ease_status status;
 
-    *same = false;
-    if (e->name_bytes != strlen(name) || e->name_bytes > sizeof(text))
-        return EASE_OK;
-    *same = true;
-    if (read_at(z, text, e->name_bytes, at + ENTRY_BYTES, err))
-        return damaged(z, "an entry is cut", err);
-    *same = memcmp(text, name, e->name_bytes) == 0;
+    if (!name)
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
+    status = read_at(z, name, e->name_bytes, at + ENTRY_BYTES, err);
+    if (status) {
+        ease__free(name);
+        return status;
+    }
+    name[e->name_bytes] = '\0';
+    *out = name;
     return EASE_OK;
 }
 
-ease_status ease__zip_next(const ease__zip *z, size_t *at,
-                           char name[EASE__ZIP_NAME_ROOM], bool *more, ease_error *err)
+static ease_status has_name(const ease__zip *z, size_t at, const entry *e,
+                            const char *wanted, bool *same, ease_error *err)
+{
+    char *name = NULL;
+    ease_status status;
+
+    *same = false;
+    if (e->name_bytes != strlen(wanted))
+        return EASE_OK;
+    status = read_name(z, at, e, &name, err);
+    *same = name && memcmp(name, wanted, e->name_bytes) == 0;
+    ease__free(name);
+    return status;
+}
+
+ease_status ease__zip_next(const ease__zip *z, size_t *at, char **name, ease_error *err)
 {
     size_t place = z->directory + *at;
     entry e = {0};
     ease_status status;
 
-    name[0] = '\0';
-    *more = place < z->directory_end;
-    if (!*more)
+    *name = NULL;
+    if (place >= z->directory_end)
         return EASE_OK;
     status = read_entry(z, place, &e, err);
-    if (!status && e.name_bytes < EASE__ZIP_NAME_ROOM) {
-        status = read_at(z, name, e.name_bytes, place + ENTRY_BYTES, err);
-        name[status ? 0 : e.name_bytes] = '\0';
-    }
+    if (!status)
+        status = read_name(z, place, &e, name, err);
     *at += e.length;
     return status;
 }

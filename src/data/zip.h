@@ -17,17 +17,15 @@ typedef struct ease__zip {
 #define EASE__ZIP_NONE ((ease__zip){.fd = -1})
 
 /* Reads the directory. What cannot be sought is taken into memory first, up to
- * `limit` bytes (0: any). The input must outlive it. */
+ * `limit` bytes (as in ease_read_options). The input must outlive it. */
 ease_status ease__zip_open(ease__input *in, size_t limit, ease__zip *out,
                            ease_error *err);
 void ease__zip_close(ease__zip *z);
 
-enum { EASE__ZIP_NAME_ROOM = 64 };
-
-/* The name of the entry at *at (0: the first), which moves on to the next; longer ones
- * than the room are cut to "". *more: there was one. */
-ease_status ease__zip_next(const ease__zip *z, size_t *at,
-                           char name[EASE__ZIP_NAME_ROOM], bool *more, ease_error *err);
+/* The name of the entry at *at (0: the first), which moves on to the next; to be freed
+ * by the caller. NULL: there are no more. */
+ease_status ease__zip_next(const ease__zip *z, size_t *at, char **name,
+                           ease_error *err);
 
 typedef struct ease__member {
     const ease__zip *zip;

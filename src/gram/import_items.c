@@ -189,15 +189,12 @@ static ease_status take_rows(listing *l, const char *at, const char *end,
 /* All of a file: a list of items is small beside their matrix. */
 static ease_status take_file(listing *l, ease__input *in, ease_error *err)
 {
-    size_t want = 1 << 20, got = 0;
+    size_t got = 0;
     const char *text = NULL, *end;
     ease__importing *m = l->m;
-    ease_status status;
+    ease_status status = ease__input_peek_all(in, m->o ? m->o->memory_limit : 0, &text,
+                                              &got, err);
 
-    do {
-        want *= 2;
-        status = ease__input_peek(in, want, &text, &got, err);
-    } while (!status && got == want);
     if (status)
         return status;
     end = text + got;
