@@ -32,6 +32,9 @@
  *    processors with Debian's); the log says so once (level 1).
  *  - After fork() of a process with several threads, calls by the thread that forked use
  *    that thread alone; threads that the child starts use as many as they are told.
+ *  - OpenBLAS maps 128 MiB of address space for each processor when it is loaded, and
+ *    hangs where a limit (ulimit -v, -d) forbids it. OMP_NUM_THREADS=1 in the environment
+ *    makes it 128 MiB in all.
  *  - libease.so stays loaded after dlclose(): OpenMP's threads may be in its code.
  *  - The library never prints, exits, aborts or changes process state.
  */

@@ -312,7 +312,8 @@ static void solve_adds_lambda_and_reports_a_small_residual(test *t)
     dense = dense_matrix(&a);
     for (size_t i = 0; i < 100; i++)
         dense[i * 101] += 0.5;
-    check_status(t, ease__solve(&a, 0.5, NULL, cpu(t), 2, NULL, &residual, NULL), EASE_OK);
+    check_status(t, ease__solve(&a, 0.5, NULL, cpu(t), 2, NULL, &residual, NULL),
+                 EASE_OK);
     check(t, residual > 0 && residual < 1e-5);
     check_inverse(t, &a, dense, largest);
     /* Both halves of the diagonal tiles are valid. */

@@ -24,7 +24,7 @@ static void find_buffers(void)
     const char *most = strstr(openblas_get_config(), name);
     int kept = openblas_get_num_threads();
 
-    buffers = (most ? 2 * atoi(most + sizeof(name) - 1) : 0) - kept;
+    buffers = (most ? 2 * (int)strtol(most + sizeof(name) - 1, NULL, 10) : 0) - kept;
     if (buffers < kept) /* it was built for no fewer than it keeps */
         buffers = kept;
     open_gate();
