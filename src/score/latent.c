@@ -74,8 +74,8 @@ static void run_layers(const ease_model *m, int32_t rows, ease__encode_room *roo
 
 /* ---- fold-in ---------------------------------------------------------------------- */
 
-/* a += sum alpha x v v', on and above the diagonal, and h += sum (1 + alpha x) v, for
- * `count` items of a history, at most TOGETHER. */
+/* The matrix += sum alpha x v v', on and above the diagonal, and h += sum (1 + alpha x) v
+ * over some items of a history, at most TOGETHER. */
 static void add_items(const ease_model *m, ease_row x, ease__encode_room *room,
                       float *h)
 {

@@ -30,8 +30,8 @@ void ease__product(const ease__kernels *kernels, const float *packed, int32_t ro
                    int32_t depth, ease__operand b, int32_t columns, float *c,
                    size_t ldc);
 
-/* The same for the elements on and above the diagonal of a square C; below it, those of
- * some are changed, too. */
+/* The same for the elements on and above the diagonal of a square C; some of those below
+ * it are changed, too. */
 void ease__product_upper(const ease__kernels *kernels, const float *packed,
                          int32_t rows, int32_t depth, ease__operand b, float *c,
                          size_t ldc);
