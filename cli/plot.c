@@ -269,8 +269,6 @@ static const char *const usage[] = {
 static const char *const examples[] = {
     "weights model.ease -o weights.svg",
     "longtail ease.ease popular.ease --split split -o tail.svg",
-    "longtail ease.ease --input split/test_tr.csv --target split/test_te.csv -k 20 -o "
-    "tail.svg",
     "lambda trials.csv -o lambda.svg", NULL};
 
 const verb verb_plot = {

@@ -570,7 +570,8 @@ class Small(Split):
         self.fails(2, "takes no --lambda", "train", "train.csv", "-o", "x", "--model",
                    "popularity", "--lambda", "3")
         self.fails(2, "expected weights, longtail or lambda", "plot", "pie", "-o", "x.svg")
-        self.fails(2, "--input, --target and", "plot", "longtail", "m.ease", "-o", "x.svg")
+        self.fails(2, "either --input and --target or --split", "plot", "longtail", "m.ease", "-o",
+                   "x.svg")
         self.fails(2, "one MODEL", "plot", "weights", "-o", "x.svg")
 
     def test_bad_input_is_an_error_or_counted(self):

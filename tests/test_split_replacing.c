@@ -306,7 +306,7 @@ static bool looks_much_like(const char *dir, const char *want)
  * same one. */
 static void check_unfinished(test *t, scene *s)
 {
-    struct stat before, after;
+    struct stat before = {0}, after = {0};
     int nth = 0, code, half = 0, whole = 0;
 
     while ((code = split_killed_at(&s->make_new, nth++)) == KILLED) {

@@ -73,7 +73,7 @@ static ease_status add_line(ease__ids *ids, const char *line, size_t length,
 static ease_status read_lines(const char *path, ease__ids *ids, ease_error *err)
 {
     ease__input *in = NULL;
-    const char *text = NULL, *end;
+    const char *text = "", *end;
     size_t bytes = 0;
     ease_status status = ease__input_open(path, NULL, &in, err);
 

@@ -242,8 +242,10 @@ static void begin_name(const ease__place *p, char *to, size_t room)
 static bool try_part(ease__place *p)
 {
     struct stat made, named;
+    /* What replaces a split is nobody else's to read before it has that one's mode. */
+    mode_t mode = p->target_fd >= 0 ? 0700 : 0777;
 
-    if (mkdirat(holder_of(p), p->part_name, 0777) != 0)
+    if (mkdirat(holder_of(p), p->part_name, mode) != 0)
         return false;
     p->part_fd = openat(holder_of(p), p->part_name,
                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
