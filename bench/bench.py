@@ -259,16 +259,14 @@ def forget_cached(path):
         os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def first_items(path, count):
-    """Distinct ones, in the order of the data."""
+def spread_items(path, count):
+    """So many from all over a model's rows, which have the order of first appearance."""
     found = {}
     with open(path) as f:
         next(f)
         for line in f:
             found.setdefault(line.rstrip("\n").split(",")[1])
-            if len(found) == count:
-                break
-    return list(found)
+    return list(found)[::max(1, len(found) // count)][:count]
 
 
 def seconds_of(b, args, phase=None):
@@ -292,7 +290,7 @@ def verify(b):
     """What it costs that every part of a model is verified before its first use."""
     path, model = b.synth("ml-20m"), b.path("verify.ease")
     b.run("train", path, "-o", model, "--lambda", LAMBDA, "-q", "--json")
-    one = ["recommend", model, "--history", ",".join(first_items(path, 50)), "--csv", "-q"]
+    one = ["recommend", model, "--history", ",".join(spread_items(path, 50)), "--csv", "-q"]
     everyone = ["recommend", model, "--users", path, "-k", 100, "--csv", "--verbose"]
     ways = {"verified": [], "not": ["--no-verify"]}
     made = {"bytes": os.path.getsize(model), "history": 50}
