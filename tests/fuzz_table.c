@@ -29,6 +29,8 @@ static void check_same(const ease_interactions *a, const ease_interactions *b)
     for (int64_t u = 0; u < a->users; u++)
         if (strcmp(ease_interactions_user_id(a, u), ease_interactions_user_id(b, u)))
             abort();
+    if (!a->doubt != !b->doubt || (a->doubt && strcmp(a->doubt, b->doubt) != 0))
+        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
