@@ -58,7 +58,7 @@ int find_item(console *c, const ease_model *m, const char *path, const char *id,
 
 /* ---- output files ---------------------------------------------------------------- */
 
-/* Before the long work: is there a directory to write to? */
+/* Before the long work: can it be written? */
 int check_output(console *c, const char *path);
 /* The same, for files that cannot go to standard output. */
 int check_output_file(console *c, const char *path);
@@ -66,7 +66,7 @@ int check_output_file(console *c, const char *path);
 int check_directory(console *c, const char *path);
 /* An output that is one of its own inputs (NULL: none) would destroy it: exit 2. */
 int check_differs(console *c, const char *output, const char *input);
-/* And is there room in it? */
+/* The same, and is there room for so many bytes? */
 int check_space(console *c, const char *path, size_t bytes);
 /* Its size, or 0. */
 size_t file_bytes(const char *path);
