@@ -67,7 +67,7 @@ int find_item(console *c, const ease_model *m, const char *path, const char *id,
 
 /* ---- output files ---------------------------------------------------------------- */
 
-/* Before the long work: is there a directory to write to? */
+/* Before the long work: can it be written? */
 int check_output(console *c, const char *path);
 /* The same, for files that cannot go to standard output. */
 int check_output_file(console *c, const char *path);
@@ -75,7 +75,7 @@ int check_output_file(console *c, const char *path);
 int check_figure(console *c, const char *path);
 /* Is this a directory that files can be made in? */
 int check_directory(console *c, const char *path);
-/* And is there room in it? */
+/* The same, and is there room for so many bytes? */
 int check_space(console *c, const char *path, size_t bytes);
 /* After a failure: an output that is there all the same. */
 void warn_written(console *c, const char *path);

@@ -271,7 +271,8 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_from_table(
 
 /* Synthetic data: exactly `interactions` distinct pairs, each user and each item
  * at least once, long-tailed in both, with tastes that a model can learn. The
- * same seed gives the same pairs, at any number of threads. */
+ * same seed gives the same pairs, at any number of threads. Fails with
+ * EASE_E_MEMORY_LIMIT where they need more memory than is available, EASE_E_ARG. */
 typedef struct ease_synth_options {
     size_t size;
     int64_t users, interactions;
@@ -723,7 +724,8 @@ EASE_API EASE_MUST_USE ease_status ease_file_verify(const char *path,
 
 /* Titles for display, from a table with an id and a title column, in UTF-8 or
  * Latin-1; the id column is the one whose values match most items. `matched` may
- * be NULL. They are saved with the model. */
+ * be NULL. They are saved with the model. Fails as ease_interactions_read, whose
+ * memory_limit is here what is available. */
 EASE_API EASE_MUST_USE ease_status ease_model_read_titles(ease_model *m,
                                                           const char *path,
                                                           int32_t *matched,

@@ -443,7 +443,7 @@ static void rows_that_would_not_fit_later_are_refused_at_once(test *t)
     check_status(t, ease_interactions_read(path, &o, &x, &err), EASE_E_MEMORY_LIMIT);
     check_contains(t, err.text, "reading needs more than 5");
     check_contains(t, err.text, " rows; the limit is 5 MB");
-    o.memory_limit = 2 * LIMIT;
+    o.memory_limit = (size_t)2 * LIMIT;
     check_status(t, ease_interactions_read(path, &o, &x, &err), EASE_OK);
     ease_interactions_free(x);
 }

@@ -116,20 +116,29 @@ static size_t cgroup_headroom(void)
 }
 
 /* What a resource limit leaves, given the key of what counts against it. */
-static size_t resource_headroom(int resource, const char *key)
+static size_t resource_headroom(rlim_t limit, const char *key)
 {
-    struct rlimit limit;
     char text[4096];
     size_t kib;
 
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    if (limit == RLIM_INFINITY)
         return SIZE_MAX;
     if (!slurp("/proc/self/status", text, sizeof(text)))
-        return (size_t)limit.rlim_cur;
+        return (size_t)limit;
     kib = number_after(text, key);
     if (kib == SIZE_MAX)
-        return (size_t)limit.rlim_cur;
-    return (size_t)limit.rlim_cur - smaller((size_t)limit.rlim_cur, kib * 1024);
+        return (size_t)limit;
+    return (size_t)limit - smaller((size_t)limit, kib * 1024);
+}
+
+static size_t resources_headroom(void)
+{
+    struct rlimit space, data;
+
+    if (getrlimit(RLIMIT_AS, &space) != 0 || getrlimit(RLIMIT_DATA, &data) != 0)
+        return SIZE_MAX;
+    return smaller(resource_headroom(space.rlim_cur, "VmSize:"),
+                   resource_headroom(data.rlim_cur, "VmData:"));
 }
 
 size_t ease_memory_available(void)
@@ -143,9 +152,7 @@ size_t ease_memory_available(void)
         if (kib != SIZE_MAX)
             machine = kib * 1024;
     }
-    least = smaller(machine, cgroup_headroom());
-    least = smaller(least, resource_headroom(RLIMIT_AS, "VmSize:"));
-    least = smaller(least, resource_headroom(RLIMIT_DATA, "VmData:"));
+    least = smaller(machine, smaller(cgroup_headroom(), resources_headroom()));
     if (least == SIZE_MAX)
         return 0;
     return least ? least : 1; /* none is left, but that is known */
