@@ -145,6 +145,7 @@ static bool put_tables(const contest *all, table_form form)
            "what training took beside the data.\n",
            format_count(users, sizeof(users),
                         ease_report_describe(all->at[0].report).users));
+    put_unknown(all->at[0].report);
     if (all->count < 2 || !all->at[1].against)
         return true;
     printf("\nAgainst %s, by a paired t test over the users; p corrected for %d "
@@ -230,10 +231,12 @@ static void json_contender(json *j, const contender *k, int metrics)
 
 static void put_json(const contest *all)
 {
+    ease_report_info info = ease_report_describe(all->at[0].report);
     json j = {.to = stdout};
 
     json_open(&j, NULL, '{');
-    json_count(&j, "users", ease_report_describe(all->at[0].report).users);
+    json_count(&j, "users", info.users);
+    json_unknown(&j, info.unknown, info.unknown_targets);
     json_open(&j, "models", '[');
     for (int i = 0; i < all->count; i++)
         json_contender(&j, &all->at[i], all->metrics);
@@ -278,6 +281,17 @@ static int plot_tail(console *c, const compare_args *a, const contest *all,
 
 /* ---- the verb ----------------------------------------------------------------------- */
 
+static int check_plot(console *c, const compare_args *a)
+{
+    int code = check_figure(c, a->plot);
+
+    if (!code)
+        code = check_output_file(c, a->plot);
+    if (!code)
+        code = check_differs_split(c, a->plot, a->common.operands[0]);
+    return code ? code : check_outputs_differ(c, a->plot, "-");
+}
+
 static int check(console *c, const compare_args *a, contest *all, lambdas *l)
 {
     int code = contest_parse(c, a->common.verb, a->models, all);
@@ -301,11 +315,7 @@ static int check(console *c, const compare_args *a, contest *all, lambdas *l)
         code = check_metrics(c, a->tuning.metric);
     if (!code)
         code = contest_check(c, &a->common, &a->tuning, l, all);
-    if (!code && a->plot)
-        code = check_figure(c, a->plot);
-    if (!code && a->plot)
-        code = check_output_file(c, a->plot);
-    return code;
+    return code || !a->plot ? code : check_plot(c, a);
 }
 
 static int run(console *c, void *args)
@@ -357,7 +367,8 @@ const verb verb_compare = {
         "tells, unless --untuned says no. The others are compared with the first by a "
         "paired t test on the users' "
         "differences, corrected for their number (Holm).\n\n--json gives one object "
-        "with the keys users and models (model, lambda, settings as chosen, trials, "
+        "with the keys users, unknown (miss or drop), unknown_targets and models "
+        "(model, lambda, settings as chosen, trials, "
         "metrics, seconds of training, tuning_seconds, bytes of memory, and "
         "against_first: by metric difference, stderr, low, high, p, p_holm); --csv "
         "has a row for each metric of each model.",

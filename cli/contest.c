@@ -175,7 +175,7 @@ static int train_and_measure(console *c, const common_args *common,
 
     if (!code)
         code = measure(c, common, m, parts->test_input, parts->test_target, metrics,
-                       &k->report);
+                       tuning->unknown, &k->report);
     ease_model_free(m);
     return code;
 }

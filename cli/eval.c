@@ -3,12 +3,14 @@
 
 #include "input.h"
 #include "measuring.h"
+#include "tuning.h"
 #include "verbs.h"
 
 typedef struct eval_args {
     common_args common;
     reading_args reading;
     const char *input, *target, *split, *metrics, *per_user;
+    int unknown;
 } eval_args;
 
 #define AT(member) .at = offsetof(eval_args, member)
@@ -35,12 +37,29 @@ static const option eval_options[] = {
      AT(metrics),
      .value = "NAME@K,...",
      .help = METRICS_HELP},
+    {.name = "unknown",
+     .type = OPTION_CHOICE,
+     AT(unknown),
+     .value = UNKNOWN_VALUE,
+     .help = UNKNOWN_HELP},
     {.name = "per-user",
      .type = OPTION_PATH,
      AT(per_user),
      .value = "FILE",
      .help = "write each user's values too, as CSV"},
     OPTIONS_END};
+
+static int check_per_user(console *c, const eval_args *a)
+{
+    const char *const inputs[] = {a->common.operands[0], a->input, a->target};
+    int code = check_output_file(c, a->per_user);
+
+    for (size_t i = 0; !code && i < sizeof(inputs) / sizeof(inputs[0]); i++)
+        code = check_differs(c, a->per_user, inputs[i]);
+    if (!code && a->split)
+        code = check_differs_split(c, a->per_user, a->split);
+    return code ? code : check_outputs_differ(c, a->per_user, "-");
+}
 
 static int check(console *c, const eval_args *a)
 {
@@ -56,13 +75,7 @@ static int check(console *c, const eval_args *a)
         strcmp(a->target, "-") == 0)
         code = usage_error(c, a->common.verb,
                            "--input and --target cannot both be standard input");
-    if (!code && a->per_user)
-        code = check_output_file(c, a->per_user);
-    if (!code && a->per_user)
-        code = check_differs(c, a->per_user, a->input);
-    if (!code && a->per_user)
-        code = check_differs(c, a->per_user, a->target);
-    return code;
+    return code || !a->per_user ? code : check_per_user(c, a);
 }
 
 static int put(console *c, const eval_args *a, const ease_report *r, double seconds)
@@ -121,7 +134,7 @@ static int run(console *c, void *args)
         code = read_both(c, a, &input, &target);
     if (!code) {
         began = seconds_now();
-        code = measure(c, &a->common, m, input, target, a->metrics, &r);
+        code = measure(c, &a->common, m, input, target, a->metrics, a->unknown, &r);
     }
     if (!code && a->per_user && ease_report_write(r, a->per_user, &err))
         code = fail_with(c, &err);
@@ -158,10 +171,12 @@ const verb verb_eval = {
         "of the input, whose items are left out, and the metrics say where the "
         "held-out items are. Means are over users, with the standard error std / "
         "sqrt(users); coverage and gini are of all lists together and have none. "
-        "Held-out items that the model does not know are dropped and counted, and "
-        "users with nothing held out are left out and counted.\n\n--json gives "
+        "Held-out items that the model does not know are misses, unless --unknown "
+        "drop leaves them out; users with nothing held out are left out. How many "
+        "there are is said.\n\n--json gives "
         "one object with the keys users, metrics (by name, each with mean and "
-        "stderr), without_target, without_input, unknown_targets and seconds. "
+        "stderr), without_target, without_input, unknown (miss or drop), "
+        "unknown_targets, unknown_inputs and seconds. "
         "Both files are read as train reads DATA, with the same options. The "
         "tables of a split hold numbers: they suit a model that was trained on its "
         "train.csv; for one of ease tune, which knows the ids of the data, there "

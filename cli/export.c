@@ -46,7 +46,9 @@ static int check(console *c, const export_args *a)
         code = check_differs(c, a->output, a->common.operands[0]);
     if (!code && a->items)
         code = check_output_file(c, a->items);
-    return code || !a->items ? code : check_differs(c, a->items, a->common.operands[0]);
+    if (!code && a->items)
+        code = check_differs(c, a->items, a->common.operands[0]);
+    return code ? code : check_outputs_differ(c, a->output, a->items);
 }
 
 static int run(console *c, void *args)
@@ -62,8 +64,11 @@ static int run(console *c, void *args)
         code = open_model(c, a->common.operands[0], NULL, &m);
     if (!code && a->items && ease_model_write_ids(m, a->items, &err))
         code = fail_with(c, &err);
-    if (!code && ease_model_export(m, a->output, (int32_t)a->top, &hooks, &err))
+    if (!code && ease_model_export(m, a->output, (int32_t)a->top, &hooks, &err)) {
         code = fail_with(c, &err);
+        if (a->items)
+            warn_written(c, a->items);
+    }
     if (!code && strcmp(a->output, "-") != 0)
         note(c, "wrote %s, %s", a->output,
              format_bytes(size, sizeof(size), file_bytes(a->output)));

@@ -124,6 +124,8 @@ static int check(console *c, const gram_args *a, maker make)
     /* A merge into one of its files is fine: all are read before it is replaced. */
     for (int i = 0; !code && make != merge && i < a->common.operand_count; i++)
         code = check_differs(c, a->output, a->common.operands[i]);
+    if (!code && format_of(&a->common) != OUTPUT_TEXT)
+        code = check_outputs_differ(c, a->output, "-");
     return code ? code : check_differs(c, a->output, a->items);
 }
 
@@ -222,7 +224,8 @@ const verb verb_gram = {
     .usage = usage,
     .about =
         "A Gram file holds X'X, the column sums and the number of users: all that "
-        "training needs. Counts of disjoint sets of users merge exactly.\n\nAn engine "
+        "training needs. Counts of disjoint sets of users merge exactly; the same file "
+        "twice is refused.\n\nAn engine "
         "can count where the data lies: sql prints what it is to run, import takes "
         "what "
         "it writes and checks that no shard is missing or stands twice.\n\nA file of "

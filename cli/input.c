@@ -319,17 +319,6 @@ int check_output(console *c, const char *path)
     return code;
 }
 
-int check_differs(console *c, const char *output, const char *input)
-{
-    struct stat a, b;
-
-    if (!input || stat(output, &a) != 0 || stat(input, &b) != 0 ||
-        !S_ISREG(a.st_mode) || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
-        return EXIT_DONE;
-    return fail(c, EXIT_USAGE, "%s: the output is the input, which would be lost",
-                output);
-}
-
 int check_output_file(console *c, const char *path)
 {
     if (strcmp(path, "-") == 0)
@@ -376,6 +365,11 @@ int check_space(console *c, const char *path, size_t bytes)
     return fail(c, EXIT_FAILED, "%s: needs %s of disk, %s are free", path,
                 format_bytes(need, sizeof(need), bytes),
                 format_bytes(have, sizeof(have), room));
+}
+
+void warn_written(console *c, const char *path)
+{
+    warn(c, "%s was written before that", path);
 }
 
 size_t file_bytes(const char *path)

@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "output.h"
+#include "samefile.h"
 
 /* ---- interactions ---------------------------------------------------------------- */
 
@@ -66,10 +67,10 @@ int check_output_file(console *c, const char *path);
 int check_figure(console *c, const char *path);
 /* Is this a directory that files can be made in? */
 int check_directory(console *c, const char *path);
-/* An output that is one of its own inputs (NULL: none) would destroy it: exit 2. */
-int check_differs(console *c, const char *output, const char *input);
 /* And is there room in it? */
 int check_space(console *c, const char *path, size_t bytes);
+/* After a failure: an output that is there all the same. */
+void warn_written(console *c, const char *path);
 /* Its size, or 0. */
 size_t file_bytes(const char *path);
 /* Can it be read? */

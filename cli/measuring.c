@@ -38,9 +38,6 @@ static void note_users(console *c, const ease_report_info *info)
     if (info->without_target)
         note(c, "%s users left out: nothing was held out",
              format_count(count, sizeof(count), info->without_target));
-    if (info->unknown_targets)
-        warn(c, "%s held-out items that the model does not know were dropped",
-             format_count(count, sizeof(count), info->unknown_targets));
     if (info->without_input)
         warn(c, "%s users with nothing known to the model got the popular items",
              format_count(count, sizeof(count), info->without_input));
@@ -48,7 +45,7 @@ static void note_users(console *c, const ease_report_info *info)
 
 int measure(console *c, const common_args *common, const ease_model *m,
             const ease_interactions *input, const ease_interactions *target,
-            const char *metrics, ease_report **out)
+            const char *metrics, int unknown, ease_report **out)
 {
     ease_eval_options o;
     ease_report_info info;
@@ -56,6 +53,7 @@ int measure(console *c, const common_args *common, const ease_model *m,
 
     ease_eval_options_init(&o);
     o.metrics = metrics;
+    o.unknown = (ease_unknown)unknown;
     o.threads = (int)common->threads;
     o.hooks = console_hooks(c);
     if (ease_evaluate(m, input, target, &o, out, &err))
@@ -107,6 +105,23 @@ void json_metrics(json *j, const ease_report *r)
     json_close(j, '}');
 }
 
+void json_unknown(json *j, ease_unknown how, int64_t targets)
+{
+    json_text(j, "unknown", how == EASE_UNKNOWN_DROP ? "drop" : "miss");
+    json_count(j, "unknown_targets", targets);
+}
+
+void put_unknown(const ease_report *r)
+{
+    ease_report_info info = ease_report_describe(r);
+    char count[NUMBER_ROOM];
+
+    if (info.unknown_targets)
+        printf("%s held-out items are unknown to the models: they %s.\n",
+               format_count(count, sizeof(count), info.unknown_targets),
+               info.unknown == EASE_UNKNOWN_DROP ? "are dropped" : "count as misses");
+}
+
 void json_report(json *j, const ease_report *r)
 {
     ease_report_info info = ease_report_describe(r);
@@ -115,5 +130,6 @@ void json_report(json *j, const ease_report *r)
     json_metrics(j, r);
     json_count(j, "without_target", info.without_target);
     json_count(j, "without_input", info.without_input);
-    json_count(j, "unknown_targets", info.unknown_targets);
+    json_unknown(j, info.unknown, info.unknown_targets);
+    json_count(j, "unknown_inputs", info.unknown_inputs);
 }

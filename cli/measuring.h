@@ -10,22 +10,32 @@
     "what to measure (default " METRICS_DEFAULT "): NAME@K,... of recall (divided by " \
     "min(k, held out)), plain-recall (by held out), ndcg, precision, hit, map, mrr, "  \
     "coverage, gini and popularity"
+#define UNKNOWN_VALUE "miss|drop"
+#define UNKNOWN_HELP                                                                 \
+    "held-out items that the model does not know count as misses (default), or are " \
+    "dropped as if they had not been held out"
 
 /* Both before any work: 0, or the exit code after a message. */
 int check_metrics(console *c, const char *metrics);
 int check_method(console *c, const verb *v, const char *method);
 
-/* ease_evaluate with the program's hooks; notes what was left out. */
+/* ease_evaluate with the program's hooks; notes what was left out. `unknown` is an
+ * ease_unknown, as --unknown has it. */
 int measure(console *c, const common_args *common, const ease_model *m,
             const ease_interactions *input, const ease_interactions *target,
-            const char *metrics, ease_report **out);
+            const char *metrics, int unknown, ease_report **out);
 
 /* Decimals that suit a share, or a count. */
 int measure_decimals(double value);
 /* A table of metric, mean and standard error. */
 int put_report(console *c, output_format format, const ease_report *r);
-/* The keys users, metrics, without_target, without_input and unknown_targets. */
+/* The keys users, metrics, without_target, without_input, unknown, unknown_targets and
+ * unknown_inputs. */
 void json_report(json *j, const ease_report *r);
+/* The keys unknown and unknown_targets. */
+void json_unknown(json *j, ease_unknown how, int64_t targets);
+/* A sentence below a table of several models, if there are unknown targets. */
+void put_unknown(const ease_report *r);
 /* The key metrics alone. */
 void json_metrics(json *j, const ease_report *r);
 

@@ -132,7 +132,8 @@ static int measure_tail(console *c, const plot_args *a, const char *path,
     t->items = ease_model_describe(m).items;
     snprintf(metric, sizeof(metric), "coverage@%d", (int)a->k);
     if (!code)
-        code = measure(c, &a->common, m, input, target, metric, &t->report[t->count]);
+        code = measure(c, &a->common, m, input, target, metric, EASE_UNKNOWN_MISS,
+                       &t->report[t->count]);
     if (!code)
         name_model(path, t->name[t->count++]);
     ease_model_free(m);
@@ -202,6 +203,23 @@ static int plot_lambda(console *c, const plot_args *a)
 
 /* ---- the verb ----------------------------------------------------------------------- */
 
+static int check(console *c, const plot_args *a)
+{
+    bool prints = strcmp(a->common.operands[0], "weights") == 0 &&
+                  strcmp(a->output, "-") != 0;
+    int code = check_figure(c, a->output);
+
+    if (!code)
+        code = check_output(c, a->output);
+    for (int i = 1; !code && i < a->common.operand_count; i++)
+        code = check_differs(c, a->output, a->common.operands[i]);
+    if (!code)
+        code = check_differs(c, a->output, a->input);
+    if (!code)
+        code = check_differs(c, a->output, a->target);
+    return code ? code : check_outputs_differ(c, a->output, prints ? "-" : NULL);
+}
+
 static int run(console *c, void *args)
 {
     static const struct {
@@ -211,10 +229,8 @@ static int run(console *c, void *args)
                    {"longtail", plot_longtail},
                    {"lambda", plot_lambda}};
     const plot_args *a = args;
-    int code = check_figure(c, a->output);
+    int code = check(c, a);
 
-    if (!code)
-        code = check_output(c, a->output);
     for (size_t i = 0; !code && i < sizeof(figures) / sizeof(figures[0]); i++)
         if (strcmp(a->common.operands[0], figures[i].name) == 0) {
             code = figures[i].plot(c, a);

@@ -53,6 +53,11 @@ static const option reproduce_options[] = {
      .help = "values to try on the validation users, or auto, or one to be taken "
              "(default: the paper's, 500 for ml-20m, 1000 for netflix, 200 for msd, "
              "3000 for ml-10m)"},
+    {.name = "unknown",
+     .type = OPTION_CHOICE,
+     AT(tuning.unknown),
+     .value = UNKNOWN_VALUE,
+     .help = UNKNOWN_HELP},
     {.name = "heldout-users",
      .type = OPTION_COUNT,
      AT(heldout_users),
@@ -324,12 +329,14 @@ static bool put_set(const event *v, const entrant *e, table_form form)
     char users[NUMBER_ROOM], items[NUMBER_ROOM], test[NUMBER_ROOM];
     table t = table_begin(form, 3 + 2 * (size_t)all->metrics);
 
-    printf("%s, %s: trained on %s users and %s items, means over %s test users\n\n",
+    printf("%s, %s: trained on %s users and %s items, means over %s test users\n",
            v->table->title, e->recipe->title,
            format_count(users, sizeof(users), e->info.train.users),
            format_count(items, sizeof(items), e->info.train.items),
            format_count(test, sizeof(test),
                         ease_report_describe(all->at[0].report).users));
+    put_unknown(all->at[0].report);
+    fputc('\n', stdout);
     table_text(&t, "model");
     table_text(&t, "settings");
     for (int i = 0; i < all->metrics; i++) {
@@ -416,11 +423,14 @@ static void json_model(json *j, const event *v, const entrant *e, const char *mo
 
 static void json_set(json *j, const event *v, const entrant *e)
 {
+    ease_report_info info = ease_report_describe(e->contest.at[0].report);
+
     json_open(j, NULL, '{');
     json_text(j, "set", e->recipe->name);
     json_text(j, "data", e->data);
     json_text(j, "split", e->split);
-    json_count(j, "users", ease_report_describe(e->contest.at[0].report).users);
+    json_count(j, "users", info.users);
+    json_unknown(j, info.unknown, info.unknown_targets);
     json_open(j, "models", '[');
     for (int i = 0; i < e->contest.count; i++)
         json_model(j, v, e, e->contest.at[i].name, &e->contest.at[i]);
@@ -566,7 +576,8 @@ const verb verb_reproduce = {
         "training_set/ or combined_data_1.txt to _4.txt; msd/, train_triplets.txt or "
         "train_triplets.txt.zip; ml-10M100K/, ml-10m/ or ml-10m.zip. ease split --help "
         "says what each recipe does.\n\n--json gives one object with the keys table, "
-        "sets (set, data, split, users, and models: model, lambda, settings, metrics, "
+        "sets (set, data, split, users, unknown, unknown_targets, and models: model, "
+        "lambda, settings, metrics, "
         "seconds, "
         "published) and absent; --csv has a row for each metric of each model.",
     .operands = operands,

@@ -88,6 +88,10 @@ static int run(console *c, void *args)
     if (format_of(&a->common) != OUTPUT_TEXT && strcmp(a->output, "-") == 0)
         return usage_error(c, a->common.verb, "%s and -o - exclude each other",
                            a->common.json ? "--json" : "--csv");
+    if (format_of(&a->common) != OUTPUT_TEXT)
+        code = check_outputs_differ(c, a->output, "-");
+    if (code)
+        return code;
     ease_synth_options_init(&o);
     o.users = a->users;
     o.items = (int32_t)a->items;

@@ -146,6 +146,8 @@ static int check(console *c, const train_args *a)
         code = check_differs(c, a->output, a->gram ? a->gram : a->common.operands[0]);
     if (!code)
         code = check_differs(c, a->output, a->titles);
+    if (!code && format_of(&a->common) != OUTPUT_TEXT)
+        code = check_outputs_differ(c, a->output, "-");
     if (!code && a->titles)
         code = check_readable(c, a->titles);
     if (!code && a->workdir)

@@ -1,4 +1,3 @@
-#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -77,6 +76,7 @@ typedef struct outcome {
     ease_trial best;
     ease_model *model;
     ease_report *report; /* NULL: no test users */
+    bool drawn, saved;   /* the files are there */
     double seconds;
 } outcome;
 
@@ -150,6 +150,8 @@ static int put_json(const tune_args *a, const outcome *did)
     json_trials(&j, did->tuning);
     json_choice(&j, &did->best);
     json_bool(&j, "stopped", ease_tuning_stopped(did->tuning) != 0);
+    json_unknown(&j, (ease_unknown)a->tuning.unknown,
+                 ease_tuning_unknown_targets(did->tuning));
     if (did->report) {
         json_open(&j, "test", '{');
         json_report(&j, did->report);
@@ -248,6 +250,7 @@ static int tune(console *c, const tune_args *a, const lambdas *l,
         code = output_flush(c);
     if (!code && a->plot)
         code = plot_trials(c, a, did->tuning);
+    did->drawn = !code && a->plot;
     return code;
 }
 
@@ -278,6 +281,7 @@ static int train(console *c, const tune_args *a, const ease_split_parts *parts,
     if (!status)
         status = ease_model_save(did->model, a->output, (ease_storage)a->storage,
                                  &o.hooks, &err);
+    did->saved = !status;
     phase_end(c, "writing");
     /* What is measured is what was written, in its storage. */
     if (!status && is_file(a->output)) {
@@ -296,25 +300,18 @@ static int test(console *c, const tune_args *a, const ease_split_parts *parts,
         return EXIT_DONE;
     }
     return measure(c, &a->common, did->model, parts->test_input, parts->test_target,
-                   a->metrics, &did->report);
+                   a->metrics, a->tuning.unknown, &did->report);
 }
 
-/* The model must not take the place of a part of the split. */
-static int check_apart(console *c, const tune_args *a)
+static int check_output_of(console *c, const tune_args *a, const char *path)
 {
-    static const char *const parts[] = {
-        "train.csv",         "validation_train.csv", "validation_tr.csv",
-        "validation_te.csv", "test_tr.csv",          "test_te.csv",
-        "unique_sid.txt",    "unique_uid.txt",       "split.json"};
-    int code = EXIT_DONE;
+    int code = check_output_file(c, path);
 
-    for (size_t i = 0; !code && i < sizeof(parts) / sizeof(parts[0]); i++) {
-        char path[PATH_MAX];
-
-        snprintf(path, sizeof(path), "%s/%s", a->common.operands[0], parts[i]);
-        code = check_differs(c, a->output, path);
-    }
-    return code;
+    if (!code)
+        code = check_differs_split(c, path, a->common.operands[0]);
+    if (!code)
+        code = check_differs(c, path, a->titles);
+    return code ? code : check_outputs_differ(c, path, "-");
 }
 
 static int check_model(console *c, const tune_args *a, lambdas *l)
@@ -337,14 +334,26 @@ static int check(console *c, const tune_args *a, lambdas *l)
     if (!code)
         code = check_metrics(c, a->metrics);
     if (!code)
-        code = check_output_file(c, a->output);
+        code = check_output_of(c, a, a->output);
     if (!code && a->plot)
         code = check_figure(c, a->plot);
     if (!code && a->plot)
-        code = check_output_file(c, a->plot);
+        code = check_output_of(c, a, a->plot);
+    if (!code)
+        code = check_outputs_differ(c, a->output, a->plot);
     if (!code && a->titles)
         code = check_readable(c, a->titles);
-    return code ? code : check_apart(c, a);
+    return code;
+}
+
+/* The work may have taken hours: what there is of it is kept. */
+static void tell_written(console *c, const tune_args *a, const outcome *did)
+{
+    if (did->drawn)
+        warn_written(c, a->plot);
+    if (did->saved)
+        warn(c, "%s was written before that: the model is whole, but not tested",
+             a->output);
 }
 
 static int run(console *c, void *args)
@@ -366,6 +375,8 @@ static int run(console *c, void *args)
     if (!code) {
         did.seconds = seconds_now() - did.seconds;
         code = put_test(c, a, &did);
+    } else {
+        tell_written(c, a, &did);
     }
     ease_report_free(did.report);
     ease_model_free(did.model);
@@ -400,9 +411,12 @@ const verb verb_tune = {
         "validation users of a split, trains on its train part with the best, "
         "writes the model, and measures it on the test users. Co-occurrences are "
         "counted once. A network takes its best epoch. Ctrl-C during the trials "
-        "keeps the best so far.\n\n--json gives one object with the keys model, "
+        "keeps the best so far. Should anything fail once the model is written, the "
+        "model stays, and this is said.\n\n--json gives one object with the keys "
+        "model, "
         "metric, trials (lambda or settings, mean, stderr, seconds), lambda or "
-        "settings (the best), stopped, test (as eval gives it), seconds, bytes and "
+        "settings (the best), stopped, unknown and unknown_targets (of the validation "
+        "users), test (as eval gives it), seconds, bytes and "
         "path; --csv the trials alone. Those of lambda can be drawn by ease plot "
         "lambda.",
     .operands = operands,

@@ -1,9 +1,12 @@
 #include "tuning.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "measuring.h"
 #include "planning.h"
 
 #define AT(member) .at = offsetof(tuning_args, member)
@@ -21,6 +24,11 @@ const option tuning_options[] = {
      AT(metric),
      .value = "NAME@K",
      .help = "what to choose lambda or settings by (default ndcg@100)"},
+    {.name = "unknown",
+     .type = OPTION_CHOICE,
+     AT(unknown),
+     .value = UNKNOWN_VALUE,
+     .help = UNKNOWN_HELP},
     {.name = "seconds",
      .type = OPTION_POSITIVE,
      AT(seconds),
@@ -97,6 +105,25 @@ static void note_part(console *c, const char *name, const ease_interactions *x)
          format_count(pairs, sizeof(pairs), info.interactions));
 }
 
+int check_differs_split(console *c, const char *output, const char *dir)
+{
+    static const char *const parts[] = {
+        "train.csv",         "validation_train.csv", "validation_tr.csv",
+        "validation_te.csv", "test_tr.csv",          "test_te.csv",
+        "unique_sid.txt",    "unique_uid.txt",       "split.json"};
+    int code = EXIT_DONE;
+
+    if (access(dir, F_OK) != 0)
+        return EXIT_DONE; /* opening it says so */
+    for (size_t i = 0; !code && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char path[PATH_MAX];
+
+        snprintf(path, sizeof(path), "%s/%s", dir, parts[i]);
+        code = check_differs(c, output, path);
+    }
+    return code;
+}
+
 int open_split(console *c, const char *dir, ease_split_parts *out)
 {
     ease_error err;
@@ -166,6 +193,7 @@ static ease_tune_options tune_options_of(console *c, const common_args *common,
     o.count = l->count;
     o.grid = what->grid;
     o.metric = a->metric;
+    o.unknown = (ease_unknown)a->unknown;
     o.seconds = a->seconds;
     o.train = train_options_of(c, common, a);
     o.train.settings = what->settings;

@@ -7,7 +7,7 @@
 typedef struct tuning_args {
     const char *lambda, *metric;
     double seconds;
-    int kind, precision;
+    int kind, precision, unknown;
     size_t memory_limit;
 } tuning_args;
 
@@ -30,6 +30,8 @@ typedef struct lambdas {
 int lambdas_parse(console *c, const verb *v, const char *text, lambdas *out);
 void lambdas_free(lambdas *l);
 
+/* An output that would be a file of the split: exit 2. */
+int check_differs_split(console *c, const char *output, const char *dir);
 /* Reads a split's directory and notes the sizes of its parts. */
 int open_split(console *c, const char *dir, ease_split_parts *out);
 

@@ -382,6 +382,13 @@ typedef enum ease_storage {
     EASE_STORE_KNOWN
 } ease_storage;
 
+/* How an evaluation counts held-out items that the model does not know, since nobody
+ * had them in its training data. */
+typedef enum ease_unknown {
+    EASE_UNKNOWN_MISS, /* held out like all others, and never found */
+    EASE_UNKNOWN_DROP  /* as if they had not been held out: the figures are higher */
+} ease_unknown;
+
 typedef struct ease_train_options {
     size_t size;
     double lambda; /* above 0; there is no default */
@@ -401,7 +408,8 @@ typedef struct ease_train_options {
      * best epoch so far is the model, and the log says so (level 1); without them that
      * is EASE_E_ACCURACY. */
     const ease_interactions *validation_input, *validation_target;
-    const char *metric; /* "ndcg@100" */
+    const char *metric;   /* "ndcg@100" */
+    ease_unknown unknown; /* of the validation users; MISS */
     ease_hooks hooks;
 } ease_train_options;
 
@@ -541,7 +549,8 @@ EASE_API EASE_MUST_USE ease_status ease_gram_peek(const char *path,
                                                   ease_error *err);
 
 /* The sum of Gram files of disjoint sets of users, exact for counts. Items are the
- * union by id: those of the first file, then what each further one adds. */
+ * union by id: those of the first file, then what each further one adds. The same file
+ * twice, by whatever names, is EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_gram_merge(const char *const *paths, int count,
                                                    const ease_train_options *o,
                                                    ease_gram **out, ease_error *err);
@@ -562,7 +571,7 @@ EASE_API EASE_MUST_USE ease_status ease_gram_import(const char *path, const char
                                                     ease_gram **out, ease_error *err);
 
 /* The sum of several tables, each of users of its own, in one go; exact for counts. Each
- * has a pair once, and in one order. */
+ * has a pair once, and in one order. The same file twice is EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_gram_import_shards(
     const char *const *paths, int count, const char *items, int64_t users,
     const ease_train_options *o, ease_gram **out, ease_error *err);
@@ -743,8 +752,9 @@ typedef struct ease_report ease_report;
 
 typedef struct ease_eval_options {
     size_t size;
-    const char *metrics; /* "recall@20,recall@50,ndcg@100", the default: NAME@K, ... */
-    int threads;         /* 0: all */
+    const char *metrics;  /* "recall@20,recall@50,ndcg@100", the default: NAME@K, ... */
+    ease_unknown unknown; /* MISS */
+    int threads;          /* 0: all */
     ease_hooks hooks;
 } ease_eval_options;
 
@@ -753,7 +763,9 @@ typedef struct ease_report_info {
     int64_t without_target;  /* users left out: nothing was held out */
     int64_t without_input;   /* users with an empty history, or for a method of known
                                 users none in training: they got popular items */
-    int64_t unknown_targets; /* held-out items that the model does not know: dropped */
+    int64_t unknown_targets; /* held-out items that the model does not know */
+    int64_t unknown_inputs;  /* interactions of the input with such items: not used */
+    ease_unknown unknown;    /* how the targets among them count */
     int metrics;
 } ease_report_info;
 
@@ -770,11 +782,18 @@ EASE_API EASE_MUST_USE ease_status ease_eval_options_check(const ease_eval_optio
 
 /* Ranks the whole catalog for every user of `target` from that user's row of `input`
  * (users are matched by id, items by id with the model's), without the items of the
- * input, and measures where the target's items are. Items that the model does not know
- * are dropped from both. For each user: recall (divided by min(k, held out)),
- * plain-recall (by held out), ndcg, precision (by k), hit, map (by min(k, held out)),
- * mrr, popularity (the mean count of what was recommended); for all together: coverage
- * and gini, over the catalog. Fails with EASE_E_DATA if no user is left, EASE_E_ARG,
+ * input, and measures where the target's items are. For each user: recall (divided by
+ * min(k, held out)), plain-recall (by held out), ndcg, precision (by k), hit, map (by
+ * min(k, held out)), mrr, popularity (the mean count of what was recommended); for all
+ * together: coverage and gini, over the catalog.
+ *
+ * An item of the target that the model does not know is one that was held out and not
+ * found: a miss in every metric, also in the ideal DCG, and a user who has no others gets
+ * a list and scores 0. With EASE_UNKNOWN_DROP such items are left out, and so are such
+ * users. An item of the input that the model does not know is not used. The log says how
+ * many there are of both (level 1).
+ *
+ * Fails with EASE_E_DATA if the model knows none of the held-out items, EASE_E_ARG,
  * EASE_E_NOMEM, EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_evaluate(const ease_model *m,
                                                  const ease_interactions *input,
@@ -806,7 +825,8 @@ typedef struct ease_difference {
 
 /* reports[0] is what the others are compared with, on one metric of theirs all (by
  * number, one with a value for each user). out has count - 1 entries. Fails with
- * EASE_E_ARG if the reports are not of the same users in the same order. */
+ * EASE_E_ARG if the reports are not of the same users in the same order, or count
+ * unknown items in different ways. */
 EASE_API EASE_MUST_USE ease_status ease_compare(const ease_report *const *reports,
                                                 int count, int metric,
                                                 ease_difference *out, ease_error *err);
@@ -827,10 +847,12 @@ typedef struct ease_tune_options {
     const char *method;    /* "ease" */
     const double *lambdas; /* EASE: a grid of `count`; NULL: search */
     int count;
+    ease_unknown unknown;     /* of the validation users; MISS */
     const char *grid;         /* others: "rank=64|128"; NULL: ease_method_grid's */
     const char *metric;       /* one of ease_evaluate's; "ndcg@100" */
     double seconds;           /* no trial begins that would end later; 0: any time */
-    ease_train_options train; /* its lambda is not used; its settings stay as given */
+    ease_train_options train; /* its settings stay as given; its lambda, metric and
+                                 unknown are not used */
 } ease_tune_options;
 
 EASE_API void ease_tune_options_init(ease_tune_options *o);
@@ -864,6 +886,8 @@ EASE_API int ease_tuning_count(const ease_tuning *t);
 EASE_API ease_trial ease_tuning_trial(const ease_tuning *t, int trial);
 EASE_API int ease_tuning_best(const ease_tuning *t);
 EASE_API int ease_tuning_stopped(const ease_tuning *t); /* 1: before it was done */
+/* Held-out items of the validation users that the models do not know. */
+EASE_API int64_t ease_tuning_unknown_targets(const ease_tuning *t);
 /* The model of the best trial, which is used up: of the best lambda it is made from the
  * Gram matrix at hand. */
 EASE_API EASE_MUST_USE ease_status ease_tuning_train(ease_tuning *t,

@@ -3,9 +3,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void use_gram(ease_gram *g, const char *path)
+/* `path` and `copy` have the same bytes. */
+static void use_gram(ease_gram *g, const char *path, const char *copy)
 {
-    const char *paths[2] = {path, path};
+    const char *paths[2] = {path, copy};
     ease_gram_info info = ease_gram_describe(g);
     ease_gram *sum = NULL;
     ease_model *m = NULL;
@@ -31,18 +32,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned char *copy = malloc(size + 1);
     ease_train_options o;
     ease_gram *g = NULL;
-    char path[FUZZ_PATH];
-    int fd;
+    char path[FUZZ_PATH], second[FUZZ_PATH];
+    int fd, again;
 
     memcpy(copy, data, size);
     if (size % 3 != 1)
         fuzz_fix_checksums(copy, size);
     fd = fuzz_file(copy, size, path);
+    again = fuzz_file(copy, size, second);
     ease_train_options_init(&o);
     o.memory_limit = 1 << 24;
     if (ease_gram_open(path, &o, &g, NULL) == EASE_OK)
-        use_gram(g, path);
+        use_gram(g, path, second);
     close(fd);
+    close(again);
     free(copy);
     return 0;
 }

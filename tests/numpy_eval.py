@@ -35,10 +35,22 @@ def align(pairs, users, items):
     return x
 
 
-def targets(pairs, items):
-    """Users with a known item held out, in the order of the pairs."""
+def targets(pairs, items, unknown="miss"):
+    """Users with something held out, with unknown="drop" something of these items, in the
+    order of the pairs."""
     known = set(items)
-    return list(dict.fromkeys(u for u, i in pairs if i in known))
+    return list(dict.fromkeys(u for u, i in pairs if unknown == "miss" or i in known))
+
+
+def held_out(pairs, users, items, unknown="miss"):
+    """How many items each of these users has to find, each counted once; with
+    unknown="drop" those of these items alone."""
+    known = set(items)
+    found = {u: set() for u in users}
+    for u, i in pairs:
+        if u in found and (unknown == "miss" or i in known):
+            found[u].add(i)
+    return np.array([len(found[u]) for u in users])
 
 
 def _ranks(scores, seen):
@@ -83,9 +95,11 @@ def _gini(times):
     return np.abs(times[:, None] - times[None, :]).sum() / (2 * n * total)
 
 
-def evaluate(score, inputs, target, metrics, popularity):
+def evaluate(score, inputs, target, metrics, popularity, held=None):
     """score(rows) gives the scores of some rows of `inputs`. By metric: an array with a
-    value a user, or one number for those of all lists together."""
+    value a user, or one number for those of all lists together. held: how many items
+    each user has to find, where these are not the columns of `target` alone."""
+    held = np.asarray(target.sum(axis=1)).ravel() if held is None else held
     values = {m: [] for m in metrics}
     times = {}
     for first in range(0, inputs.shape[0], 500):
@@ -103,7 +117,8 @@ def evaluate(score, inputs, target, metrics, popularity):
                 count = times.setdefault(m, np.zeros(inputs.shape[1]))
                 count += np.bincount(shown[shown >= 0], minlength=inputs.shape[1])
             else:
-                values[m].append(_user_values(name, k, order, hits, wanted.sum(axis=1),
+                values[m].append(_user_values(name, k, order, hits,
+                                              held[first:first + 500].astype(int),
                                               popularity))
     result = {}
     for m in metrics:

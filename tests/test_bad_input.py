@@ -340,7 +340,10 @@ class Inputs(Case):
             before = self.read(args[-3] if "--lambda" in args else args[-1])
             self.fails(2, "would be lost", *args)
             self.assertEqual(self.read(args[-3] if "--lambda" in args else args[-1]), before)
-        self.ease("gram", "merge", "d.gram", "d.gram", "-o", "d.gram")
+        # All is read before it is replaced.
+        self.write("e.csv", "u,i\nc,x\n")
+        self.ease("gram", "e.csv", "-o", "e.gram")
+        self.ease("gram", "merge", "d.gram", "e.gram", "-o", "d.gram")
 
 
 if __name__ == "__main__":

@@ -296,11 +296,18 @@ static double naive_gini(const int64_t *times, int32_t n)
     return apart / (2.0 * n * all);
 }
 
+/* Items of the twin's target that count as held out. */
+static int32_t counted_items(const ease_model *m, const dense *target, ease_unknown how)
+{
+    return how == EASE_UNKNOWN_DROP ? ease_model_describe(m).items : target->items;
+}
+
 /* One metric of the report against the twin. */
 static void check_metric(test *t, const ease_model *m, const dense *input,
                          const dense *target, const ease_report *r, int metric)
 {
     int32_t n = ease_model_describe(m).items;
+    int32_t counted = counted_items(m, target, ease_report_describe(r).unknown);
     ranked *list = malloc((size_t)n * sizeof(*list));
     int64_t *times = calloc((size_t)n, sizeof(*times));
     ease_metric got = ease_report_metric(r, metric);
@@ -313,7 +320,7 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
         int32_t length = rank_all(m, input, user, list), held_out = 0;
         double value;
 
-        for (int32_t i = 0; i < n; i++)
+        for (int32_t i = 0; i < counted; i++)
             held_out += *cell(target, user, i);
         check(t, held_out > 0);
         value = naive_value(got.name, m, list, length, cell(target, user, 0), held_out);
@@ -345,7 +352,7 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
 
 /* ---- evaluation ---------------------------------------------------------------------- */
 
-enum { ITEMS = 40, STRANGE = 5, USERS = 150 };
+enum { ITEMS = 40, STRANGE = 5, USERS = 150, LOG_ROOM = 4096 };
 
 /* Items from ITEMS on are strange to the model. Of the users, 0 and 1 have nothing held
  * out, 2 and 3 have no input, 4 has strange items alone held out. */
@@ -373,7 +380,7 @@ static scene make_scene(uint64_t seed)
                 out = true;
             if (u == 4) {
                 out = i >= ITEMS;
-                *cell(&s.input, u, i) = true;
+                *cell(&s.input, u, i) = out || i % 2;
             }
             if (u == 5) /* something to be found for everyone else */
                 out = out || i == 7;
@@ -403,11 +410,11 @@ static void evaluation_equals_its_naive_twin(test *t)
     ease_eval_options o;
 
     ease_eval_options_init(&o);
+    check_int(t, o.unknown, EASE_UNKNOWN_MISS);
     o.metrics = every_metric;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         scene s = make_scene(seed);
         ease_model *m = s.model;
-        ease_report *r = NULL;
 
         if (seed > 1) {
             const char *path = test_path("stored.ease");
@@ -416,53 +423,129 @@ static void evaluation_equals_its_naive_twin(test *t)
                          EASE_OK);
             check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
         }
-        check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, NULL), EASE_OK);
-        check_int(t, ease_report_describe(r).metrics, 16);
-        for (int i = 0; i < 16; i++)
-            check_metric(t, m, &s.input, &s.target, r, i);
-        ease_report_free(r);
+        for (int how = EASE_UNKNOWN_MISS; how <= EASE_UNKNOWN_DROP; how++) {
+            ease_report *r = NULL;
+
+            o.unknown = (ease_unknown)how;
+            check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, NULL), EASE_OK);
+            check_int(t, ease_report_describe(r).metrics, 16);
+            check_int(t, ease_report_describe(r).unknown, how);
+            for (int i = 0; i < 16; i++)
+                check_metric(t, m, &s.input, &s.target, r, i);
+            ease_report_free(r);
+        }
         if (m != s.model)
             ease_model_free(m);
         scene_free(&s);
     }
 }
 
+/* What a report says of its users and items, by counting. */
+static ease_report_info naive_info(const scene *s, ease_unknown how)
+{
+    int32_t counted = counted_items(s->model, &s->target, how);
+    ease_report_info info = {.unknown = how, .metrics = 3};
+
+    for (int64_t u = 0; u < USERS; u++) {
+        int32_t known_in = 0, in = 0, held_out = 0, out = 0, strange = 0;
+
+        for (int32_t i = 0; i < s->input.items; i++) {
+            in += *cell(&s->input, u, i);
+            out += *cell(&s->target, u, i);
+            known_in += *cell(&s->input, u, i) && i < ITEMS;
+            held_out += *cell(&s->target, u, i) && i < counted;
+            strange += *cell(&s->target, u, i) && i >= ITEMS;
+        }
+        info.unknown_targets += strange;
+        info.unknown_inputs += in - known_in;
+        info.users += held_out > 0;
+        info.without_target += held_out == 0 && (in || out);
+        info.without_input += held_out > 0 && known_in == 0;
+    }
+    return info;
+}
+
+static void check_info(test *t, ease_report_info got, ease_report_info want)
+{
+    check_int(t, got.users, want.users);
+    check_int(t, got.without_target, want.without_target);
+    check_int(t, got.without_input, want.without_input);
+    check_int(t, got.unknown_targets, want.unknown_targets);
+    check_int(t, got.unknown, want.unknown);
+    check_int(t, got.unknown_inputs, want.unknown_inputs);
+    check_int(t, got.metrics, want.metrics);
+}
+
 static void what_is_left_out_is_counted(test *t)
 {
     scene s = make_scene(9);
-    int64_t users = 0, none = 0, bare = 0, strange = 0;
-    ease_report_info info;
+    ease_report_info miss = naive_info(&s, EASE_UNKNOWN_MISS);
+    ease_report_info drop = naive_info(&s, EASE_UNKNOWN_DROP);
     ease_report *r = NULL;
+    ease_eval_options o;
     int32_t k = 0;
 
-    for (int64_t u = 0; u < USERS; u++) {
-        int32_t known_in = 0, known_out = 0, in = 0, out = 0;
-
-        for (int32_t i = 0; i < s.input.items; i++) {
-            in += *cell(&s.input, u, i);
-            out += *cell(&s.target, u, i);
-            known_in += *cell(&s.input, u, i) && i < ITEMS;
-            known_out += *cell(&s.target, u, i) && i < ITEMS;
-        }
-        strange += out - known_out;
-        users += known_out > 0;
-        none += known_out == 0 && (in || out);
-        bare += known_out > 0 && known_in == 0;
-    }
+    check(t, miss.users > drop.users && miss.without_target >= 2);
+    check(t, miss.without_input >= 2 && miss.unknown_targets >= 5);
+    check(t, miss.unknown_inputs > 0);
+    ease_eval_options_init(&o);
+    o.unknown = EASE_UNKNOWN_DROP;
+    check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_OK);
+    check_info(t, ease_report_describe(r), drop);
+    ease_report_free(r);
     check_status(t, ease_evaluate(s.model, s.x, s.y, NULL, &r, NULL), EASE_OK);
-    info = ease_report_describe(r);
-    check_int(t, info.users, users);
-    check_int(t, info.without_target, none);
-    check_int(t, info.without_input, bare);
-    check_int(t, info.unknown_targets, strange);
-    check(t, none >= 3 && bare >= 2 && strange >= 5);
-    check_int(t, info.metrics, 3);
+    check_info(t, ease_report_describe(r), miss);
     check_text(t, ease_report_metric(r, 2).name, "ndcg@100");
     check(t, ease_report_times(r, &k) != NULL);
     check_int(t, k, 100);
     /* Every list holds the whole catalog less the input. */
     check_int(t, ease_report_times(r, NULL)[0] > 0, 1);
     ease_report_free(r);
+    scene_free(&s);
+}
+
+/* Lines of the log, one after the other. */
+static void remember_log(void *user, int level, const char *text)
+{
+    char *to = user;
+    size_t used = strlen(to);
+
+    snprintf(to + used, LOG_ROOM - used, "%d %s\n", level, text);
+}
+
+/* The log has "PART of ALL WHAT" as a warning. */
+static void check_said(test *t, const char *log, int64_t part, int64_t all,
+                       const char *what)
+{
+    char line[300];
+
+    snprintf(line, sizeof(line), "1 %lld of %lld %s", (long long)part, (long long)all,
+             what);
+    check_contains(t, log, line);
+}
+
+static void unknown_items_are_said(test *t)
+{
+    static const char *const fate[] = {"they count as misses", "they are dropped"};
+    scene s = make_scene(9);
+    ease_report_info want = naive_info(&s, EASE_UNKNOWN_MISS);
+    int64_t held_out = ease_interactions_describe(s.y).interactions;
+    int64_t given = ease_interactions_describe(s.x).interactions;
+    ease_eval_options o;
+
+    ease_eval_options_init(&o);
+    for (int how = EASE_UNKNOWN_MISS; how <= EASE_UNKNOWN_DROP; how++) {
+        char log[LOG_ROOM] = "";
+        ease_report *r = NULL;
+
+        o.unknown = (ease_unknown)how;
+        o.hooks = (ease_hooks){.log = remember_log, .user = log};
+        check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_OK);
+        check_said(t, log, want.unknown_targets, held_out, "held-out items");
+        check_contains(t, log, fate[how]);
+        check_said(t, log, want.unknown_inputs, given, "interactions of the input");
+        ease_report_free(r);
+    }
     scene_free(&s);
 }
 
@@ -532,6 +615,10 @@ static void evaluation_refuses_what_it_cannot_use(test *t)
     check_status(t, ease_eval_options_check(&o, NULL), EASE_E_ARG);
     check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_E_ARG);
     o.metrics = NULL;
+    check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_E_ARG);
+    ease_eval_options_init(&o);
+    o.unknown = (ease_unknown)2;
+    check_status(t, ease_eval_options_check(&o, NULL), EASE_E_ARG);
     check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_E_ARG);
     o = (ease_eval_options){.metrics = "hit@1"};
     check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_E_ARG);
@@ -867,6 +954,40 @@ static void holm_corrects_the_smallest_most(test *t)
     check_near(t, d[2].low, 0, 0);
     for (int i = 0; i < 5; i++)
         ease_report_free(r[i]);
+}
+
+/* With item 7 held out from everyone, both ways have the same users. */
+static void only_what_counts_in_one_way_is_compared(test *t)
+{
+    scene s = make_scene(9);
+    const ease_report *both[2];
+    ease_report *r[2] = {NULL, NULL};
+    ease_eval_options o;
+    ease_difference d;
+    ease_error err = {0};
+
+    for (int64_t u = 0; u < USERS; u++) {
+        *cell(&s.target, u, 7) = true;
+        *cell(&s.input, u, 7) = false;
+    }
+    ease_interactions_free(s.x);
+    ease_interactions_free(s.y);
+    s.x = shuffled(&s.input, 1);
+    s.y = shuffled(&s.target, 2);
+    ease_eval_options_init(&o);
+    for (int how = EASE_UNKNOWN_MISS; how <= EASE_UNKNOWN_DROP; how++) {
+        o.unknown = (ease_unknown)how;
+        check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r[how], NULL), EASE_OK);
+        check_int(t, ease_report_describe(r[how]).users, USERS);
+        both[how] = r[how];
+    }
+    check_status(t, ease_compare(both, 2, 0, &d, &err), EASE_E_ARG);
+    check_contains(t, err.text, "unknown");
+    both[1] = both[0];
+    check_status(t, ease_compare(both, 2, 0, &d, &err), EASE_OK);
+    ease_report_free(r[0]);
+    ease_report_free(r[1]);
+    scene_free(&s);
 }
 
 static void only_the_same_users_are_compared(test *t)
@@ -1238,6 +1359,70 @@ static void a_lambda_that_cannot_be_solved_with_is_left_out(test *t)
     free(out.at);
 }
 
+static double mean_of(const ease_model *m, const scene *s, ease_unknown how)
+{
+    ease_eval_options o;
+    ease_report *r = NULL;
+    double mean = NAN;
+
+    ease_eval_options_init(&o);
+    o.metrics = "ndcg@10";
+    o.unknown = how;
+    if (ease_evaluate(m, s->x, s->y, &o, &r, NULL) == EASE_OK)
+        mean = ease_report_metric(r, 0).mean;
+    ease_report_free(r);
+    return mean;
+}
+
+static int lines_with(const char *log, const char *text)
+{
+    int count = 0;
+
+    for (const char *at = log; (at = strstr(at, text)); at++)
+        count++;
+    return count;
+}
+
+/* By lambda, and by a grid of settings. */
+static void trials_count_unknown_items_as_told(test *t)
+{
+    static const double lambdas[] = {10, 20};
+    static const char *const methods[] = {"ease", "item-item"};
+    scene s = make_scene(9);
+    ease_interactions *x = interactions_of(&s.train);
+    int64_t strange = naive_info(&s, EASE_UNKNOWN_MISS).unknown_targets;
+
+    for (int i = 0; i < 4; i++) {
+        ease_unknown how = (ease_unknown)(i / 2);
+        char log[LOG_ROOM] = "";
+        ease_tuning *tuned = NULL;
+        ease_model *m = NULL;
+        ease_tune_options o;
+
+        ease_tune_options_init(&o);
+        check_int(t, o.unknown, EASE_UNKNOWN_MISS);
+        o.method = methods[i % 2];
+        o.lambdas = i % 2 ? NULL : lambdas;
+        o.count = i % 2 ? 0 : 2;
+        o.grid = i % 2 ? "neighbours=2|5" : NULL;
+        o.metric = "ndcg@10";
+        o.unknown = how;
+        o.train.hooks = (ease_hooks){.log = remember_log, .user = log};
+        check_status(t, ease_tune(x, s.x, s.y, &o, &tuned, NULL), EASE_OK);
+        check_int(t, ease_tuning_count(tuned), 2);
+        check_int(t, ease_tuning_unknown_targets(tuned), strange);
+        check_int(t, lines_with(log, "held-out items"), 1);
+        check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
+        check_near(t, ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean,
+                   mean_of(m, &s, how), 1e-15);
+        check(t, mean_of(m, &s, EASE_UNKNOWN_MISS) < mean_of(m, &s, EASE_UNKNOWN_DROP));
+        ease_model_free(m);
+        ease_tuning_free(tuned);
+    }
+    ease_interactions_free(x);
+    scene_free(&s);
+}
+
 static void tuning_refuses_what_it_cannot_use(test *t)
 {
     static const double bad[] = {10, 0};
@@ -1245,7 +1430,7 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     ease_tuning *tuned = NULL;
     ease_model *m = NULL;
     watch w;
-    ease_tune_options good = tune_options(&w), o[16];
+    ease_tune_options good = tune_options(&w), o[17];
 
     for (int i = 0; i < COUNT(o); i++)
         o[i] = good;
@@ -1261,7 +1446,8 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     o[7].count = 0;
     o[8].size = 0;
     o[9].grid = "lambda=1|2";
-    for (int i = 10; i < COUNT(o); i++)
+    o[16].unknown = (ease_unknown)-1;
+    for (int i = 10; i < 16; i++)
         o[i].method = "wmf";
     o[10].lambdas = bad;
     o[10].count = 1;
@@ -1656,6 +1842,7 @@ static const test_case cases[] = {
     TEST(metrics_that_do_not_exist_are_named),
     TEST(evaluation_equals_its_naive_twin),
     TEST(what_is_left_out_is_counted),
+    TEST(unknown_items_are_said),
     TEST(what_a_report_does_not_have_is_nan_or_null),
     TEST(without_anything_held_out_there_is_no_result),
     TEST(evaluation_refuses_what_it_cannot_use),
@@ -1668,6 +1855,7 @@ static const test_case cases[] = {
     TEST(student_has_its_closed_forms),
     TEST(a_comparison_is_the_paired_t_test),
     TEST(holm_corrects_the_smallest_most),
+    TEST(only_what_counts_in_one_way_is_compared),
     TEST(only_the_same_users_are_compared),
     TEST(a_grid_measures_what_training_gives),
     TEST(a_trial_that_was_not_made_is_nan),
@@ -1678,6 +1866,7 @@ static const test_case cases[] = {
     TEST(a_cancelled_tuning_keeps_the_best_so_far),
     TEST(a_lambda_that_cannot_be_solved_with_is_left_out),
     TEST(without_memory_for_float64_a_lambda_is_left_out),
+    TEST(trials_count_unknown_items_as_told),
     TEST(tuning_refuses_what_it_cannot_use),
     TEST(tuning_survives_every_failed_allocation),
     TEST(every_point_measures_what_training_gives),

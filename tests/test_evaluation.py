@@ -67,6 +67,7 @@ class MovieLens(Split):
         cls.users = numpy_eval.targets(held, cls.items)
         cls.inputs = numpy_eval.align(kept, cls.users, cls.items)
         cls.targets = numpy_eval.align(held, cls.users, cls.items)
+        cls.held = numpy_eval.held_out(held, cls.users, cls.items)
         cls.popularity = np.asarray(cls.x.sum(axis=0)).ravel()
         w, _ = numpy_ease.model(cls.x, cls.lam)
         cls.exact = cls.numpy(lambda rows: rows @ w)
@@ -78,7 +79,8 @@ class MovieLens(Split):
 
     @classmethod
     def numpy(cls, score):
-        return numpy_eval.evaluate(score, cls.inputs, cls.targets, METRICS, cls.popularity)
+        return numpy_eval.evaluate(score, cls.inputs, cls.targets, METRICS, cls.popularity,
+                                   cls.held)
 
     def check(self, got, want, relative):
         self.assertEqual(got["users"], len(self.users))
@@ -530,21 +532,21 @@ class Small(Split):
     def test_json_has_the_promised_shape(self):
         got = self.eval("m.ease", ["recall@2", "coverage@2"])
         self.assertEqual(list(got)[:2], ["users", "metrics"])
-        self.assertEqual(got["users"], 3)
+        self.assertEqual(got["users"], 4)
         self.assertEqual(set(got["metrics"]["recall@2"]), {"mean", "stderr"})
         self.assertIsNone(got["metrics"]["coverage@2"]["stderr"])
-        self.assertEqual((got["without_target"], got["without_input"],
-                          got["unknown_targets"]), (2, 1, 2))
+        self.assertEqual((got["without_target"], got["without_input"], got["unknown"],
+                          got["unknown_targets"], got["unknown_inputs"]), (1, 2, "miss", 2, 1))
 
     def test_text_and_csv_are_tables(self):
         args = ["eval", "m.ease", "--input", self.input, "--target", self.target]
         r = self.ease(*args)
         self.assertRegex(r.out, r"^metric +mean +stderr\nrecall@20 +\d\.\d{5} +\d\.\d{5}\n")
-        self.assertIn("2 users left out", r.err)
-        self.assertIn("2 held-out items", r.err)
-        self.assertIn("1 users with nothing known", r.err)
+        self.assertIn("1 users left out", r.err)
+        self.assertIn("2 of 5 held-out items", r.err)
+        self.assertIn("2 users with nothing known", r.err)
         r = self.ease(*args, "--csv", "--metrics", "hit@100,gini@1")
-        self.assertEqual(r.out.splitlines()[:2], ["metric,mean,stderr", "hit@100,1,0"])
+        self.assertEqual(r.out.splitlines()[:2], ["metric,mean,stderr", "hit@100,0.75,0.216506350946"])
         self.assertRegex(r.out, r"\ngini@1,[\d.]+,\n$")
 
     def test_what_is_wrong_is_said_before_the_work(self):
@@ -577,13 +579,14 @@ class Small(Split):
         got = json.loads(self.ease(*args, self.target, "--metrics", "precision@1000,hit@6,hit@1000",
                                    "--json").out)["metrics"]
         self.assertEqual(got["hit@1000"], got["hit@6"])
-        self.assertAlmostEqual(got["precision@1000"]["mean"], 1 / 1000)
-        # Of the targets some are unknown: they are dropped and counted.
+        self.assertAlmostEqual(got["precision@1000"]["mean"], 0.75 / 1000)
+        # Of the targets some are unknown: they are counted.
         mixed = self.write("mixed.csv", "user,item\nx,c\nx,alien\ny,a\ny,martian\n")
         r = self.ease(*args, mixed, "--json")
         got = json.loads(r.out)
         self.assertEqual((got["users"], got["unknown_targets"]), (2, 2))
-        self.assertIn("2 held-out items that the model does not know were dropped", r.err)
+        self.assertIn("2 of 4 held-out items are unknown to the model: they count as misses",
+                      r.err)
         self.fails(3, "empty.csv", *args, self.write("empty.csv", ""))
         for name in ("recall@0", "recall", "recall@x", "@5", "recall@20,,ndcg@5"):
             self.fails(2, "metric", *args, self.target, "--metrics", name)

@@ -144,17 +144,44 @@ static void a_count_past_32_bits_is_an_error(test *t)
 {
     ease_interactions *x = make(10, 0, 5, false, 5);
     ease_gram *g = build(t, x), *sum = NULL;
-    char path[512];
-    const char *paths[2] = {path, path};
+    char path[512], copy[512];
+    const char *paths[2] = {path, copy};
     ease_error err;
 
     strcpy(path, test_path("full.gram"));
+    strcpy(copy, test_path("copy.gram"));
     ((uint32_t *)g->g.data)[0] = UINT32_MAX;
     check_status(t, ease_gram_save(g, path, NULL, NULL), EASE_OK);
+    check_status(t, ease_gram_save(g, copy, NULL, NULL), EASE_OK);
     check_status(t, ease_gram_merge(paths, 1, NULL, &sum, NULL), EASE_OK);
     ease_gram_free(sum);
     check_status(t, ease_gram_merge(paths, 2, NULL, &sum, &err), EASE_E_TOO_LARGE);
     check_contains(t, err.text, "passes 2^32");
+    ease_gram_free(g);
+    ease_interactions_free(x);
+}
+
+static void a_file_is_not_merged_with_itself(test *t)
+{
+    ease_interactions *x = make(10, 0, 5, false, 5);
+    ease_gram *g = build(t, x), *sum = NULL;
+    char path[512], other[512], link[512];
+    const char *paths[3] = {path, other, link};
+    ease_error err = {0};
+
+    strcpy(path, test_path("one.gram"));
+    strcpy(other, test_path("other.gram"));
+    strcpy(link, test_path("link.gram"));
+    check_status(t, ease_gram_save(g, path, NULL, NULL), EASE_OK);
+    check_status(t, ease_gram_save(g, other, NULL, NULL), EASE_OK);
+    check_int(t, symlink(path, link), 0);
+    check_status(t, ease_gram_merge(paths, 3, NULL, &sum, &err), EASE_E_ARG);
+    check_contains(t, err.text, "one.gram");
+    check_contains(t, err.text, "link.gram");
+    check(t, sum == NULL);
+    check_status(t, ease_gram_merge(paths, 2, NULL, &sum, &err), EASE_OK);
+    check_int(t, ease_gram_describe(sum).users, 20);
+    ease_gram_free(sum);
     ease_gram_free(g);
     ease_interactions_free(x);
 }
@@ -253,6 +280,7 @@ static const test_case cases[] = {
     TEST(reading_wide_converts_every_entry),
     TEST(a_merge_is_the_sum_by_id),
     TEST(a_count_past_32_bits_is_an_error),
+    TEST(a_file_is_not_merged_with_itself),
     TEST(memory_is_refused_before_it_is_taken),
     TEST(damage_is_found_when_the_matrix_is_read),
     TEST(gram_files_survive_every_failed_allocation),

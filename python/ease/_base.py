@@ -17,6 +17,7 @@ from ._progress import ShowProgress, watching
 
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
+UNKNOWN = ("miss", "drop")
 STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
 READING = ("columns", "weights", "min_rating", "repeat", "format", "separator", "header")
 CLASSES: Dict[str, Any] = {}  # by the library's names of methods
@@ -114,7 +115,8 @@ class Recommender:
                         if n in own)
 
     def _options(self, validation: Any = None, metric: str = "ndcg@100",
-                 x: Optional[Interactions] = None) -> Tuple[Any, ...]:
+                 unknown: str = "miss", x: Optional[Interactions] = None
+                 ) -> Tuple[Any, ...]:
         given = self.get_params()
         told = "lambda_" in given and hasattr(self, "kind")
         parts: List[Optional[_ease.Interactions]] = [None, None]
@@ -129,7 +131,8 @@ class Recommender:
                 whole(self.threads, 0, "threads", 2**31 - 1),
                 whole(self.memory_limit or 0, 0, "memory_limit"),
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
-                None if told else self._settings(), parts[0], parts[1], metric)
+                None if told else self._settings(), parts[0], parts[1], metric,
+                choice(unknown, UNKNOWN, "unknown"))
 
     def _number(self, name: str) -> float:
         try:
@@ -150,18 +153,19 @@ class Recommender:
         return _ease.plan(users, items, count, self._options())
 
     def fit(self, X: Any, y: Any = None, *, validation: Any = None,
-            metric: str = "ndcg@100", show_progress: ShowProgress = None,
-            **how: Any) -> "Recommender":
+            metric: str = "ndcg@100", unknown: str = "miss",
+            show_progress: ShowProgress = None, **how: Any) -> "Recommender":
         """Learns from interactions: all that :func:`ease.interactions` takes, which gets
         the other keywords. ``y`` is there for scikit-learn and not used.
 
         validation: (input, target) of users by which methods that are trained by epochs
-        choose the best one, by ``metric``.
+        choose the best one, by ``metric``, as :func:`ease.evaluate` measures it with
+        ``unknown``.
         """
         x = X
         try:
             x = interactions(X, show_progress=show_progress, **how)
-            options = self._options(validation, metric, x)
+            options = self._options(validation, metric, unknown, x)
             with watching(show_progress) as watch:
                 model = _ease.train(x._handle, self._method, options, watch)
         except MemoryError as error:
@@ -476,10 +480,11 @@ class Recommender:
     # ---- scoring -----------------------------------------------------------------------
 
     def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
-              seed: int = 0, **how: Any) -> float:
+              seed: int = 0, unknown: str = "miss", **how: Any) -> float:
         """The mean of a metric over the users of X, for what they shall be recommended:
         ``y``, or without it a random share of each user's items, which are taken out of
-        the history that the lists are made from.
+        the history that the lists are made from. ``unknown`` is as for
+        :func:`ease.evaluate`.
 
         Users and items of tables go by their ids. A user whom the model was fitted with
         has the history of then; if any such user has other items in X, as in a fold over
@@ -498,7 +503,8 @@ class Recommender:
             x, target = hold_out(x, share, seed)
         else:
             x, target = hold_out_new(x, self._seen, model.find, share, seed)
-        return evaluate(self, x, target, metrics=metric, show_progress=False)[metric]
+        return evaluate(self, x, target, metrics=metric, unknown=unknown,
+                        show_progress=False)[metric]
 
     def _read(self, X: Any, how: Mapping[str, Any]) -> Interactions:
         """As X was for the fit, but for what `how` says."""
@@ -539,14 +545,15 @@ class KnownUsers(Recommender):
                     (len(parts), len(self.item_ids)))
 
     def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
-              seed: int = 0, **how: Any) -> float:
+              seed: int = 0, unknown: str = "miss", **how: Any) -> float:
         """The mean of a metric over users of the training data X, for ``y``, what was
         held out of it. Other users cannot be scored, so that nothing can be searched by
         cross-validation over them; :func:`ease.tune` takes a split that keeps users."""
         if y is None:
             raise ValueError(f"{self._method} scores only the users that it was trained "
                              "with: y, what was held out of their rows, is required")
-        return super().score(X, y, metric=metric, share=share, seed=seed, **how)
+        return super().score(X, y, metric=metric, share=share, seed=seed, unknown=unknown,
+                             **how)
 
 
 def load(path: Any, ids: Optional[type] = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ._tables import Pump, batches_of, is_path, write_items
 def _options(threads: int = 0, memory_limit: Optional[int] = None,
              wide: bool = False) -> Tuple[Any, ...]:
     return (0.0, 0, int(wide), 0, whole(threads, 0, "threads", 2**31 - 1),
-            whole(memory_limit or 0, 0, "memory_limit"), None, None, None, None, "")
+            whole(memory_limit or 0, 0, "memory_limit"), None, None, None, None, "", 0)
 
 
 class Gram:
@@ -126,6 +126,7 @@ def import_gram(source: Any, items: Any = None, *, users: int = -1,
            [1., 3.]])
     """
     shards = list(source) if isinstance(source, (list, tuple)) else [source]
+    _check_distinct([s for s in shards if is_path(s)])
     with tempfile.TemporaryDirectory(prefix="ease-") as place:
         listed = None if items is None else _list_items(items, place)
         pump, paths = Pump(place, columns), []
@@ -139,6 +140,20 @@ def import_gram(source: Any, items: Any = None, *, users: int = -1,
                                               _options(threads, memory_limit), watch))
             except ValueError as error:
                 raise ValueError(pump.say(str(error))) from None
+
+
+def _check_distinct(paths: List[Any]) -> None:
+    """As the library does, which does not see the files of Parquet."""
+    seen: Dict[Tuple[int, int], Any] = {}
+    for path in paths:
+        if not os.path.exists(path):
+            continue
+        found = os.stat(path)
+        file = (found.st_dev, found.st_ino)
+        if file in seen:
+            raise ValueError(f"{seen[file]!s} and {path!s}: the same file, whose users "
+                             "would count twice")
+        seen[file] = path
 
 
 def _list_items(items: Any, place: str) -> bytes:

@@ -12,8 +12,8 @@ from typing import (Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Op
 import numpy as np
 
 from . import _ease
-from ._base import Recommender
-from ._data import Interactions, Split, by_id, interactions, whole
+from ._base import UNKNOWN, Recommender
+from ._data import Interactions, Split, by_id, choice, interactions, whole
 from ._ease_class import EASE
 from ._ids import Array, encode
 from ._progress import ShowProgress, watching
@@ -25,11 +25,13 @@ class Report(Mapping[str, float]):
     """Means by the names of the metrics.
 
     ``standard_error`` has theirs, ``by_user(name)`` one for each user of ``user_ids``
-    where the metric has such, ``info`` who was left out.
+    where the metric has such. ``info`` counts who was left out and what the model does
+    not know: ``unknown_targets`` are held-out items, which count as ``unknown`` says.
     """
 
-    def __init__(self, handle: _ease.Report):
+    def __init__(self, handle: _ease.Report, unknown: str):
         self._handle = handle
+        self.unknown = unknown
         found = handle.metrics()
         self._means: Dict[str, float] = {n: mean for n, mean, _ in found}
         self.standard_error: Dict[str, float] = {n: e for n, _, e in found}
@@ -57,16 +59,24 @@ class Report(Mapping[str, float]):
     def __repr__(self) -> str:
         parts = (f"{n} {m:.5f}" + ("" if math.isnan(e) else f" ({e:.5f})")
                  for (n, m), e in zip(self.items(), self.standard_error.values()))
-        return f"<{', '.join(parts)}; {self.info['users']} users>"
+        strange = self.info["unknown_targets"]
+        fate = "count as misses" if self.unknown == "miss" else "dropped"
+        note = f"; {strange} unknown targets {fate}" if strange else ""
+        return f"<{', '.join(parts)}; {self.info['users']} users{note}>"
 
 
 def evaluate(model: Recommender, input: Any, target: Any = None, *,
-             metrics: Any = METRICS, threads: int = 0,
+             metrics: Any = METRICS, unknown: str = "miss", threads: int = 0,
              show_progress: ShowProgress = None) -> Report:
     """Ranks all items for each user from the row of ``input`` and measures where the
     items of ``target`` are. For a :class:`ease.Split`, its test users. metrics: recall,
     plain-recall, ndcg, precision, hit, map, mrr, popularity, coverage, gini, each with
     @K.
+
+    unknown: what items of ``target`` count for that the model does not know. "miss": they
+    were held out and are not found, and a user who has no others scores 0. "drop": as if
+    they, and such users, were not there, which makes figures higher. A warning says how
+    many there are.
 
     >>> import ease
     >>> X = [[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]]
@@ -87,7 +97,9 @@ def evaluate(model: Recommender, input: Any, target: Any = None, *,
     x, y = (by_id(part, model._plain) for part in (input, target))
     with watching(show_progress) as watch:
         return Report(_ease.evaluate(fitted, x._handle, y._handle, text,
-                                     whole(threads, 0, "threads", 2**31 - 1), watch))
+                                     choice(unknown, UNKNOWN, "unknown"),
+                                     whole(threads, 0, "threads", 2**31 - 1), watch),
+                      unknown)
 
 
 def random_share(indptr: Array, share: float, seed: int) -> Array:
@@ -167,8 +179,8 @@ def hold_out_new(x: Interactions, seen: Interactions, find_item: Callable[[bytes
     return (kept + others).with_ids(x, seen), wanted.some(held).with_ids(x, x)
 
 
-def scorer(metric: str = "ndcg@100", *, share: float = 0.2,
-           seed: int = 0) -> Callable[..., float]:
+def scorer(metric: str = "ndcg@100", *, share: float = 0.2, seed: int = 0,
+           unknown: str = "miss") -> Callable[..., float]:
     """For scikit-learn's ``scoring=``: :meth:`EASE.score` with this metric.
 
     >>> import ease
@@ -178,7 +190,7 @@ def scorer(metric: str = "ndcg@100", *, share: float = 0.2,
     True
     """
     def measure(model: Recommender, X: Any, y: Any = None) -> float:
-        return model.score(X, y, metric=metric, share=share, seed=seed)
+        return model.score(X, y, metric=metric, share=share, seed=seed, unknown=unknown)
 
     return measure
 
@@ -194,25 +206,28 @@ class Trial(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """Trials and the best of them; best_estimator has its parameters, unfitted."""
+    """Trials and the best of them; best_estimator has its parameters, unfitted.
+    unknown_targets: held-out items that the models do not know."""
 
     best_estimator: Recommender
     best_params: Dict[str, Any]
     best_score: float
     trials: List[Trial]
     stopped: bool
+    unknown_targets: int
 
 
 def tune(data: Any, estimator: Optional[Recommender] = None, *,
          grid: Optional[Mapping[str, Sequence[Any]]] = None, metric: str = "ndcg@100",
-         seconds: Optional[float] = None, show_progress: ShowProgress = None) -> Tuning:
+         unknown: str = "miss", seconds: Optional[float] = None,
+         show_progress: ShowProgress = None) -> Tuning:
     """Finds the best parameters on validation users.
 
     data: a :class:`ease.Split`, or (train, input, target). estimator: EASE unless told;
     its other parameters stay. grid: values by name; without it lambda is searched (EASE)
     or the method's own grid is tried, a network's best epoch being its ``epochs``; what
     these data cannot be trained with is left out, with a warning. seconds: no trial begins
-    that would end later.
+    that would end later. metric and unknown are as for :func:`ease.evaluate`.
 
     >>> import ease, numpy as np
     >>> x = (np.random.default_rng(0).random((80, 12)) < 0.4).astype(int)
@@ -233,10 +248,10 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
     train = interactions(data[0])
     parts = [train] + [by_id(d, train._plain) for d in data[1:]]
     if isinstance(estimator, EASE) and (grid is None or set(grid) == {"lambda_"}):
-        return _tune_lambda(parts, estimator, grid, metric, seconds, show_progress)
+        return _tune_lambda(parts, estimator, grid, metric, unknown, seconds, show_progress)
     if grid is None:
         grid = default_grid(estimator)
-    return _try_all(parts, estimator, grid, metric, seconds, show_progress)
+    return _try_all(parts, estimator, grid, metric, unknown, seconds, show_progress)
 
 
 def check_grid(estimator: Recommender, grid: Optional[Mapping[str, Sequence[Any]]]) -> None:
@@ -253,16 +268,17 @@ def _copy(estimator: Recommender, **params: Any) -> Recommender:
 
 
 def _tune_lambda(parts: List[Interactions], estimator: EASE, grid: Any, metric: str,
-                 seconds: Optional[float], show_progress: ShowProgress) -> Tuning:
+                 unknown: str, seconds: Optional[float],
+                 show_progress: ShowProgress) -> Tuning:
     method = "ease-nonneg" if estimator.nonnegative else "ease"
     lambdas = None if grid is None else np.array(list(grid["lambda_"]), np.float64)
     with watching(show_progress) as watch:
-        trials, best, stopped = _ease.tune(parts[0]._handle, parts[1]._handle,
-                                           parts[2]._handle, method, lambdas, metric,
-                                           seconds or 0.0, estimator._options(), watch)
+        trials, best, stopped, strange = _ease.tune(
+            parts[0]._handle, parts[1]._handle, parts[2]._handle, method, lambdas, metric,
+            seconds or 0.0, estimator._options(unknown=unknown), watch)
     made = [Trial({"lambda_": t[0]}, *t[1:]) for t in trials]
     return Tuning(_copy(estimator, **made[best].params), made[best].params,
-                  made[best].mean, made, stopped)
+                  made[best].mean, made, stopped, strange)
 
 
 def default_grid(estimator: Recommender) -> Dict[str, List[Any]]:
@@ -280,24 +296,26 @@ def default_grid(estimator: Recommender) -> Dict[str, List[Any]]:
 
 
 def _try(parts: List[Interactions], estimator: Recommender, params: Dict[str, Any],
-         metric: str, show_progress: ShowProgress) -> Trial:
+         metric: str, unknown: str, show_progress: ShowProgress) -> Tuple[Trial, int]:
+    """A trial, and how many targets were unknown."""
     start = time.monotonic()
     how: Dict[str, Any] = {}
     if hasattr(estimator, "epochs"):
-        how = {"validation": (parts[1], parts[2]), "metric": metric}
+        how = {"validation": (parts[1], parts[2]), "metric": metric, "unknown": unknown}
     model = _copy(estimator, **params).fit(parts[0], show_progress=show_progress, **how)
     if how:  # fewer than it was told to make, where those are better
         settings = dict(s.split("=") for s in model.info["settings"].split(","))
         params = {**params, "epochs": int(settings["epochs"])}
-    report = evaluate(model, parts[1], parts[2], metrics=metric, show_progress=show_progress)
-    return Trial(params, report[metric], report.standard_error[metric],
-                 time.monotonic() - start)
+    report = evaluate(model, parts[1], parts[2], metrics=metric, unknown=unknown,
+                      show_progress=show_progress)
+    return (Trial(params, report[metric], report.standard_error[metric],
+                  time.monotonic() - start), report.info["unknown_targets"])
 
 
 def _try_all(parts: List[Interactions], estimator: Recommender,
-             grid: Mapping[str, Sequence[Any]], metric: str, seconds: Optional[float],
-             show_progress: ShowProgress) -> Tuning:
-    began, stopped = time.monotonic(), False
+             grid: Mapping[str, Sequence[Any]], metric: str, unknown: str,
+             seconds: Optional[float], show_progress: ShowProgress) -> Tuning:
+    began, stopped, strange = time.monotonic(), False, 0
     trials: List[Trial] = []
     why: Optional[Exception] = None
     for values in itertools.product(*grid.values()):
@@ -307,11 +325,13 @@ def _try_all(parts: List[Interactions], estimator: Recommender,
             stopped = True
             break
         try:
-            trials.append(_try(parts, estimator, params, metric, show_progress))
+            trial, strange = _try(parts, estimator, params, metric, unknown, show_progress)
+            trials.append(trial)
         except (ValueError, ArithmeticError, MemoryError) as error:  # the others may do
             warnings.warn(f"{params} is left out: {error}", RuntimeWarning, stacklevel=3)
             why = error
     if not trials and why is not None:
         raise why
     best = max(trials, key=lambda t: t.mean if not math.isnan(t.mean) else -math.inf)
-    return Tuning(_copy(estimator, **best.params), best.params, best.mean, trials, stopped)
+    return Tuning(_copy(estimator, **best.params), best.params, best.mean, trials, stopped,
+                  strange)

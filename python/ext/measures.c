@@ -53,14 +53,16 @@ static PyObject *evaluate(PyObject *self, PyObject *args)
 {
     eval_job j = {0};
     PyObject *model, *input, *target, *watch;
+    int unknown;
     call c;
 
     (void)self;
     ease_eval_options_init(&j.o);
-    if (!PyArg_ParseTuple(args, "O!O!O!siO", model_type, &model, interactions_type,
-                          &input, interactions_type, &target, &j.o.metrics,
+    if (!PyArg_ParseTuple(args, "O!O!O!siiO", model_type, &model, interactions_type,
+                          &input, interactions_type, &target, &j.o.metrics, &unknown,
                           &j.o.threads, &watch))
         return NULL;
+    j.o.unknown = (ease_unknown)unknown;
     j.m = ((model_object *)model)->m;
     j.input = ((interactions_object *)input)->x;
     j.target = ((interactions_object *)target)->x;
@@ -75,10 +77,11 @@ static PyObject *report_info(PyObject *self, PyObject *unused)
     ease_report_info i = ease_report_describe(report_of(self));
 
     (void)unused;
-    return Py_BuildValue("{s:L,s:L,s:L,s:L}", "users", (long long)i.users,
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L}", "users", (long long)i.users,
                          "without_target", (long long)i.without_target, "without_input",
                          (long long)i.without_input, "unknown_targets",
-                         (long long)i.unknown_targets);
+                         (long long)i.unknown_targets, "unknown_inputs",
+                         (long long)i.unknown_inputs);
 }
 
 /* A list of (name, mean, standard error). */
@@ -159,12 +162,14 @@ static PyObject *describe_tuning(const ease_tuning *t)
         if (!entry || PyList_SetItem(trials, i, entry) < 0)
             Py_CLEAR(trials);
     }
-    return trials ? Py_BuildValue("NiN", trials, ease_tuning_best(t),
-                                  PyBool_FromLong(ease_tuning_stopped(t)))
+    return trials ? Py_BuildValue("NiNL", trials, ease_tuning_best(t),
+                                  PyBool_FromLong(ease_tuning_stopped(t)),
+                                  (long long)ease_tuning_unknown_targets(t))
                   : NULL;
 }
 
-/* (trials, number of the best, whether it was stopped); lambdas: doubles, or None. */
+/* (trials, number of the best, whether it was stopped, unknown targets); lambdas:
+ * doubles, or None. What unknown items count for is one of the options. */
 static PyObject *tune(PyObject *self, PyObject *args)
 {
     tune_job j = {0};
@@ -184,6 +189,7 @@ static PyObject *tune(PyObject *self, PyObject *args)
         return NULL;
     j.o.method = method;
     j.o.metric = metric;
+    j.o.unknown = j.o.train.unknown;
     j.o.seconds = seconds;
     j.x = ((interactions_object *)parts[0])->x;
     j.input = ((interactions_object *)parts[1])->x;

@@ -52,17 +52,18 @@ static bool take_part(PyObject *o, const ease_interactions **out)
 bool take_train_options(PyObject *tuple, ease_train_options *o)
 {
     PyObject *input, *target;
-    int kind, precision;
+    int kind, precision, unknown;
     Py_ssize_t limit;
 
     ease_train_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "diiiinO&zOOs", &o->lambda, &kind, &precision,
+    if (!PyArg_ParseTuple(tuple, "diiiinO&zOOsi", &o->lambda, &kind, &precision,
                           &o->nonnegative, &o->threads, &limit, take_path, &o->workdir,
-                          &o->settings, &input, &target, &o->metric))
+                          &o->settings, &input, &target, &o->metric, &unknown))
         return false;
     o->kind = (ease_gram_kind)kind;
     o->precision = (ease_precision)precision;
     o->memory_limit = (size_t)limit;
+    o->unknown = (ease_unknown)unknown;
     return take_part(input, &o->validation_input) &&
            take_part(target, &o->validation_target);
 }

@@ -66,6 +66,8 @@ def test_parquet_is_what_the_program_reads_as_text(program, tmp_path):
             tmp_path / "items.csv", "-o", tmp_path / "a.gram", "--quiet")
     expected = (tmp_path / "a.gram").read_bytes()
     G = ease.import_gram(paths, tmp_path / "items.parquet")
+    with pytest.raises(ValueError, match="the same file"):
+        ease.import_gram(paths + paths[:1], tmp_path / "items.parquet")
     assert saved(G, tmp_path / "b.gram") == expected
     np.testing.assert_array_equal(G.to_numpy(), x.T @ x)
     assert G.item_ids.tolist() == IDS and G.info["users"] == listed["all_users"][0]

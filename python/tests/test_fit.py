@@ -233,6 +233,8 @@ def test_shards_add_up(X, tmp_path):
         ease.gram(part).save(tmp_path / f"{i}.gram")
     merged = ease.merge_grams([tmp_path / "0.gram", tmp_path / "1.gram"])
     np.testing.assert_array_equal(merged.to_numpy(), ease.gram(X).to_numpy())
+    with pytest.raises(ValueError, match="the same file"):
+        ease.merge_grams([tmp_path / "0.gram", tmp_path / "1.gram", tmp_path / "0.gram"])
 
 
 RIVALS = {"Popularity": {}, "ItemItem": {"neighbours": 5, "similarity": "jaccard"},

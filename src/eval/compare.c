@@ -28,6 +28,9 @@ static ease_status check(const ease_report *const *reports, int count, int metri
         if (isnan(ease_report_metric(reports[k], metric).standard_error))
             return ease__fail(err, EASE_E_ARG, "%s has no value for each user",
                               ease_report_metric(reports[k], metric).name);
+        if (info.unknown != ease_report_describe(reports[0]).unknown)
+            return ease__fail(err, EASE_E_ARG,
+                              "reports that count unknown items in different ways");
         if (info.users != users)
             return ease__fail(err, EASE_E_ARG, "reports of different users");
         for (int64_t u = 0; u < users; u++)

@@ -25,6 +25,8 @@ struct ease_report {
 typedef struct evaluation {
     const ease_model *model;
     ease_interactions *input, *target; /* in the model's items */
+    const ease_interactions *held;     /* what counts as held out: the target as it was
+                                          given, or as far as the model knows it */
     ease_eval_options o;
     ease_report *report;
     int64_t *users;      /* of target, by place in the report */
@@ -55,6 +57,8 @@ ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
     status = EASE__CHECK_OPTIONS(o, err);
     if (!status)
         status = ease__threads_check(o->threads, err);
+    if (!status)
+        status = ease__unknown_check(o->unknown, err);
     if (!status && !o->metrics)
         status = ease__fail(err, EASE_E_ARG, "metrics are required");
     return status ? status : ease__metrics_parse(o->metrics, metrics, &count, err);
@@ -80,7 +84,7 @@ static void evaluation_free(evaluation *e)
 
 static int64_t held_out(const evaluation *e, int64_t user)
 {
-    return e->target->row_ptr[user + 1] - e->target->row_ptr[user];
+    return e->held->row_ptr[user + 1] - e->held->row_ptr[user];
 }
 
 /* Whom a method of known users cannot score is told before the work begins. */
@@ -125,9 +129,6 @@ static ease_status choose_users(evaluation *e, ease_error *err)
             return no_memory(err);
         e->users[r->info.users++] = u;
     }
-    if (r->info.users == 0)
-        return ease__fail(err, EASE_E_DATA,
-                          "no user has anything held out that the model knows");
     for (int64_t u = 0; u < e->input->users; u++) {
         const char *id = ease_interactions_user_id(e->input, u);
 
@@ -316,6 +317,39 @@ static void summarize_all(ease_report *r)
     }
 }
 
+/* Both in the model's items. What it does not know is counted and told. */
+static ease_status align(evaluation *e, const ease_interactions *input,
+                         const ease_interactions *target, ease_error *err)
+{
+    ease_report_info *info = &e->report->info;
+    bool dropped = e->o.unknown == EASE_UNKNOWN_DROP;
+    ease_status status = ease_interactions_align(input, e->model, &e->input,
+                                                 &info->unknown_inputs, err);
+
+    if (!status)
+        status = ease_interactions_align(target, e->model, &e->target,
+                                         &info->unknown_targets, err);
+    if (status)
+        return status;
+    if (e->target->nnz == 0)
+        return ease__fail(err, EASE_E_DATA,
+                          "no user has anything held out that the model knows");
+    info->unknown = e->o.unknown;
+    e->held = dropped ? e->target : target;
+    if (info->unknown_targets)
+        ease__log(&e->o.hooks, 1,
+                  "%lld of %lld held-out items are unknown to the model: they %s",
+                  (long long)info->unknown_targets, (long long)target->nnz,
+                  dropped ? "are dropped" : "count as misses");
+    if (info->unknown_inputs)
+        ease__log(
+            &e->o.hooks, 1,
+            "%lld of %lld interactions of the input are with items unknown to the "
+            "model: they are not used",
+            (long long)info->unknown_inputs, (long long)input->nnz);
+    return EASE_OK;
+}
+
 static ease_status run(evaluation *e, const ease_interactions *input,
                        const ease_interactions *target, ease_error *err)
 {
@@ -324,10 +358,7 @@ static ease_status run(evaluation *e, const ease_interactions *input,
                                              err);
 
     if (!status)
-        status = ease_interactions_align(input, e->model, &e->input, NULL, err);
-    if (!status)
-        status = ease_interactions_align(target, e->model, &e->target,
-                                         &r->info.unknown_targets, err);
+        status = align(e, input, target, err);
     if (!status)
         status = choose_users(e, err);
     if (!status)

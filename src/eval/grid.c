@@ -155,6 +155,7 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
     o.validation_input = t->input;
     o.validation_target = t->target;
     o.metric = t->o.metric;
+    o.unknown = t->o.unknown;
     o.hooks = *hooks;
     return ease_train_method(t->x, t->o.method, &o, out, err);
 }

@@ -76,6 +76,13 @@ bool ease__metric_by_user(const ease__metric *m)
     return m->measure < EASE__COVERAGE;
 }
 
+ease_status ease__unknown_check(ease_unknown how, ease_error *err)
+{
+    if (how == EASE_UNKNOWN_MISS || how == EASE_UNKNOWN_DROP)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "no way to count unknown items: %d", (int)how);
+}
+
 static double discount(int32_t rank)
 {
     return 1.0 / log2((double)rank + 1);

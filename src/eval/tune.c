@@ -53,6 +53,11 @@ int ease_tuning_stopped(const ease_tuning *t)
     return t->stopped;
 }
 
+int64_t ease_tuning_unknown_targets(const ease_tuning *t)
+{
+    return t->unknown_targets;
+}
+
 int ease_tuning_best(const ease_tuning *t)
 {
     int best = 0;
@@ -134,13 +139,17 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
 
     ease_eval_options_init(&e);
     e.metrics = t->o.metric;
+    e.unknown = t->o.unknown;
     e.threads = t->o.train.threads;
     if (hooks)
         e.hooks = *hooks;
+    if (t->result->unknown_targets >= 0)
+        e.hooks.log = NULL; /* all trials have the same users and items */
     status = ease_evaluate(m, t->input, t->target, &e, &report, err);
     if (status)
         return status;
     value = ease_report_metric(report, 0);
+    t->result->unknown_targets = ease_report_describe(report).unknown_targets;
     out->trial.mean = value.mean;
     out->trial.standard_error = value.standard_error;
     out->trial.seconds = ease__seconds() - begin;
@@ -308,6 +317,8 @@ ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
     if (!status && !o->metric)
         status = ease__fail(err, EASE_E_ARG, "tuning needs a metric");
     if (!status)
+        status = ease__unknown_check(o->unknown, err);
+    if (!status)
         status = ease__train_options_check(&o->train, err);
     if (!status)
         status = ease__metrics_parse(o->metric, metric, &count, err);
@@ -387,6 +398,7 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     if (!t.result)
         return ease__fail(err, EASE_E_NOMEM, "tuning");
     t.result->train = t.o.train;
+    t.result->unknown_targets = -1;
     t.result->rival = ease__rival_of(o->method);
     status = run(&t, err);
     if (status) {

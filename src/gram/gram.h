@@ -57,6 +57,9 @@ ease_status ease__memory_check(const char *what, int32_t items, size_t peak,
 ease_status ease__gram_read(const char *path, ease__element element,
                             const ease_hooks *hooks, ease_gram **out, ease_error *err);
 
+/* EASE_E_ARG if two of the paths lead to one file or directory, by whatever names. */
+ease_status ease__shards_check(const char *const *paths, int count, ease_error *err);
+
 /* Options that any use of a Gram matrix relies on: size, kind, precision, threads. */
 ease_status ease__train_options_check(const ease_train_options *o, ease_error *err);
 

@@ -214,6 +214,8 @@ ease_status ease_gram_import_shards(const char *const *paths, int count,
     if (!paths || count < 1 || !paths[0] || !out || users < -1)
         return ease__fail(err, EASE_E_ARG, "a matrix to import is required");
     status = o ? ease__train_options_check(o, err) : EASE_OK;
+    if (!status)
+        status = ease__shards_check(paths, count, err);
     if (status)
         return status;
     m.path = paths[0];

@@ -182,6 +182,8 @@ ease_status ease_gram_merge(const char *const *paths, int count,
         return ease__fail(err, EASE_E_ARG, "at least one Gram file is required");
     if (o)
         status = ease__train_options_check(o, err);
+    if (!status)
+        status = ease__shards_check(paths, count, err);
     if (status)
         return status;
     f = ease__alloc_zero((size_t)count, sizeof(*f));

@@ -327,6 +327,7 @@ static ease_status measure(const trainer *t, double *out, ease_error *err)
     now.base = w + t->net.at.base;
     ease_eval_options_init(&o);
     o.metrics = t->o->metric;
+    o.unknown = t->o->unknown;
     o.threads = t->o->threads;
     status = ease_evaluate(&now, t->o->validation_input, t->o->validation_target, &o,
                            &report, err);
@@ -485,6 +486,7 @@ static ease_status check_validation(const ease_train_options *o, ease_error *err
 
     ease_eval_options_init(&e);
     e.metrics = o->metric;
+    e.unknown = o->unknown;
     if (!o->validation_input != !o->validation_target)
         return ease__fail(err, EASE_E_ARG,
                           "validation users need both an input and a target");
