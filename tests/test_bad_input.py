@@ -343,7 +343,7 @@ class Inputs(Case):
             self.fails(2, "would be lost", *args)
             self.assertEqual(self.read(args[-3] if "--lambda" in args else args[-1]), before)
         # All is read before it is replaced.
-        self.write("e.csv", "u,i\nc,x\n")
+        self.write("e.csv", "user,item\nc,x\n")
         self.ease("gram", "e.csv", "-o", "e.gram")
         self.ease("gram", "merge", "d.gram", "e.gram", "-o", "d.gram")
 
