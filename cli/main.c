@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "nearest.h"
-#include "output.h"
+#include "results.h"
 #include "verbs.h"
 
 const verb *const all_verbs[] = {

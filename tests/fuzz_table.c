@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "data/interactions.h"
-#include "data/readers.h"
 #include "fuzz_input.h"
+#include "read/readers.h"
 
 static void choose(uint8_t byte, ease_read_options *o)
 {

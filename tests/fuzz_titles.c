@@ -1,5 +1,5 @@
-#include "data/titles.h"
 #include "fuzz_input.h"
+#include "read/titles.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

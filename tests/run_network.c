@@ -13,7 +13,7 @@
 
 #include "core/random.h"
 #include "data.h"
-#include "rivals/network.h"
+#include "methods/network.h"
 
 enum { USERS = 100, ITEMS = 700 };
 

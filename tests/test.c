@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "model/kernels.h"
+#include "compute/kernels.h"
 
 struct test {
     int failures;

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "core/random.h"
-#include "data/readers.h"
-#include "data/titles.h"
+#include "read/readers.h"
+#include "read/titles.h"
 #include "test.h"
 
 /* libomp keeps some memory when teams change their size; it is not ours to free. */

@@ -22,7 +22,7 @@ static const char every_metric[] =
 static double value_of(const char *name, const bool *hit, int32_t count,
                        int64_t held_out)
 {
-    ease__metric m[EASE__MAX_METRICS];
+    ease__ranking_metric m[EASE__MAX_METRICS];
     int n = 0;
 
     if (ease__metrics_parse(name, m, &n, NULL) != EASE_OK || n != 1)
@@ -84,7 +84,7 @@ static void metrics_that_do_not_exist_are_named(test *t)
         "recall@1x", "Recall@5",     "recal@5", "recall@10001",  "recall@99999999999",
         "recall@05", "ndcg@5,",      ",ndcg@5", "ndcg@5,,hit@2", "ndcg@5, hit@2",
         "@5",        "ndcg@5,ndcg@5"};
-    ease__metric m[EASE__MAX_METRICS];
+    ease__ranking_metric m[EASE__MAX_METRICS];
     char many[64 * 20] = "recall@1";
     ease_error err;
     int n = -1;

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "data.h"
-#include "data/blocks.h"
 #include "gram/gram.h"
+#include "read/blocks.h"
 #include "test.h"
 
 static ease_status import(const char *const *paths, int count, const char *items,

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "data.h"
-#include "data/columns.h"
+#include "data/item_users.h"
+#include "methods/logistic.h"
 #include "model/model.h"
-#include "rivals/logistic.h"
 #include "test.h"
 
 static ease_interactions *from_csr(int64_t users, int32_t items, const int64_t *ptr,
@@ -50,7 +50,7 @@ static ease_model *train(test *t, const ease_interactions *x, const char *settin
 
 typedef struct setting {
     ease_interactions *x;
-    ease__columns columns;
+    ease__item_users columns;
     ease__logistic l;
     ease__logistic_room room;
 } setting;
@@ -59,7 +59,7 @@ static setting prepare(int64_t users, int32_t items, double l2)
 {
     setting s = {.x = some_data(users, items, false)};
 
-    if (ease__columns_new(s.x, 1, &s.columns, NULL))
+    if (ease__item_users_new(s.x, 1, &s.columns, NULL))
         abort();
     s.l = (ease__logistic){.users = users,
                            .items = items,
@@ -78,7 +78,7 @@ static setting prepare(int64_t users, int32_t items, double l2)
 static void done(setting *s)
 {
     ease__logistic_room_free(&s->room);
-    ease__columns_free(&s->columns);
+    ease__item_users_free(&s->columns);
     ease_interactions_free(s->x);
 }
 

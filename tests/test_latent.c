@@ -7,9 +7,9 @@
 
 #include "core/random.h"
 #include "data.h"
+#include "methods/als.h"
 #include "model/model.h"
 #include "models.h"
-#include "rivals/als.h"
 #include "test.h"
 
 enum { USERS = 150, ITEMS = 60 };

@@ -232,7 +232,7 @@ static void popularity_is_the_diagonal_where_sums_are_unknown(test *t)
     ease__tiled p = tile_matrix(worked_inverse, 3, EASE__F32);
     ease__ids ids = letter_ids(3);
     double diagonal[] = {7, 8, 9};
-    ease__recipe r = {.lambda = 1, .users = -1, .interactions = -1};
+    ease__model_parts r = {.lambda = 1, .users = -1, .interactions = -1};
     ease_model *m = NULL;
 
     r.diagonal = diagonal;
@@ -964,7 +964,7 @@ static ease_model *model_named(test *t, const char *first, const char *second)
     ease__tiled p = tile_matrix(worked_inverse, 3, EASE__F32);
     ease__ids ids = {0};
     double diagonal[] = {1, 1, 1};
-    ease__recipe r = {.lambda = 1, .users = -1, .interactions = -1};
+    ease__model_parts r = {.lambda = 1, .users = -1, .interactions = -1};
     ease_model *m = NULL;
 
     ease__ids_add(&ids, first, strlen(first));
@@ -1116,7 +1116,7 @@ static void a_model_is_made_or_not_at_every_failed_allocation(test *t)
         ease__tiled p = tile_matrix(worked_inverse, 3, EASE__F32);
         ease__ids ids = letter_ids(3);
         double sums[] = {1, 1, 1}, diagonal[] = {2, 2, 2}, scale[] = {1, 1, 1};
-        ease__recipe r = {.kind = EASE_GRAM_COVARIANCE, .lambda = 1, .users = 3};
+        ease__model_parts r = {.kind = EASE_GRAM_COVARIANCE, .lambda = 1, .users = 3};
         ease_model *m = NULL;
 
         r.sums = sums;

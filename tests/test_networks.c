@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/exponential.h"
 #include "core/random.h"
 #include "data.h"
-#include "rivals/network.h"
+#include "methods/network.h"
 #include "test.h"
 
 static const char *const methods[] = {"cdae", "mult-dae", "mult-vae"};
@@ -129,10 +130,10 @@ static void a_batch_is_transposed(test *t)
     float a[] = {1, 2}, b[] = {3, 4}, values[8];
     int64_t starts[7];
     ease_row batch[] = {{one, a, 2}, {NULL, NULL, 0}, {two, b, 2}};
-    ease__columns c = {starts, rows, values};
+    ease__batch_columns c = {starts, rows, values};
     static const int64_t want[] = {0, 1, 1, 1, 3, 4, 4};
 
-    ease__transpose(batch, 3, 6, &c);
+    ease__batch_transpose(batch, 3, 6, &c);
     check(t, memcmp(starts, want, sizeof(want)) == 0);
     check_int(t, rows[1], 0);
     check_int(t, rows[2], 2);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/random.h"
-#include "eval/weights.h"
+#include "figures/weights.h"
 #include "model/model.h"
 #include "test.h"
 
@@ -239,7 +239,7 @@ static bool is_round(double step)
 
 static bool good_axis(test *t, double low, double high, bool log)
 {
-    ease__axis a = ease__axis_over(low, high, log);
+    ease__figure_axis a = ease__axis_over(low, high, log);
     double step = a.tick[1] - a.tick[0], last = a.tick[a.ticks - 1];
     double slack = 1e-6 * (log ? low : step);
     bool good = check(t, a.ticks >= 4) && check(t, a.ticks <= EASE__MAX_TICKS) &&
@@ -287,7 +287,7 @@ static void ticks_fit_exact_and_empty_ranges(test *t)
     static const double logs[][2] = {{1, 1},    {1, 10},         {1, 100},
                                      {1, 1000}, {1e-100, 1e100}, {1e-6, 1e6},
                                      {1, 8},    {100, 150},      {5, 5000}};
-    ease__axis a;
+    ease__figure_axis a;
 
     for (size_t i = 0; i < sizeof(linear) / sizeof(linear[0]); i++)
         good_axis(t, linear[i][0], linear[i][1], false);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/cholesky.h"
 #include "core/random.h"
 #include "oracle.h"
-#include "score/cholesky.h"
 #include "test.h"
 
 enum { KERNELS = 3 };

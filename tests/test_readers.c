@@ -9,11 +9,11 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "data/number.h"
-#include "data/readers.h"
-#include "data/table.h"
-#include "data/titles.h"
+#include "read/readers.h"
+#include "read/small_table.h"
+#include "read/titles.h"
 #include "test.h"
+#include "text/number.h"
 
 /* ---- helpers --------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* Scoring: one history and many, against a twin that scores everything and sorts. */
 #include <float.h>
 
-#include "model/topk.h"
+#include "compute/topk.h"
 #include "models.h"
 
 static const ease_storage storages[] = {EASE_STORE_F32, EASE_STORE_F16,

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "compute/blas.h"
 #include "core/random.h"
 #include "data.h"
 #include "kernels.h"

@@ -9,10 +9,10 @@
 
 #include "core/random.h"
 #include "data.h"
-#include "data/events.h"
-#include "data/moment.h"
-#include "data/readers.h"
+#include "read/events.h"
+#include "read/readers.h"
 #include "test.h"
+#include "text/moment.h"
 
 /* libomp keeps some memory when teams change their size; it is not ours to free. */
 const char *__lsan_default_suppressions(void);

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "solve/blas.h"
+#include "compute/blas.h"
 #include "test.h"
 
 enum { USERS = 300, ITEMS = 700, K = 10 };

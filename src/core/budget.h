@@ -1,7 +1,7 @@
 /* A budget of memory for reading: a request past the limit is refused before it is
  * made, since the kernel would end the process instead. Threads may share one. */
-#ifndef EASE_BUDGET_H
-#define EASE_BUDGET_H
+#ifndef EASE_CORE_BUDGET_H
+#define EASE_CORE_BUDGET_H
 
 #include <stdatomic.h>
 

@@ -3,8 +3,8 @@
  * one carries a checksum for each MiB, which is checked when it is streamed, or the
  * first time it is needed. Little-endian machines only. docs/file-formats.md describes
  * it byte by byte. */
-#ifndef EASE_CONTAINER_H
-#define EASE_CONTAINER_H
+#ifndef EASE_CORE_CONTAINER_H
+#define EASE_CORE_CONTAINER_H
 
 #include <stdatomic.h>
 #include <time.h>

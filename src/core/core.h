@@ -1,6 +1,6 @@
 /* What every room uses: failing, allocating, threads, hooks. */
-#ifndef EASE_CORE_H
-#define EASE_CORE_H
+#ifndef EASE_CORE_CORE_H
+#define EASE_CORE_CORE_H
 
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* CSV (RFC 4180) into a file that appears whole or not at all. */
-#ifndef EASE_CSV_H
-#define EASE_CSV_H
+#ifndef EASE_CORE_CSV_H
+#define EASE_CORE_CSV_H
 
 #include "core/output.h"
 

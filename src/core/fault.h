@@ -1,8 +1,8 @@
 /* Mapped files that can no longer be read: one that becomes shorter, or a disk that
  * fails, makes the kernel send SIGBUS to whoever reads the pages. The library handles
  * no signals; a program that does passes the address to ease_handle_fault(). */
-#ifndef EASE_FAULT_H
-#define EASE_FAULT_H
+#ifndef EASE_CORE_FAULT_H
+#define EASE_CORE_FAULT_H
 
 #include <stdatomic.h>
 

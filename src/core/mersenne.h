@@ -1,8 +1,8 @@
 /* NumPy's legacy generator, bit for bit: MT19937 (Matsumoto and Nishimura) started by
  * init_genrand, as numpy.random.seed does, with its permutation and choice. The
  * published splits were drawn with it. */
-#ifndef EASE_MERSENNE_H
-#define EASE_MERSENNE_H
+#ifndef EASE_CORE_MERSENNE_H
+#define EASE_CORE_MERSENNE_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Output files that appear whole or not at all. */
-#ifndef EASE_OUTPUT_H
-#define EASE_OUTPUT_H
+#ifndef EASE_CORE_OUTPUT_H
+#define EASE_CORE_OUTPUT_H
 
 #include "core/core.h"
 

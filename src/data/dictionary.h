@@ -1,8 +1,8 @@
 /* From ids to codes, for the readers: one cache line a lookup for ids of up to 8
  * bytes, which are compared as integers. One thread may add while others look up:
  * these find an id as it was before or after it was added. */
-#ifndef EASE_DICTIONARY_H
-#define EASE_DICTIONARY_H
+#ifndef EASE_DATA_DICTIONARY_H
+#define EASE_DATA_DICTIONARY_H
 
 #include <string.h>
 #include <xxhash.h>

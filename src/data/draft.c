@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "data/recognize.h"
-
 void ease__chunk_free(ease__chunk *c)
 {
     ease__free_pages(c->records, c->bytes);
@@ -62,16 +60,6 @@ uint32_t *ease__draft_add(ease__draft *d, size_t count)
     last->count += count;
     d->records += (int64_t)count;
     return last->records + (last->count - count) * words;
-}
-
-ease_status ease__draft_doubt(ease__draft *d, const ease_columns *guess,
-                              const char *name, ease_error *err)
-{
-    bool failed = false;
-
-    d->doubt = ease__doubt(guess, name, d->user_ids.count, d->item_ids.count,
-                           d->records, &failed);
-    return failed ? ease__fail(err, EASE_E_NOMEM, "reading %s", name) : EASE_OK;
 }
 
 size_t ease__draft_bytes(const ease__draft *d)

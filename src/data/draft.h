@@ -1,6 +1,6 @@
 /* Interactions in the making: what readers hand over, and what makes it X. */
-#ifndef EASE_DRAFT_H
-#define EASE_DRAFT_H
+#ifndef EASE_DATA_DRAFT_H
+#define EASE_DATA_DRAFT_H
 
 #include "core/budget.h"
 #include "data/interactions.h"
@@ -38,10 +38,6 @@ uint32_t *ease__draft_add(ease__draft *d, size_t count);
 /* Bytes of the records, and the most that making rows of them takes besides. */
 size_t ease__draft_bytes(const ease__draft *d);
 size_t ease__draft_rows_bytes(const ease__draft *d, int64_t users, int threads);
-
-/* Fills d->doubt, now that all records are there. guess NULL: there is none. */
-ease_status ease__draft_doubt(ease__draft *d, const ease_columns *guess,
-                              const char *name, ease_error *err);
 
 /* Rows from records, in file order within a row, repeats and all: x->user_ids,
  * item_ids, row_ptr, cols, vals, recognized, doubt and counts are filled, chunks freed on the

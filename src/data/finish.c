@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "data/draft.h"
-#include "data/input.h"
+#include "input/input.h"
 
 typedef struct finishing {
     ease_interactions *x;

@@ -1,7 +1,7 @@
 /* Ids <-> numbers: strings of any bytes but NUL, numbered as they come; or the digits of
  * consecutive numbers, which are printed when they are first asked for. */
-#ifndef EASE_IDS_H
-#define EASE_IDS_H
+#ifndef EASE_DATA_IDS_H
+#define EASE_DATA_IDS_H
 
 #include "core/container.h"
 

@@ -1,6 +1,6 @@
 /* X: who interacted with what, by rows. */
-#ifndef EASE_INTERACTIONS_H
-#define EASE_INTERACTIONS_H
+#ifndef EASE_DATA_INTERACTIONS_H
+#define EASE_DATA_INTERACTIONS_H
 
 #include "data/ids.h"
 

@@ -12,7 +12,7 @@ enum { BATCH_USERS = 1 << 15, BATCH_RECS = 1 << 22 };
 
 struct ease_report {
     ease_report_info info;
-    ease__metric metric[EASE__MAX_METRICS];
+    ease__ranking_metric metric[EASE__MAX_METRICS];
     ease_metric value[EASE__MAX_METRICS];
     double *by_user; /* metrics x users */
     /* How often each item was among the best k; the last for the largest k, the others
@@ -48,7 +48,7 @@ void ease_eval_options_init(ease_eval_options *o)
 
 ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
 {
-    ease__metric metrics[EASE__MAX_METRICS];
+    ease__ranking_metric metrics[EASE__MAX_METRICS];
     ease_status status;
     int count;
 
@@ -232,7 +232,7 @@ static void measure_user(evaluation *e, int64_t b)
     for (int32_t i = 0; i < e->counts[b]; i++)
         hits[i] = contains(wanted, recs[i].item);
     for (int i = 0; i < r->info.metrics; i++) {
-        const ease__metric *m = &r->metric[i];
+        const ease__ranking_metric *m = &r->metric[i];
         int32_t best = e->counts[b] < m->k ? e->counts[b] : m->k;
 
         r->by_user[i * r->info.users + place] =
@@ -303,7 +303,7 @@ static ease_metric summarize(const char *name, const double *value, int64_t coun
 static void summarize_all(ease_report *r)
 {
     for (int i = 0; i < r->info.metrics; i++) {
-        const ease__metric *m = &r->metric[i];
+        const ease__ranking_metric *m = &r->metric[i];
 
         if (ease__metric_by_user(m))
             r->value[i] = summarize(m->name, r->by_user + i * r->info.users,

@@ -16,7 +16,7 @@ static const struct {
 };
 
 /* One "name@k" of `length` bytes. */
-static bool parse_one(const char *text, size_t length, ease__metric *out)
+static bool parse_one(const char *text, size_t length, ease__ranking_metric *out)
 {
     const char *at = memchr(text, '@', length);
     int64_t k = 0;
@@ -33,14 +33,14 @@ static bool parse_one(const char *text, size_t length, ease__metric *out)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strlen(names[i].name) == (size_t)(at - text) &&
             memcmp(names[i].name, text, (size_t)(at - text)) == 0) {
-            *out = (ease__metric){.measure = names[i].measure, .k = (int32_t)k};
+            *out = (ease__ranking_metric){.measure = names[i].measure, .k = (int32_t)k};
             memcpy(out->name, text, length);
             return true;
         }
     return false;
 }
 
-ease_status ease__metrics_parse(const char *list, ease__metric *out, int *count,
+ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int *count,
                                 ease_error *err)
 {
     int n = 0;
@@ -71,7 +71,7 @@ ease_status ease__metrics_parse(const char *list, ease__metric *out, int *count,
     return EASE_OK;
 }
 
-bool ease__metric_by_user(const ease__metric *m)
+bool ease__metric_by_user(const ease__ranking_metric *m)
 {
     return m->measure < EASE__COVERAGE;
 }
@@ -118,7 +118,7 @@ static double reciprocal_rank(const bool *hit, int32_t count)
     return 0;
 }
 
-double ease__metric_value(const ease__metric *m, const bool *hit, int32_t count,
+double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_t count,
                           int64_t held_out)
 {
     int32_t possible = held_out < m->k ? (int32_t)held_out : m->k, hits = 0;

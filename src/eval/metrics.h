@@ -1,6 +1,6 @@
 /* The arithmetic of ranking metrics: one user's list against what was held out. */
-#ifndef EASE_METRICS_H
-#define EASE_METRICS_H
+#ifndef EASE_EVAL_METRICS_H
+#define EASE_EVAL_METRICS_H
 
 #include "core/core.h"
 
@@ -19,24 +19,24 @@ typedef enum ease__measure {
     EASE__GINI      /* inequality of how often each item was, over the catalog */
 } ease__measure;
 
-typedef struct ease__metric {
+typedef struct ease__ranking_metric {
     ease__measure measure;
     int32_t k;
     char name[40]; /* as it was written: "recall@20" */
-} ease__metric;
+} ease__ranking_metric;
 
 enum { EASE__MAX_METRICS = 64, EASE__MAX_CUTOFF = 10000 };
 
 /* "recall@20,ndcg@100": how many, or EASE_E_ARG naming what is not one. */
-ease_status ease__metrics_parse(const char *list, ease__metric *out, int *count,
+ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int *count,
                                 ease_error *err);
-bool ease__metric_by_user(const ease__metric *m);
+bool ease__metric_by_user(const ease__ranking_metric *m);
 /* EASE_E_ARG for what is no such choice. */
 ease_status ease__unknown_check(ease_unknown how, ease_error *err);
 
 /* hit[r]: the item at rank r + 1 was held out, for r below `count`, the length of the
  * list; `held_out` > 0 items were. */
-double ease__metric_value(const ease__metric *m, const bool *hit, int32_t count,
+double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_t count,
                           int64_t held_out);
 
 /* From how often each item was recommended. */

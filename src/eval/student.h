@@ -1,6 +1,6 @@
 /* Student's t distribution. */
-#ifndef EASE_STUDENT_H
-#define EASE_STUDENT_H
+#ifndef EASE_EVAL_STUDENT_H
+#define EASE_EVAL_STUDENT_H
 
 /* The probability of |T| >= |t| with this many degrees of freedom. */
 double ease__student_two_sided(double t, double freedom);

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "data/columns.h"
+#include "data/item_users.h"
 #include "gram/gram.h"
 
 /* ---- the object ------------------------------------------------------------------ */
@@ -87,7 +87,7 @@ enum { FETCH_PLACE = 16, FETCH_ROW = 8, LINE_ITEMS = 16 };
 
 /* row[j] += the users who have both i and j, for j <= i. Rows of X are increasing and
  * hold i, which ends the loop. */
-static void count_row(const ease_interactions *x, const ease__columns *c, int32_t i,
+static void count_row(const ease_interactions *x, const ease__item_users *c, int32_t i,
                       uint32_t *row)
 {
     const uint32_t *user = c->users + c->ptr[i], *end = c->users + c->ptr[i + 1];
@@ -111,7 +111,7 @@ static void count_row(const ease_interactions *x, const ease__columns *c, int32_
 }
 
 /* The same for weights: row[j] += x_ui x_uj, users in increasing order. */
-static void weigh_row(const ease_interactions *x, const ease__columns *c, int32_t i,
+static void weigh_row(const ease_interactions *x, const ease__item_users *c, int32_t i,
                       double *row)
 {
     for (int64_t k = c->ptr[i]; k < c->ptr[i + 1]; k++) {
@@ -205,7 +205,7 @@ static bool stopped(counting *c)
 
 /* The rows of g that are here. Long ones first: the last ones to be handed out are then
  * short. Scratch is 8 bytes an item and thread. */
-static bool fill_rows(counting *work, const ease__columns *c, ease__tiled *g,
+static bool fill_rows(counting *work, const ease__item_users *c, ease__tiled *g,
                       double *sums, int threads, void *scratch)
 {
     const ease_interactions *x = work->x;
@@ -245,7 +245,7 @@ static bool fill_rows(counting *work, const ease__columns *c, ease__tiled *g,
  * -------------------------------------------------------------------------- */
 
 /* Band by band, or all at once. */
-static ease_status fill_bands(counting *work, const ease__columns *c, ease_gram *g,
+static ease_status fill_bands(counting *work, const ease__item_users *c, ease_gram *g,
                               const ease__bands *bands, int threads, void *scratch,
                               ease_error *err)
 {
@@ -274,8 +274,8 @@ static ease_status build_rows(const ease_interactions *x, const ease__bands *ban
 {
     size_t n = (size_t)x->items;
     counting work = {.x = x, .hooks = hooks};
-    ease__columns c = {0};
-    ease_status status = ease__columns_new(x, threads, &c, err);
+    ease__item_users c = {0};
+    ease_status status = ease__item_users_new(x, threads, &c, err);
     void *scratch = NULL;
 
     if (!status) {
@@ -285,7 +285,7 @@ static ease_status build_rows(const ease_interactions *x, const ease__bands *ban
     }
     if (!status)
         status = fill_bands(&work, &c, g, bands, threads, scratch, err);
-    ease__columns_free(&c);
+    ease__item_users_free(&c);
     ease__free(scratch);
     return status;
 }

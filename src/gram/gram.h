@@ -1,6 +1,6 @@
 /* X'X and what training needs beside it. */
-#ifndef EASE_GRAM_H
-#define EASE_GRAM_H
+#ifndef EASE_GRAM_GRAM_H
+#define EASE_GRAM_GRAM_H
 
 #include "data/interactions.h"
 #include "matrix/tiled.h"

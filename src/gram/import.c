@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/parts.h"
+#include "input/parts.h"
 
 bool ease__import_same(double a, double b)
 {

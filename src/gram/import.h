@@ -2,8 +2,8 @@
 #ifndef EASE_GRAM_IMPORT_H
 #define EASE_GRAM_IMPORT_H
 
-#include "data/input.h"
 #include "gram/gram.h"
+#include "input/input.h"
 
 typedef struct ease__importing {
     const char *path;            /* for messages about the whole */

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/npy.h"
 #include "gram/import.h"
+#include "input/npy.h"
 
 static double *entry(const ease__tiled *t, int32_t i, int32_t j)
 {

@@ -1,9 +1,9 @@
 #include <string.h>
 
-#include "data/fields.h"
-#include "data/number.h"
-#include "data/parts.h"
 #include "gram/import.h"
+#include "input/parts.h"
+#include "text/fields.h"
+#include "text/number.h"
 
 typedef struct listing {
     ease__importing *m;

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/blocks.h"
-#include "data/dialect.h"
-#include "data/number.h"
-#include "data/parts.h"
 #include "gram/import.h"
+#include "input/parts.h"
+#include "read/blocks.h"
+#include "read/dialect.h"
+#include "text/number.h"
 
 enum { AHEAD = 16 };
 

@@ -1,7 +1,7 @@
 /* Gram files of disjoint sets of users add up. */
 #include <string.h>
 
-#include "gram/file.h"
+#include "gram/gram_file.h"
 
 /* Where the tiles of one file go. */
 typedef struct adder {

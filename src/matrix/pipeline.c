@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "core/flush.h"
+#include "compute/subnormals.h"
 
 enum { MOVERS = 4 }; /* threads that read and write */
 

@@ -1,7 +1,7 @@
 /* Tiles of a file on their way through memory: read, worked on and written back at the
  * same time, some by one and some by another. */
-#ifndef EASE_PIPELINE_H
-#define EASE_PIPELINE_H
+#ifndef EASE_MATRIX_PIPELINE_H
+#define EASE_MATRIX_PIPELINE_H
 
 #include "matrix/tilefile.h"
 

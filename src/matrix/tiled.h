@@ -7,8 +7,8 @@
  * alone, so that a file made on one machine is the same on another.
  *
  * Where memory is short a band of it is there: tile rows first .. last-1. */
-#ifndef EASE_TILED_H
-#define EASE_TILED_H
+#ifndef EASE_MATRIX_TILED_H
+#define EASE_MATRIX_TILED_H
 
 #include "core/core.h"
 

@@ -1,6 +1,6 @@
 /* A tiled matrix in a nameless file, for when memory is short. */
-#ifndef EASE_TILEFILE_H
-#define EASE_TILEFILE_H
+#ifndef EASE_MATRIX_TILEFILE_H
+#define EASE_MATRIX_TILEFILE_H
 
 #include "matrix/tiled.h"
 

@@ -7,7 +7,7 @@
 #include "model/model.h"
 
 /* Items without variance carry nothing once the columns are centred. */
-static bool is_constant(const ease__recipe *r, int32_t i)
+static bool is_constant(const ease__model_parts *r, int32_t i)
 {
     return r->kind != EASE_GRAM_COUNTS && r->scale[i] == 0;
 }
@@ -18,14 +18,14 @@ enum { ORDINARY = 60, MOST = 100 };
 /* |W_ij| <= q_i / q_j, by Cauchy and Schwarz on P. */
 static const double LARGEST_WEIGHT = 0x1p120;
 
-static double scale_of(const ease__recipe *r, int32_t i)
+static double scale_of(const ease__model_parts *r, int32_t i)
 {
     return r->scale ? r->scale[i] : 1.0;
 }
 
 /* The scales matter by their ratios alone: a power of two that they are divided by, so
  * that they lie around 1; 1 where they do well enough. */
-static double middle_scale(const ease__recipe *r, int32_t n)
+static double middle_scale(const ease__model_parts *r, int32_t n)
 {
     int least = INT_MAX, most = INT_MIN, exponent;
 
@@ -72,8 +72,9 @@ static ease_status too_far_apart(const ease_model *m, const extremes *e,
 
 /* Row and column scales, and q with which similarity is W_ij q_j / q_i =
  * -P_ij / sqrt(P_ii P_jj). */
-static ease_status make_scales(const ease_model *m, const ease__recipe *r, float *rows,
-                               float *columns, float *norm, ease_error *err)
+static ease_status make_scales(const ease_model *m, const ease__model_parts *r,
+                               float *rows, float *columns, float *norm,
+                               ease_error *err)
 {
     const ease__tiled *p = &m->inverse;
     double middle = middle_scale(r, p->n);
@@ -109,7 +110,7 @@ static ease_status make_scales(const ease_model *m, const ease__recipe *r, float
 
 /* base_j = mu_j - sum_i mu_i W_ij in float64, i ascending: the same bits at any number
  * of threads. For j from `from` to below `to`. */
-static void make_base(const ease_model *m, const ease__recipe *r, int32_t from,
+static void make_base(const ease_model *m, const ease__model_parts *r, int32_t from,
                       int32_t to, float *base)
 {
     enum { ROWS = 64, COLUMNS = 64 };
@@ -135,7 +136,7 @@ static void make_base(const ease_model *m, const ease__recipe *r, int32_t from,
     }
 }
 
-static ease_status check_recipe(const ease__tiled *p, const ease__recipe *r,
+static ease_status check_recipe(const ease__tiled *p, const ease__model_parts *r,
                                 ease_error *err)
 {
     bool centred = r->kind != EASE_GRAM_COUNTS;
@@ -171,7 +172,7 @@ static ease_status finish_inverse(ease_model *m, ease_error *err)
 }
 
 /* The arrays of length n beside P. */
-static ease_status fill(ease_model *m, const ease__recipe *r, ease_error *err)
+static ease_status fill(ease_model *m, const ease__model_parts *r, ease_error *err)
 {
     size_t n = (size_t)m->info.items;
     bool centred = r->kind != EASE_GRAM_COUNTS;
@@ -201,7 +202,7 @@ static ease_status fill(ease_model *m, const ease__recipe *r, ease_error *err)
     return status;
 }
 
-static ease_status build(ease__tiled *inverse, ease__recipe *r, ease_model **out,
+static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model **out,
                          ease_error *err)
 {
     ease_status status = check_recipe(inverse, r, err);
@@ -245,7 +246,7 @@ static ease_status build(ease__tiled *inverse, ease__recipe *r, ease_model **out
     return EASE_OK;
 }
 
-ease_status ease__model_from_inverse(ease__tiled *inverse, ease__recipe *r,
+ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err)
 {
     ease_status status = build(inverse, r, out, err);

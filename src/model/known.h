@@ -1,7 +1,7 @@
 /* Models of known users: a row of scores for each user of the training data, in 16 bits
  * between the user's lowest and highest. */
-#ifndef EASE_KNOWN_H
-#define EASE_KNOWN_H
+#ifndef EASE_MODEL_KNOWN_H
+#define EASE_MODEL_KNOWN_H
 
 #include "core/container.h"
 #include "data/ids.h"

@@ -1,7 +1,7 @@
 /* Models of hidden numbers: a history is encoded as h, `rank` floats, and the score of
  * item j is base_j + h . v_j. */
-#ifndef EASE_LATENT_H
-#define EASE_LATENT_H
+#ifndef EASE_MODEL_LATENT_H
+#define EASE_MODEL_LATENT_H
 
 #include "core/core.h"
 

@@ -1,14 +1,14 @@
 /* A model: weights in one of the storage forms, and what is shown beside them. */
-#ifndef EASE_MODEL_H
-#define EASE_MODEL_H
+#ifndef EASE_MODEL_MODEL_H
+#define EASE_MODEL_MODEL_H
 
+#include "compute/kernels.h"
 #include "core/container.h"
 #include "data/ids.h"
 #include "matrix/tilefile.h"
-#include "model/kernels.h"
 #include "model/known.h"
 #include "model/latent.h"
-#include "model/methods.h"
+#include "model/method_names.h"
 
 /* A storage form. All that anyone does with weights goes through `read`, so that the
  * same model gives the same floats wherever they are used. */
@@ -73,7 +73,7 @@ struct ease_model {
 
 /* What beside the inverse makes a model. Everything is copied except what the
  * comments say. */
-typedef struct ease__recipe {
+typedef struct ease__model_parts {
     ease_gram_kind kind;
     ease_precision precision;
     double lambda, residual;
@@ -85,11 +85,11 @@ typedef struct ease__recipe {
     const double *diagonal; /* of X'X, n */
     ease__ids *ids;         /* taken over */
     ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */
-} ease__recipe;
+} ease__model_parts;
 
 /* Takes over the inverse (and r->ids): both are empty afterwards, even on failure. Of an
  * inverse mapped from r->work the diagonal tiles are whole. */
-ease_status ease__model_from_inverse(ease__tiled *inverse, ease__recipe *r,
+ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
 
 /* Bytes of memory that a trained model takes, in any form but the dense one. */

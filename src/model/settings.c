@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/number.h"
+#include "text/number.h"
 
 static int find(const ease_setting *table, const char *name, size_t length)
 {
@@ -156,7 +156,7 @@ void ease__settings_print(const ease_setting *table, const double *values,
 static ease_status add_value(const ease_setting *s, ease__grid *g, double value,
                              ease_error *err)
 {
-    const ease__axis *a = &g->axis[g->axes];
+    const ease__grid_axis *a = &g->axis[g->axes];
     char text[EASE__FLOAT_ROOM];
 
     for (int i = a->first; i < g->values; i++)
@@ -175,10 +175,10 @@ static ease_status add_value(const ease_setting *s, ease__grid *g, double value,
 static ease_status take_axis(const ease_setting *s, int setting, const char **text,
                              ease__grid *g, ease_error *err)
 {
-    ease__axis *a = &g->axis[g->axes];
+    ease__grid_axis *a = &g->axis[g->axes];
     bool more;
 
-    *a = (ease__axis){.setting = setting, .first = g->values};
+    *a = (ease__grid_axis){.setting = setting, .first = g->values};
     do {
         size_t length = strcspn(*text, "|,");
         double value;
@@ -224,7 +224,7 @@ ease_status ease__grid_parse(const ease_setting *table, const char *method,
 void ease__grid_point(const ease__grid *g, int point, double *values)
 {
     for (int k = g->axes - 1; k >= 0; k--) {
-        const ease__axis *a = &g->axis[k];
+        const ease__grid_axis *a = &g->axis[k];
 
         values[a->setting] = g->value[a->first + point % a->count];
         point /= a->count;

@@ -1,6 +1,6 @@
 /* What a method can be told beside lambda: named numbers, as text "rank=64,alpha=10". */
-#ifndef EASE_SETTINGS_H
-#define EASE_SETTINGS_H
+#ifndef EASE_MODEL_SETTINGS_H
+#define EASE_MODEL_SETTINGS_H
 
 #include "core/core.h"
 
@@ -22,13 +22,13 @@ void ease__settings_print(const ease_setting *table, const double *values,
 
 enum { EASE__GRID_VALUES = 256, EASE__GRID_POINTS = 1000 };
 
-typedef struct ease__axis {
+typedef struct ease__grid_axis {
     int setting;      /* its place in the table */
     int first, count; /* of the grid's values */
-} ease__axis;
+} ease__grid_axis;
 
 typedef struct ease__grid {
-    ease__axis axis[EASE__MOST_SETTINGS];
+    ease__grid_axis axis[EASE__MOST_SETTINGS];
     double value[EASE__GRID_VALUES];
     int axes, values, points;
 } ease__grid;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "gram/gram.h"
+#include "model/footprint.h"
 #include "model/model.h"
-#include "model/plan.h"
 #include "solve/solve.h"
 
 /* Everything that can be refused before the work begins. */
@@ -121,10 +121,11 @@ static ease_status invert_gram(ease_gram *g, const ease_train_options *o, vector
     return status ? tell_failure(g, g->g.element, &found, err) : EASE_OK;
 }
 
-static ease__recipe recipe_of(ease_gram *g, const ease_train_options *o,
-                              const vectors *v, ease__element element, double residual)
+static ease__model_parts recipe_of(ease_gram *g, const ease_train_options *o,
+                                   const vectors *v, ease__element element,
+                                   double residual)
 {
-    return (ease__recipe){
+    return (ease__model_parts){
         .kind = o->kind,
         .precision = element == EASE__F64 ? EASE_F64 : EASE_F32,
         .lambda = o->lambda,
@@ -148,7 +149,7 @@ static ease_status fit(ease_gram *g, const ease_train_options *o, double *residu
     ease_status status = invert_gram(g, o, &v, residual, err);
 
     if (!status) {
-        ease__recipe r = recipe_of(g, o, &v, g->g.element, *residual);
+        ease__model_parts r = recipe_of(g, o, &v, g->g.element, *residual);
 
         status = ease__model_from_inverse(&g->g, &r, out, err);
         if (status)
@@ -231,7 +232,7 @@ static ease_status solve_spilled(const spill *s, const ease_gram *g, size_t memo
 static ease_status model_of_file(spill *s, ease_gram *g, double residual,
                                  ease_model **out, ease_error *err)
 {
-    ease__recipe r = recipe_of(g, s->o, &s->v, s->file->shape.element, residual);
+    ease__model_parts r = recipe_of(g, s->o, &s->v, s->file->shape.element, residual);
     ease__tiled inverse;
     ease_status status = ease__tilefile_map(s->file, &inverse, err);
 

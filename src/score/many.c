@@ -7,8 +7,8 @@
 #include <omp.h>
 #include <string.h>
 
-#include "score/known.h"
-#include "score/latent.h"
+#include "score/known_lists.h"
+#include "score/latent_scores.h"
 #include "score/score.h"
 
 enum {

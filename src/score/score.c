@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "score/known.h"
-#include "score/latent.h"
+#include "score/known_lists.h"
+#include "score/latent_scores.h"
 
 struct ease_scorer {
     const ease_model *model; /* borrowed */

@@ -1,9 +1,9 @@
 /* What one history and many share. */
-#ifndef EASE_SCORE_H
-#define EASE_SCORE_H
+#ifndef EASE_SCORE_SCORE_H
+#define EASE_SCORE_SCORE_H
 
+#include "compute/topk.h"
 #include "model/model.h"
-#include "model/topk.h"
 
 /* Options given, or the defaults; k at least 1. */
 ease_status ease__recommend_options_take(const ease_recommend_options *given,

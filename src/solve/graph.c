@@ -20,7 +20,7 @@
 
 #include <omp.h>
 
-#include "core/flush.h"
+#include "compute/subnormals.h"
 
 typedef void unary(void *a, int32_t e);
 typedef void binary(void *a, const void *b, int32_t e);

@@ -1,7 +1,7 @@
 /* What the sweep in memory and the one over a file share: its tasks, and how far it
  * is. */
-#ifndef EASE_GRAPH_H
-#define EASE_GRAPH_H
+#ifndef EASE_SOLVE_GRAPH_H
+#define EASE_SOLVE_GRAPH_H
 
 #include <stdatomic.h>
 

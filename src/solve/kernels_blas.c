@@ -1,7 +1,7 @@
 /* The arithmetic on tiles by OpenBLAS, which must not thread itself: see graph.c. */
 #include <cblas.h>
 
-#include "solve/blas.h"
+#include "compute/blas.h"
 #include "solve/solve.h"
 
 #define REAL            float

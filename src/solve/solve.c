@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/blas.h"
 #include "core/random.h"
-#include "solve/blas.h"
 
 /* ---- y = A x ------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* From a symmetric positive definite matrix to its inverse, in place. */
-#ifndef EASE_SOLVE_H
-#define EASE_SOLVE_H
+#ifndef EASE_SOLVE_SOLVE_H
+#define EASE_SOLVE_SOLVE_H
 
 #include "matrix/tilefile.h"
 
@@ -24,10 +24,6 @@ typedef struct ease__tile_kernels {
 } ease__tile_kernels;
 
 extern const ease__tile_kernels ease__blas_f32, ease__blas_f64;
-
-/* The kernels of OpenBLAS that a processor with these instructions should be given
- * instead of the chosen ones; NULL: none. */
-const char *ease__better_core(const char *chosen, bool avx2, bool avx512);
 
 /* A backend: a table in a file of its own. */
 typedef struct ease__solver {

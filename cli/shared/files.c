@@ -1,0 +1,332 @@
+#include "files.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nearest.h"
+
+#define AT(member) .at = offsetof(reading_args, member)
+
+const option reading_options[] = {
+    {.name = "recipe",
+     .type = OPTION_CHOICE,
+     AT(recipe),
+     .value = "ml-20m|netflix|msd|ml-10m",
+     .help = "the published filters of a data set, as --min-rating 4 --min-user 5 "
+             "--one-pass for the first two; other options given change them"},
+    {.name = "format",
+     .type = OPTION_TEXT,
+     AT(format),
+     .value = "FORMAT",
+     .help = "table, adjacency, npz, mtx or netflix; by default recognized, as all of "
+             "the following are"},
+    {.name = "columns",
+     .type = OPTION_TEXT,
+     AT(columns),
+     .value = "USER,ITEM[,VALUE[,TIME]]",
+     .help = "columns of a table, by name in its header or by number from 1; VALUE may "
+             "be empty. Needed where the guess is unlikely: it is then refused"},
+    {.name = "separator",
+     .type = OPTION_TEXT,
+     AT(separator),
+     .value = "TEXT",
+     .help = "what divides columns: , or :: or tab or space or another text"},
+    {.name = "header",
+     .type = OPTION_CHOICE,
+     AT(header),
+     .value = "no|yes",
+     .help = "whether the first line names the columns"},
+    {.name = "min-rating",
+     .type = OPTION_REAL,
+     AT(min_rating),
+     .value = "R",
+     .help = "keep rows with a value of at least R"},
+    {.name = "weights",
+     .type = OPTION_FLAG,
+     AT(weights),
+     .help = "use the values; by default every row counts 1"},
+    {.name = "repeat",
+     .type = OPTION_CHOICE,
+     AT(repeat),
+     .value = "first|last|max|sum",
+     .help = "which value stands when a user has an item again (default first)"},
+    {.name = "min-user",
+     .type = OPTION_COUNT,
+     AT(min_user),
+     .value = "N",
+     .help = "drop users with fewer than N items"},
+    {.name = "min-item",
+     .type = OPTION_COUNT,
+     AT(min_item),
+     .value = "N",
+     .help = "drop items with fewer than N users; both until nothing changes"},
+    {.name = "one-pass",
+     .type = OPTION_FLAG,
+     AT(one_pass),
+     .help = "drop items once and then users once, as published recipes do"},
+    OPTIONS_END};
+
+bool reading_is_default(const reading_args *a)
+{
+    return !a->format && !a->columns && !a->separator && a->header < 0 &&
+           isnan(a->min_rating) && !a->weights && !a->one_pass && !a->repeat &&
+           a->min_user < 0 && a->min_item < 0 && a->recipe < 0;
+}
+
+static const char *separator_named(const char *word)
+{
+    if (!word)
+        return NULL;
+    if (strcmp(word, "\\t") == 0 || strcmp(word, "tab") == 0)
+        return "\t";
+    if (strcmp(word, "space") == 0)
+        return " ";
+    if (strcmp(word, "comma") == 0)
+        return ",";
+    return word;
+}
+
+/* "3 rows dropped: 2 below the rating, 1 repeated" */
+static void note_dropped(console *c, const ease_interactions_info *info)
+{
+    const struct {
+        int64_t count;
+        const char *why;
+    } reasons[] = {{info->below_rating, "below --min-rating"},
+                   {info->zero_weight, "of value 0"},
+                   {info->repeated, "repeated"},
+                   {info->filtered, "of rare users or items"}};
+    char text[400] = "", number[NUMBER_ROOM];
+    size_t put = 0;
+    int64_t all = 0;
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (!reasons[i].count)
+            continue;
+        put += (size_t)snprintf(
+            text + put, sizeof(text) - put, "%s%s %s", all ? ", " : "",
+            format_count(number, sizeof(number), reasons[i].count), reasons[i].why);
+        all += reasons[i].count;
+    }
+    if (all)
+        note(c, "rows not kept: %s", text);
+}
+
+void note_data(console *c, const char *path, const ease_interactions_info *info)
+{
+    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+
+    if (info->recognized)
+        note(c, "%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
+             info->recognized);
+    note_dropped(c, info);
+    note(c, "%s users, %s items, %s interactions%s",
+         format_count(users, sizeof(users), info->users),
+         format_count(items, sizeof(items), info->items),
+         format_count(pairs, sizeof(pairs), info->interactions),
+         info->weighted ? ", weighted" : "");
+}
+
+void note_values(console *c, const ease_interactions_info *info, const char *use)
+{
+    char rows[NUMBER_ROOM];
+
+    if (info->negative)
+        warn(c,
+             "ratings are not used: every row counts as 1, also %s with a value below "
+             "0; %s",
+             format_count(rows, sizeof(rows), info->negative), use);
+    else if (info->unused)
+        note(c, "ratings are not used: every row counts as 1; %s", use);
+}
+
+int check_guess(console *c, const ease_interactions *x)
+{
+    const char *doubt = ease_interactions_describe(x).doubt;
+
+    return doubt ? fail(c, EXIT_USAGE, "%s", doubt) : EXIT_DONE;
+}
+
+void note_published(console *c, const ease_recipe *r,
+                    const ease_interactions_info *data)
+{
+    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+
+    if (!r || !r->users ||
+        (data->users == r->users && data->items == r->items &&
+         data->interactions == r->interactions))
+        return;
+    note(c, "published of %s: %s users, %s items, %s interactions", r->title,
+         format_count(users, sizeof(users), r->users),
+         format_count(items, sizeof(items), r->items),
+         format_count(pairs, sizeof(pairs), r->interactions));
+}
+
+int recognize_file(console *c, const char *path, ease_file_kind *kind)
+{
+    ease_error err;
+    struct stat st;
+
+    *kind = EASE_FILE_OTHER;
+    if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+        return EXIT_DONE;
+    return ease_file_recognize(path, kind, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
+ease_read_options reading_options_of(console *c, const common_args *common,
+                                     const reading_args *reading)
+{
+    const ease_recipe *recipe = ease_recipe_at(reading->recipe);
+    ease_read_options o;
+
+    ease_read_options_init(&o);
+    if (recipe)
+        ease_recipe_apply(recipe, &o);
+    if (reading->format)
+        o.format = reading->format;
+    o.columns = reading->columns;
+    o.columns_option = "--columns ";
+    o.separator = separator_named(reading->separator);
+    o.header = reading->header;
+    if (!isnan(reading->min_rating))
+        o.min_rating = reading->min_rating;
+    o.weights = reading->weights;
+    o.repeat = (ease_repeat)reading->repeat;
+    if (reading->min_user >= 0)
+        o.min_user = reading->min_user;
+    if (reading->min_item >= 0)
+        o.min_item = reading->min_item;
+    o.one_pass = o.one_pass || reading->one_pass;
+    o.threads = (int)common->threads;
+    o.hooks = console_hooks(c);
+    return o;
+}
+
+int read_data(console *c, const common_args *common, const reading_args *reading,
+              const char *path, size_t memory_limit, ease_interactions **out)
+{
+    ease_read_options o = reading_options_of(c, common, reading);
+    ease_interactions_info info;
+    ease_file_kind kind;
+    ease_error err;
+    int code = recognize_file(c, path, &kind);
+
+    if (code)
+        return code;
+    if (kind == EASE_FILE_MODEL)
+        return fail(c, EXIT_DATA, "%s: a model, where interactions are wanted", path);
+    if (kind == EASE_FILE_GRAM)
+        return fail(c, EXIT_DATA, "%s: a Gram file, where interactions are wanted",
+                    path);
+    o.memory_limit = memory_limit;
+    if (ease_interactions_read(path, &o, out, &err))
+        return fail_with(c, &err);
+    phase_end(c, "reading");
+    info = ease_interactions_describe(*out);
+    note_data(c, path, &info);
+    note_values(c, &info, "--min-rating or --weights use them");
+    return EXIT_DONE;
+}
+
+/* ---- models ---------------------------------------------------------------------- */
+
+int open_model(console *c, const common_args *common, const char *path,
+               const char *titles, ease_model **out)
+{
+    ease_verify verify = common->no_verify ? EASE_VERIFY_NEVER : EASE_VERIFY_USE;
+    ease_model *m;
+    ease_error err;
+
+    if (ease_model_open_with(path, verify, &m, &err))
+        return fail_with(c, &err);
+    if (titles && ease_model_read_titles(m, titles, NULL, &err)) {
+        ease_model_free(m);
+        return fail_with(c, &err);
+    }
+    *out = m;
+    return EXIT_DONE;
+}
+
+int find_item(console *c, const ease_model *m, const char *path, const char *id,
+              int32_t *item)
+{
+    nearest near = {.word = id};
+    char phrase[300];
+    int32_t items;
+
+    *item = ease_model_find(m, id);
+    if (*item != EASE_NO_ITEM)
+        return EXIT_DONE;
+    items = ease_model_describe(m).items;
+    for (int32_t i = 0; i < items; i++)
+        nearest_offer(&near, ease_model_item_id(m, i));
+    return fail(c, EXIT_DATA, "%s: no item '%s'%s", path, id,
+                nearest_phrase(&near, "", phrase, sizeof(phrase)));
+}
+
+/* ---- output files ---------------------------------------------------------------- */
+
+int check_output(console *c, const char *path)
+{
+    return check_space(c, path, 0);
+}
+
+int check_output_file(console *c, const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return fail(c, EXIT_USAGE, "such a file cannot be written to standard output");
+    return check_output(c, path);
+}
+
+int check_figure(console *c, const char *path)
+{
+    ease_error err;
+
+    return ease_plot_check(path, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
+int check_directory(console *c, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        errno = ENOTDIR;
+    else if (access(path, W_OK | X_OK) == 0)
+        return EXIT_DONE;
+    return fail(c, EXIT_FAILED, "%s: %s", path, strerror(errno));
+}
+
+int check_space(console *c, const char *path, size_t bytes)
+{
+    ease_error err;
+
+    return ease_output_check(path, bytes, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
+void warn_written(console *c, const char *path)
+{
+    warn(c, "%s was written before that", path);
+}
+
+size_t file_bytes(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+}
+
+int check_readable(console *c, const char *path)
+{
+    if (access(path, R_OK) == 0)
+        return EXIT_DONE;
+    return fail(c, EXIT_FAILED, "%s: cannot open: %s", path, strerror(errno));
+}
+
+output_format format_of(const common_args *common)
+{
+    return common->json ? OUTPUT_JSON : common->csv ? OUTPUT_CSV : OUTPUT_TEXT;
+}

@@ -1,0 +1,89 @@
+/* What verbs have in common about their input and output files. */
+#ifndef EASE_CLI_SHARED_FILES_H
+#define EASE_CLI_SHARED_FILES_H
+
+#include "options.h"
+#include "results.h"
+#include "samefile.h"
+
+/* ---- interactions ---------------------------------------------------------------- */
+
+typedef struct reading_args {
+    const char *format, *columns, *separator;
+    int header; /* -1: recognize */
+    double min_rating;
+    int weights, one_pass, repeat;
+    int64_t min_user, min_item; /* -1: not given, as is the recipe */
+    int recipe;
+} reading_args;
+
+#define READING_DEFAULTS                                                         \
+    {                                                                            \
+        .header = -1, .min_rating = (double)NAN, .min_user = -1, .min_item = -1, \
+        .recipe = -1                                                             \
+    }
+#define READING_GROUP(args)                                      \
+    {                                                            \
+        "Reading DATA", reading_options, offsetof(args, reading) \
+    }
+
+extern const option reading_options[];
+bool reading_is_default(const reading_args *a);
+
+/* As they are given, for the library. */
+ease_read_options reading_options_of(console *c, const common_args *common,
+                                     const reading_args *reading);
+/* Notes what was found and dropped. */
+void note_data(console *c, const char *path, const ease_interactions_info *info);
+
+/* Notes values that do not count, and warns where some are below 0. `use`: how they
+ * would. */
+void note_values(console *c, const ease_interactions_info *info, const char *use);
+
+/* Before the data is learned from: are its columns what they were guessed to be? */
+int check_guess(console *c, const ease_interactions *x);
+
+/* Notes what was published of a recipe's data (NULL: none) where this is something
+ * else: other files, or other options. */
+void note_published(console *c, const ease_recipe *r,
+                    const ease_interactions_info *data);
+
+/* Reads DATA ("-": standard input) and notes what was found and dropped. Returns 0 or
+ * the exit code after a message. */
+int read_data(console *c, const common_args *common, const reading_args *reading,
+              const char *path, size_t memory_limit, ease_interactions **out);
+
+/* OTHER for what is no regular file: looking into a pipe would use it up. */
+int recognize_file(console *c, const char *path, ease_file_kind *kind);
+
+/* ---- models ---------------------------------------------------------------------- */
+
+/* Opens a model, with the titles of a file where that is not NULL. */
+int open_model(console *c, const common_args *common, const char *path,
+               const char *titles, ease_model **out);
+/* The item of this id, or the exit code after a message with the nearest ids. */
+int find_item(console *c, const ease_model *m, const char *path, const char *id,
+              int32_t *item);
+
+/* ---- output files ---------------------------------------------------------------- */
+
+/* Before the long work: can it be written? */
+int check_output(console *c, const char *path);
+/* The same, for files that cannot go to standard output. */
+int check_output_file(console *c, const char *path);
+/* Is this a name for a figure? */
+int check_figure(console *c, const char *path);
+/* Is this a directory that files can be made in? */
+int check_directory(console *c, const char *path);
+/* The same, and is there room for so many bytes? */
+int check_space(console *c, const char *path, size_t bytes);
+/* After a failure: an output that is there all the same. */
+void warn_written(console *c, const char *path);
+/* Its size, or 0. */
+size_t file_bytes(const char *path);
+/* Can it be read? */
+int check_readable(console *c, const char *path);
+
+output_format format_of(const common_args *common);
+
+#endif

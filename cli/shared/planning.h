@@ -1,0 +1,17 @@
+/* Saying what training takes and what files hold, for train, gram, plan and info. */
+#ifndef EASE_CLI_SHARED_PLANNING_H
+#define EASE_CLI_SHARED_PLANNING_H
+
+#include "console.h"
+
+const char *name_of_kind(ease_gram_kind kind);
+const char *name_of_precision(ease_precision precision);
+const char *name_of_storage(ease_storage storage);
+
+void note_plan(console *c, const ease_plan *plan);
+/* One line with the numbers and what would help; `workdir`: one is given already.
+ * Returns the exit code. */
+int refuse_plan(console *c, const ease_plan *plan, bool workdir);
+void note_gram(console *c, const char *path, const ease_gram_info *info);
+
+#endif

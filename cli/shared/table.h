@@ -1,0 +1,27 @@
+/* Tables on standard output: aligned text, CSV or Markdown. */
+#ifndef EASE_CLI_SHARED_TABLE_H
+#define EASE_CLI_SHARED_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum table_form { TABLE_TEXT, TABLE_CSV, TABLE_MARKDOWN } table_form;
+
+/* Cells come row by row; the first row is the heading. */
+typedef struct table {
+    table_form form;
+    size_t columns, count, room;
+    char **cell;
+    bool failed; /* no memory */
+} table;
+
+table table_begin(table_form form, size_t columns);
+void table_text(table *t, const char *text);
+/* For people so many decimals, for programs all digits; not finite: nothing. */
+void table_real(table *t, double value, int decimals);
+/* Six digits, for values of any size such as lambda and p. */
+void table_value(table *t, double value);
+/* Prints it and frees the cells. False: no memory. */
+bool table_end(table *t);
+
+#endif

@@ -1,0 +1,269 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "planning.h"
+#include "verbs.h"
+
+typedef struct info_args {
+    common_args common;
+    reading_args reading;
+    int verify;
+} info_args;
+
+static const option info_options[] = {
+    {.name = "verify",
+     .type = OPTION_FLAG,
+     .at = offsetof(info_args, verify),
+     .help = "read every byte of a model or Gram file against its checksums"},
+    OPTIONS_END};
+
+enum { POPULAR = 5 };
+
+/* Keeps the POPULAR largest, the earlier of equal ones first. */
+typedef struct ranking {
+    int32_t item[POPULAR];
+    double count[POPULAR];
+    size_t size;
+} ranking;
+
+static void rank(ranking *r, int32_t item, double count)
+{
+    size_t at = r->size;
+
+    if (r->size < POPULAR)
+        r->size++;
+    else if (!(count > r->count[--at]))
+        return;
+    for (; at > 0 && r->count[at - 1] < count; at--) {
+        r->count[at] = r->count[at - 1];
+        r->item[at] = r->item[at - 1];
+    }
+    r->count[at] = count;
+    r->item[at] = item;
+}
+
+/* ---- a model --------------------------------------------------------------------- */
+
+static void put_model(const info_args *a, const ease_model *m)
+{
+    ease_model_info info = ease_model_describe(m);
+    report r = report_begin(format_of(&a->common));
+    report_item items[POPULAR];
+    ranking best = {.size = 0};
+
+    report_text(&r, "file", "file", "model");
+    report_text(&r, "method", "method", info.method);
+    report_count(&r, "items", "items", info.items);
+    report_count(&r, "users", "users", info.users);
+    report_count(&r, "interactions", "interactions", info.interactions);
+    if (info.settings[0])
+        report_text(&r, "settings", "settings", info.settings);
+    if (ease_method_has_lambda(info.method)) {
+        report_real(&r, "lambda", "lambda", info.lambda);
+        report_text(&r, "kind", "kind", name_of_kind(info.kind));
+        report_bool(&r, "nonnegative", "nonnegative", info.nonnegative != 0);
+        report_text(&r, "precision", "precision", name_of_precision(info.precision));
+        report_real(&r, "residual", "residual", info.residual);
+    }
+    report_text(&r, "storage", "storage", name_of_storage(info.storage));
+    report_bool(&r, "titles", "titles", info.has_titles != 0);
+    report_bytes(&r, "bytes", "size", info.bytes);
+    if (a->verify)
+        report_bool(&r, "verified", "verified", true);
+    for (int32_t i = 0; i < info.items; i++)
+        rank(&best, i, ease_model_popularity(m, i));
+    for (size_t i = 0; i < best.size; i++)
+        items[i] = (report_item){ease_model_item_id(m, best.item[i]),
+                                 ease_model_title(m, best.item[i]), best.count[i]};
+    report_items(&r, "popular", "popular", items, best.size);
+    report_end(&r);
+}
+
+static int verify(console *c, const info_args *a)
+{
+    ease_hooks hooks = console_hooks(c);
+    ease_error err;
+
+    if (a->verify && ease_file_verify(a->common.operands[0], &hooks, &err))
+        return fail_with(c, &err);
+    console_clear(c);
+    return EXIT_DONE;
+}
+
+static int tell_model(console *c, const info_args *a)
+{
+    ease_model *m = NULL;
+    int code = open_model(c, &a->common, a->common.operands[0], NULL, &m);
+
+    if (!code)
+        code = verify(c, a);
+    if (!code)
+        put_model(a, m);
+    ease_model_free(m);
+    return code;
+}
+
+/* ---- a Gram file ----------------------------------------------------------------- */
+
+static int tell_gram(console *c, const info_args *a)
+{
+    const char *path = a->common.operands[0];
+    ease_gram_info info;
+    ease_error err;
+    report r;
+    int code;
+
+    if (ease_gram_peek(path, &info, &err))
+        return fail_with(c, &err);
+    code = verify(c, a);
+    if (code)
+        return code;
+    r = report_begin(format_of(&a->common));
+    report_text(&r, "file", "file", "gram");
+    report_count(&r, "items", "items", info.items);
+    report_count(&r, "users", "users", info.users);
+    report_count(&r, "interactions", "interactions", info.interactions);
+    report_text(&r, "entries", "entries",
+                !info.weighted ? "counts"
+                : info.wide    ? "float64"
+                               : "float32");
+    report_bool(&r, "sums", "column sums", info.has_sums != 0);
+    report_bytes(&r, "bytes", "size", file_bytes(path));
+    if (a->verify)
+        report_bool(&r, "verified", "verified", true);
+    report_end(&r);
+    return EXIT_DONE;
+}
+
+/* ---- interactions ---------------------------------------------------------------- */
+
+typedef struct statistics {
+    int32_t *per_user;
+    double *per_item;
+} statistics;
+
+static int compare_lengths(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void count(const ease_interactions *x, int64_t users, statistics *s)
+{
+    for (int64_t u = 0; u < users; u++) {
+        ease_row row = ease_interactions_row(x, u);
+
+        s->per_user[u] = row.count;
+        for (int32_t i = 0; i < row.count; i++)
+            s->per_item[row.items[i]] += 1.0;
+    }
+    qsort(s->per_user, (size_t)users, sizeof(*s->per_user), compare_lengths);
+}
+
+static void put_data(const info_args *a, const ease_interactions *x,
+                     const statistics *s)
+{
+    ease_interactions_info info = ease_interactions_describe(x);
+    report r = report_begin(format_of(&a->common));
+    report_item items[POPULAR];
+    ranking best = {.size = 0};
+
+    report_text(&r, "file", "file", "data");
+    report_text(&r, "recognized", "recognized", info.recognized ? info.recognized : "");
+    report_count(&r, "rows", "rows", info.rows);
+    report_count(&r, "users", "users", info.users);
+    report_count(&r, "items", "items", info.items);
+    report_count(&r, "interactions", "interactions", info.interactions);
+    report_real(&r, "density", "density",
+                (double)info.interactions / ((double)info.users * (double)info.items));
+    report_bool(&r, "weighted", "weighted", info.weighted != 0);
+    report_count(&r, "median_user", "median user", s->per_user[(info.users - 1) / 2]);
+    report_count(&r, "longest_user", "longest user", s->per_user[info.users - 1]);
+    for (int32_t i = 0; i < info.items; i++)
+        rank(&best, i, s->per_item[i]);
+    for (size_t i = 0; i < best.size; i++)
+        items[i] = (report_item){ease_interactions_item_id(x, best.item[i]), NULL,
+                                 best.count[i]};
+    report_items(&r, "popular", "popular", items, best.size);
+    report_end(&r);
+}
+
+static int tell_data(console *c, const info_args *a)
+{
+    ease_interactions *x = NULL;
+    ease_interactions_info info;
+    statistics s = {0};
+    bool quiet = c->quiet;
+    int code;
+
+    if (a->verify)
+        return fail(c, EXIT_DATA, "%s: neither a model nor a Gram file",
+                    a->common.operands[0]);
+    c->quiet = true; /* the result says it all */
+    code = read_data(c, &a->common, &a->reading, a->common.operands[0], 0, &x);
+    c->quiet = quiet;
+    if (code)
+        return code;
+    console_clear(c);
+    info = ease_interactions_describe(x);
+    if (info.doubt)
+        warn(c, "%s", info.doubt);
+    s.per_user = calloc((size_t)info.users + 1, sizeof(*s.per_user));
+    s.per_item = calloc((size_t)info.items + 1, sizeof(*s.per_item));
+    if (!s.per_user || !s.per_item) {
+        code = fail_no_memory(c);
+    } else {
+        count(x, info.users, &s);
+        put_data(a, x, &s);
+    }
+    free(s.per_user);
+    free(s.per_item);
+    ease_interactions_free(x);
+    return code;
+}
+
+static int run(console *c, void *args)
+{
+    const info_args *a = args;
+    ease_file_kind kind;
+    int code = recognize_file(c, a->common.operands[0], &kind);
+
+    if (code)
+        return code;
+    if (kind != EASE_FILE_OTHER && !reading_is_default(&a->reading))
+        return usage_error(c, a->common.verb,
+                           "options for reading do not apply to a %s",
+                           kind == EASE_FILE_MODEL ? "model" : "Gram file");
+    return kind == EASE_FILE_MODEL  ? tell_model(c, a)
+           : kind == EASE_FILE_GRAM ? tell_gram(c, a)
+                                    : tell_data(c, a);
+}
+
+static const option_group groups[] = {{"Checking", info_options, 0},
+                                      READING_GROUP(info_args),
+                                      FORMAT_GROUP(output_options),
+                                      {"General", threads_options, 0},
+                                      GROUPS_END};
+static const operand operands[] = {
+    {"FILE", "interactions, a Gram file or a model; - for data on standard input"},
+    {NULL, NULL}};
+static const char *const usage[] = {"FILE [--verify] [options]", NULL};
+static const char *const examples[] = {"ratings.csv", "model.ease --verify",
+                                       "all.gram --json", NULL};
+
+const verb verb_info = {
+    .name = "info",
+    .summary = "what a file of data, a Gram file or a model holds",
+    .usage = usage,
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .least_operands = 1,
+    .most_operands = 1,
+    .size = sizeof(info_args),
+    .defaults = &(const info_args){.reading = READING_DEFAULTS},
+    .run = run,
+};

@@ -1,0 +1,292 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "measuring.h"
+#include "trials.h"
+#include "tuning.h"
+#include "verbs.h"
+
+enum { MOST_MODELS = 8, NAME_ROOM = 200 };
+
+typedef struct plot_args {
+    common_args common;
+    reading_args reading;
+    const char *output;
+    held_out from;
+    int64_t k;
+} plot_args;
+
+#define AT(member) .at = offsetof(plot_args, member)
+
+static const option plot_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_PATH,
+     .required = true,
+     AT(output),
+     .value = "FILE.svg",
+     .help = "the figure to write; - for standard output; required"},
+    {.name = "input",
+     .type = OPTION_PATH,
+     AT(from.input),
+     .value = "FILE",
+     .help = "longtail: what each user has"},
+    {.name = "target",
+     .type = OPTION_PATH,
+     AT(from.target),
+     .value = "FILE",
+     .help = "longtail: the users who get lists, as for eval"},
+    {.name = "split",
+     .type = OPTION_PATH,
+     AT(from.split),
+     .value = "DIR",
+     .help = "longtail: instead of both the test part of a split"},
+    {.name = "count",
+     .letter = 'k',
+     .type = OPTION_COUNT,
+     AT(k),
+     .value = "N",
+     .least = 1,
+     .most = 10000,
+     .help = "longtail: how many items in a list (default 100)"},
+    OPTIONS_END};
+
+/* ---- weights ------------------------------------------------------------------------ */
+
+static void put_summary(const plot_args *a, const ease_weight_summary *w)
+{
+    output_format format = format_of(&a->common);
+    report r;
+    char negative[32], zero[32];
+
+    if (strcmp(a->output, "-") == 0)
+        return;
+    r = report_begin(format);
+    report_count(&r, "weights", "weights", w->count);
+    if (format == OUTPUT_TEXT) {
+        snprintf(negative, sizeof(negative), "%.2f %%", 100 * w->negative);
+        snprintf(zero, sizeof(zero), "%.2f %%", 100 * w->zero);
+        report_text(&r, "", "negative", negative);
+        report_text(&r, "", "exactly 0", zero);
+    } else {
+        report_real(&r, "negative", "", w->negative);
+        report_real(&r, "zero", "", w->zero);
+    }
+    report_real(&r, "smallest", "smallest", w->smallest);
+    report_real(&r, "median", "median", w->quantile[EASE_WEIGHT_QUANTILES / 2]);
+    report_real(&r, "mean", "mean", w->mean);
+    report_real(&r, "largest", "largest", w->largest);
+    report_end(&r);
+}
+
+static int plot_weights(console *c, const plot_args *a)
+{
+    ease_hooks hooks = console_hooks(c);
+    ease_weight_summary summary;
+    ease_model *m = NULL;
+    ease_error err;
+    int code;
+
+    if (a->common.operand_count != 2)
+        return usage_error(c, a->common.verb, "plot weights takes one MODEL");
+    code = open_model(c, &a->common, a->common.operands[1], NULL, &m);
+    if (!code && ease_model_set_threads(m, (int)a->common.threads, &err))
+        code = fail_with(c, &err);
+    if (!code && ease_plot_weights(m, a->output, &summary, &hooks, &err))
+        code = fail_with(c, &err);
+    console_clear(c);
+    if (!code)
+        put_summary(a, &summary);
+    ease_model_free(m);
+    return code;
+}
+
+/* ---- the long tail ------------------------------------------------------------------ */
+
+typedef struct tails {
+    char name[MOST_MODELS][NAME_ROOM];
+    ease_report *report[MOST_MODELS];
+    int32_t items;
+    int count;
+} tails;
+
+/* What the file is called, without directory and .ease. */
+static void name_model(const char *path, char *to)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t length = strlen(base);
+
+    if (length > 5 && strcmp(base + length - 5, ".ease") == 0)
+        length -= 5;
+    snprintf(to, NAME_ROOM, "%.*s", (int)length, base);
+}
+
+static int measure_tail(console *c, const plot_args *a, const char *path,
+                        const ease_interactions *input, const ease_interactions *target,
+                        tails *t)
+{
+    char metric[32];
+    ease_model *m = NULL;
+    int code = open_model(c, &a->common, path, NULL, &m);
+
+    if (code)
+        return code;
+    if (t->count && ease_model_describe(m).items != t->items)
+        code = fail(c, EXIT_DATA, "%s: %d items, not %d as %s", path,
+                    (int)ease_model_describe(m).items, (int)t->items, t->name[0]);
+    t->items = ease_model_describe(m).items;
+    snprintf(metric, sizeof(metric), "coverage@%d", (int)a->k);
+    if (!code)
+        code = measure(c, &a->common, m, input, target, metric, EASE_UNKNOWN_MISS,
+                       &t->report[t->count]);
+    if (!code)
+        name_model(path, t->name[t->count++]);
+    ease_model_free(m);
+    return code;
+}
+
+static int draw_tails(console *c, const plot_args *a, const tails *t)
+{
+    const int64_t *times[MOST_MODELS];
+    const char *names[MOST_MODELS];
+    ease_error err;
+    int32_t k = 0;
+
+    for (int i = 0; i < t->count; i++) {
+        times[i] = ease_report_times(t->report[i], &k);
+        names[i] = t->name[i];
+    }
+    if (ease_plot_longtail(times, names, t->count, t->items, k, a->output, &err))
+        return fail_with(c, &err);
+    return EXIT_DONE;
+}
+
+static int plot_longtail(console *c, const plot_args *a)
+{
+    ease_interactions *input = NULL, *target = NULL;
+    tails t = {.count = 0};
+    int models = a->common.operand_count - 1, code;
+
+    if (models < 1 || models > MOST_MODELS)
+        return usage_error(c, a->common.verb, "plot longtail takes 1 to %d models",
+                           (int)MOST_MODELS);
+    code = check_held_out(c, a->common.verb, &a->reading, &a->from);
+    if (!code)
+        code = read_held_out(c, &a->common, &a->reading, &a->from, &input, &target);
+    for (int i = 0; !code && i < models; i++)
+        code = measure_tail(c, a, a->common.operands[1 + i], input, target, &t);
+    if (!code)
+        code = draw_tails(c, a, &t);
+    for (int i = 0; i < t.count; i++)
+        ease_report_free(t.report[i]);
+    ease_interactions_free(input);
+    ease_interactions_free(target);
+    return code;
+}
+
+/* ---- lambda ------------------------------------------------------------------------- */
+
+static int plot_lambda(console *c, const plot_args *a)
+{
+    trials *t;
+    ease_error err;
+    int code;
+
+    if (a->common.operand_count != 2)
+        return usage_error(c, a->common.verb, "plot lambda takes one file of trials");
+    t = malloc(sizeof(*t));
+    if (!t)
+        return fail_no_memory(c);
+    code = trials_read(c, a->common.operands[1], t);
+    if (!code && ease_plot_lambda(t->lambda, t->mean, t->error, t->count, t->metric,
+                                  a->output, &err))
+        code = fail_with(c, &err);
+    free(t);
+    return code;
+}
+
+/* ---- the verb ----------------------------------------------------------------------- */
+
+static int check(console *c, const plot_args *a)
+{
+    bool prints = strcmp(a->common.operands[0], "weights") == 0 &&
+                  strcmp(a->output, "-") != 0;
+    int code = check_figure(c, a->output);
+
+    if (!code)
+        code = check_output(c, a->output);
+    for (int i = 1; !code && i < a->common.operand_count; i++)
+        code = check_differs(c, a->output, a->common.operands[i]);
+    if (!code)
+        code = check_differs(c, a->output, a->from.input);
+    if (!code)
+        code = check_differs(c, a->output, a->from.target);
+    if (!code && a->from.split)
+        code = check_differs_split(c, a->output, a->from.split);
+    return code ? code : check_outputs_differ(c, a->output, prints ? "-" : NULL);
+}
+
+static int run(console *c, void *args)
+{
+    static const struct {
+        const char *name;
+        int (*plot)(console *c, const plot_args *a);
+    } figures[] = {{"weights", plot_weights},
+                   {"longtail", plot_longtail},
+                   {"lambda", plot_lambda}};
+    const plot_args *a = args;
+    int code = check(c, a);
+
+    for (size_t i = 0; !code && i < sizeof(figures) / sizeof(figures[0]); i++)
+        if (strcmp(a->common.operands[0], figures[i].name) == 0) {
+            code = figures[i].plot(c, a);
+            if (!code && strcmp(a->output, "-") != 0)
+                note(c, "wrote %s", a->output);
+            return code;
+        }
+    return code ? code
+                : usage_error(c, a->common.verb,
+                              "expected weights, longtail or lambda, not '%s'",
+                              a->common.operands[0]);
+}
+
+static const option_group groups[] = {
+    {"Figures", plot_options, 0},    VERIFY_GROUP,
+    READING_GROUP(plot_args),        FORMAT_GROUP(output_options),
+    {"General", threads_options, 0}, GROUPS_END};
+static const operand operands[] = {
+    {"weights|longtail|lambda", "which figure"},
+    {"MODEL ...", "model files; one for weights"},
+    {"TRIALS", "what ease tune --csv or --json has printed; - for standard input"},
+    {NULL, NULL}};
+static const char *const usage[] = {
+    "weights MODEL -o FILE.svg",
+    "longtail MODEL [MODEL ...] --split DIR [-k N] -o FILE.svg",
+    "longtail MODEL [MODEL ...] --input FILE --target FILE [-k N] -o FILE.svg",
+    "lambda TRIALS -o FILE.svg", NULL};
+static const char *const examples[] = {
+    "weights model.ease -o weights.svg",
+    "longtail ease.ease popular.ease --split split -o tail.svg",
+    "lambda trials.csv -o lambda.svg", NULL};
+
+const verb verb_plot = {
+    .name = "plot",
+    .summary = "figures in SVG: weights, the long tail, lambda",
+    .usage = usage,
+    .about = "weights is the histogram of the learned weights; their number, the "
+             "shares that are negative and exactly 0, and more are printed too, as "
+             "text, --json or --csv. longtail shows how often each item is in a list "
+             "of the best N, items sorted by that, a line for each model. lambda shows "
+             "a metric against lambda, with standard errors.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .words = "weights longtail lambda",
+    .least_operands = 1,
+    .most_operands = -1,
+    .size = sizeof(plot_args),
+    .defaults = &(const plot_args){.reading = READING_DEFAULTS, .k = 100},
+    .run = run,
+};

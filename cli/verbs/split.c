@@ -1,0 +1,245 @@
+#include <math.h>
+#include <string.h>
+
+#include "files.h"
+#include "verbs.h"
+
+typedef struct split_args {
+    common_args common;
+    reading_args reading;
+    const char *output;
+    int protocol;
+    int64_t heldout_users, seed;
+    double share;
+} split_args;
+
+#define AT(member)     .at = offsetof(split_args, member)
+#define PROTOCOL_WORDS "liang18|volkovs15|leave-last|time|random"
+
+enum { LIANG18, VOLKOVS15, LEAVE_LAST, TIME, RANDOM, PROTOCOLS };
+static const char *const protocol_names[PROTOCOLS] = {"liang18", "volkovs15",
+                                                      "leave-last", "time", "random"};
+enum { PUBLISHED_MIN_USER = 5 };
+
+static const option split_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_PATH,
+     .required = true,
+     AT(output),
+     .value = "DIR",
+     .help = "the directory to write, new or with a split to be replaced; required"},
+    {.name = "protocol",
+     .type = OPTION_CHOICE,
+     AT(protocol),
+     .value = PROTOCOL_WORDS,
+     .help = "how to divide; required without --recipe, which has one"},
+    {.name = "heldout-users",
+     .type = OPTION_COUNT,
+     AT(heldout_users),
+     .value = "H",
+     .least = 1,
+     .help = "liang18: users for validation, and as many for testing (default 10000, "
+             "or the recipe's)"},
+    {.name = "share",
+     .type = OPTION_POSITIVE,
+     AT(share),
+     .value = "S",
+     .help = "liang18, time, random: what is held out (default 0.2)"},
+    {.name = "seed",
+     .type = OPTION_COUNT,
+     AT(seed),
+     .value = "S",
+     .most = UINT32_MAX,
+     .help = "the same seed gives the same split (default 98765)"},
+    OPTIONS_END};
+
+static void note_part(console *c, const char *what, const ease_split_part *input,
+                      const ease_split_part *target)
+{
+    char givers[NUMBER_ROOM], in[NUMBER_ROOM], users[NUMBER_ROOM], held[NUMBER_ROOM];
+
+    note(c, "%s: %s interactions of %s users as input, %s of %s as targets", what,
+         format_count(in, sizeof(in), input->interactions),
+         format_count(givers, sizeof(givers), input->users),
+         format_count(held, sizeof(held), target->interactions),
+         format_count(users, sizeof(users), target->users));
+}
+
+static void note_split(console *c, const split_args *a, const ease_split_info *info,
+                       double seconds)
+{
+    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM], took[NUMBER_ROOM];
+    ease_interactions_info data = info->data;
+
+    data.recognized = info->recognized;
+    note_data(c, a->common.operands[0], &data);
+    note_values(c, &data, "--min-rating uses them");
+    note_published(c, ease_recipe_at(a->reading.recipe), &data);
+    if (a->protocol == LEAVE_LAST && !info->by_time)
+        note(c, "no times: the order is that of the rows");
+    note(c, "train: %s users, %s items, %s interactions",
+         format_count(users, sizeof(users), info->train.users),
+         format_count(items, sizeof(items), info->train.items),
+         format_count(pairs, sizeof(pairs), info->train.interactions));
+    note_part(c, "validation", &info->validation_input, &info->validation_target);
+    note_part(c, "test", &info->test_input, &info->test_target);
+    note(c, "wrote %s in %s", a->output, format_seconds(took, sizeof(took), seconds));
+}
+
+/* In JSON an object, in CSV rows like train_users. */
+static void report_part(report *r, const char *key, const ease_split_part *part)
+{
+    const struct {
+        const char *name;
+        int64_t count;
+    } facts[] = {{"users", part->users},
+                 {"items", part->items},
+                 {"interactions", part->interactions}};
+    char name[64];
+
+    if (r->format == OUTPUT_JSON)
+        json_open(&r->json, key, '{');
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+        snprintf(name, sizeof(name), "%s_%s", key, facts[i].name);
+        report_count(r, r->format == OUTPUT_JSON ? facts[i].name : name, "",
+                     facts[i].count);
+    }
+    if (r->format == OUTPUT_JSON)
+        json_close(&r->json, '}');
+}
+
+static void report_split(const split_args *a, const ease_split_info *info,
+                         double seconds)
+{
+    report r = report_begin(format_of(&a->common));
+
+    if (a->reading.recipe >= 0)
+        report_text(&r, "recipe", "", ease_recipe_at(a->reading.recipe)->name);
+    report_text(&r, "protocol", "", protocol_names[a->protocol]);
+    report_count(&r, "seed", "", a->seed);
+    report_count(&r, "users", "", info->data.users);
+    report_count(&r, "items", "", info->data.items);
+    report_count(&r, "interactions", "", info->data.interactions);
+    report_part(&r, "train", &info->train);
+    report_part(&r, "validation_train", &info->validation_train);
+    report_part(&r, "validation_input", &info->validation_input);
+    report_part(&r, "validation_target", &info->validation_target);
+    report_part(&r, "test_input", &info->test_input);
+    report_part(&r, "test_target", &info->test_target);
+    report_seconds(&r, "seconds", "", seconds);
+    report_text(&r, "path", "", a->output);
+    report_end(&r);
+}
+
+/* The protocol is the recipe's, or the one given. */
+static int settle_protocol(console *c, split_args *a)
+{
+    const ease_recipe *recipe = ease_recipe_at(a->reading.recipe);
+    int given = a->protocol;
+
+    if (!recipe && given < 0)
+        return usage_error(c, a->common.verb, "--protocol or --recipe is required");
+    for (int i = 0; recipe && i < PROTOCOLS; i++)
+        if (strcmp(protocol_names[i], recipe->protocol) == 0)
+            a->protocol = i;
+    if (given >= 0 && a->protocol != given)
+        return usage_error(c, a->common.verb,
+                           "--recipe %s is for the protocol %s, not %s", recipe->name,
+                           recipe->protocol, protocol_names[given]);
+    if (!recipe && a->reading.min_user < 0 && given == LIANG18)
+        a->reading.min_user = PUBLISHED_MIN_USER;
+    return EXIT_DONE;
+}
+
+static int run(console *c, void *args)
+{
+    split_args *a = args;
+    double began = seconds_now();
+    const ease_recipe *recipe = ease_recipe_at(a->reading.recipe);
+    int code;
+    ease_read_options r;
+    ease_split_options o;
+    ease_split_info info;
+    ease_error err;
+
+    if (strcmp(a->output, "-") == 0)
+        return usage_error(c, a->common.verb, "a split is a directory, not a stream");
+    code = settle_protocol(c, a);
+    if (code)
+        return code;
+    r = reading_options_of(c, &a->common, &a->reading);
+    ease_split_options_init(&o);
+    o.recipe = recipe ? recipe->name : NULL;
+    o.protocol = protocol_names[a->protocol];
+    o.heldout_users = a->heldout_users;
+    o.share = a->share;
+    o.seed = (uint32_t)a->seed;
+    o.hooks = r.hooks;
+    if (ease_split(a->common.operands[0], &r, &o, a->output, &info, &err))
+        return fail_with(c, &err);
+    note_split(c, a, &info, seconds_now() - began);
+    if (format_of(&a->common) != OUTPUT_TEXT)
+        report_split(a, &info, seconds_now() - began);
+    return EXIT_DONE;
+}
+
+static const option_group groups[] = {{"Splitting", split_options, 0},
+                                      READING_GROUP(split_args),
+                                      FORMAT_GROUP(output_options),
+                                      {"General", threads_options, 0},
+                                      GROUPS_END};
+static const operand operands[] = {
+    {"DATA", "interactions, in any form that 'ease train' reads, or a directory with a "
+             "data set of the paper as it is distributed; - for standard input"},
+    {NULL, NULL}};
+static const char *const usage[] = {
+    "DATA -o DIR --protocol liang18 [--heldout-users H] [--seed S]",
+    "DATA -o DIR --protocol volkovs15|leave-last|time|random",
+    "DATA -o DIR --recipe ml-20m|netflix|msd|ml-10m", NULL};
+static const char *const examples[] = {
+    "ratings.csv -o ml-20m --protocol liang18 --min-rating 4",
+    "ml-1m.csv -o ml-1m --protocol liang18 --min-rating 4 --heldout-users 1000",
+    "visits.tsv.gz -o weeks --protocol time --share 0.1",
+    "nf_prize_dataset -o netflix --recipe netflix", NULL};
+
+const verb verb_split = {
+    .name = "split",
+    .summary = "divide interactions to train, to tune and to test on",
+    .usage = usage,
+    .about =
+        "liang18 divides the users, and holds out a random fifth of the items of those "
+        "to validate and to test with: the same users and items as the published code "
+        "chooses, in the same files. It drops users with fewer than 5 items unless "
+        "--min-user says otherwise, and filters in one pass. The other protocols "
+        "divide "
+        "each user's items: volkovs15 trains on a random 30 % of them, random holds "
+        "out "
+        "a random share, leave-last the last item and, to tune on, the one before it "
+        "(by time where a column has it, else in the order of the rows), time all that "
+        "came after one moment.\n\n"
+        "--recipe is for the paper's data sets in their original files: it names the "
+        "published filters, the protocol and the held-out users. ml-20m: ratings.csv, "
+        "ratings above 3.5, users with 5 items, 10,000 held out. netflix: training_set "
+        "with a file a movie, or combined_data_1.txt to _4.txt; ratings 4 and 5, users "
+        "with 5 items, 40,000 held out. msd: train_triplets.txt; songs with 200 users, "
+        "then users with 20 songs, 50,000 held out. All three are liang18. ml-10m: "
+        "ratings.dat, every rating, volkovs15.\n\n"
+        "The directory holds the published layout, train.csv, validation_tr.csv, "
+        "validation_te.csv, test_tr.csv and test_te.csv, with numbers whose ids are "
+        "listed in unique_uid.txt and unique_sid.txt; where the validation items are "
+        "of "
+        "users who train, validation_train.csv has what to fit while tuning. "
+        "split.json "
+        "says how it was made. A split takes its place in one step: what is there "
+        "already is replaced whole, or not at all if the program is killed.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .least_operands = 1,
+    .most_operands = 1,
+    .size = sizeof(split_args),
+    .defaults = &(
+        const split_args){.reading = READING_DEFAULTS, .protocol = -1, .seed = 98765},
+    .run = run,
+};

@@ -1,0 +1,346 @@
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#include "files.h"
+#include "measuring.h"
+#include "planning.h"
+#include "verbs.h"
+
+typedef struct train_args {
+    common_args common;
+    reading_args reading;
+    const char *output, *gram, *titles, *model, *settings;
+    double lambda;
+    int kind, precision, storage, nonnegative;
+    size_t memory_limit;
+    const char *workdir;
+} train_args;
+
+#define AT(member) .at = offsetof(train_args, member)
+
+static const option model_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_PATH,
+     .required = true,
+     AT(output),
+     .value = "FILE",
+     .help = "the model to write; required"},
+    {.name = "lambda",
+     .type = OPTION_POSITIVE,
+     AT(lambda),
+     .value = "L",
+     .help = "the regularization, above 0; required but for popularity. Larger leans "
+             "on popular items; often 100 to 1000"},
+    {.name = "model",
+     .type = OPTION_TEXT,
+     AT(model),
+     .value = "NAME",
+     .help = "which model (default ease); ease help models lists them"},
+    {.name = "set",
+     .type = OPTION_TEXT,
+     AT(settings),
+     .value = "NAME=VALUE,...",
+     .help = "settings of a model other than ease, as ease help models tells them"},
+    {.name = "gram",
+     .type = OPTION_PATH,
+     AT(gram),
+     .value = "FILE",
+     .help = "train from a Gram file instead of DATA"},
+    {.name = "kind",
+     .type = OPTION_CHOICE,
+     AT(kind),
+     .value = "counts|covariance|correlation",
+     .help = "which Gram matrix to use (default counts)"},
+    {.name = "nonnegative",
+     .type = OPTION_FLAG,
+     AT(nonnegative),
+     .help = "EASE >= 0: weights below 0 become 0; the same as --model ease-nonneg"},
+    {.name = "precision",
+     .type = OPTION_CHOICE,
+     AT(precision),
+     .value = "f32|f64",
+     .help = "of the solve (default f32)"},
+    {.name = "storage",
+     .type = OPTION_CHOICE,
+     AT(storage),
+     .value = "f32|f16|packed",
+     .help = "of the weights in the file (default f16): 4, 2 or about 2 bytes each"},
+    {.name = "titles",
+     .type = OPTION_PATH,
+     AT(titles),
+     .value = "FILE",
+     .help = "a table of ids and titles, to be kept in the model"},
+    {.name = "memory-limit",
+     .type = OPTION_SIZE,
+     AT(memory_limit),
+     .value = "SIZE",
+     .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+    {.name = "workdir",
+     .type = OPTION_PATH,
+     AT(workdir),
+     .value = "DIR",
+     .help =
+         "where memory does not hold the matrix, keep it in a file here; nothing is "
+         "left behind"},
+    OPTIONS_END};
+
+typedef struct outcome {
+    double seconds;
+    size_t bytes;
+} outcome;
+
+static ease_train_options options_of(console *c, const train_args *a)
+{
+    ease_train_options o;
+
+    ease_train_options_init(&o);
+    o.lambda = a->lambda;
+    o.kind = (ease_gram_kind)a->kind;
+    o.precision = (ease_precision)a->precision;
+    o.nonnegative = a->nonnegative || strcmp(a->model, "ease-nonneg") == 0;
+    o.threads = (int)a->common.threads;
+    o.memory_limit = a->memory_limit;
+    o.workdir = a->workdir;
+    o.settings = a->settings;
+    o.hooks = console_hooks(c);
+    return o;
+}
+
+static int check_model(console *c, const train_args *a)
+{
+    bool has_lambda = ease_method_has_lambda(a->model) != 0;
+    ease_error err;
+    int code = check_method(c, a->common.verb, a->model);
+
+    if (code)
+        return code;
+    if (has_lambda && !(a->lambda > 0))
+        return usage_error(c, a->common.verb, "--lambda L is required");
+    if (has_lambda && a->settings)
+        return usage_error(c, a->common.verb, "%s takes no --set", a->model);
+    if (ease_method_check(a->model, a->settings, &err))
+        return fail_with(c, &err);
+    if (!has_lambda && (a->lambda > 0 || a->gram || a->nonnegative))
+        return usage_error(c, a->common.verb,
+                           "%s takes no --lambda, --gram or --nonnegative", a->model);
+    return EXIT_DONE;
+}
+
+/* What can be known to be wrong before anything is read. */
+static int check(console *c, const train_args *a)
+{
+    int code = check_model(c, a);
+
+    if (code)
+        return code;
+    if (!a->gram == !a->common.operand_count)
+        return usage_error(c, a->common.verb, "either DATA or --gram FILE%s",
+                           a->gram ? ", not both" : " is required");
+    if (a->gram && !reading_is_default(&a->reading))
+        return usage_error(c, a->common.verb,
+                           "options for reading DATA do not apply to a Gram file");
+    code = check_output_file(c, a->output);
+    if (!code)
+        code = check_differs(c, a->output, a->gram ? a->gram : a->common.operands[0]);
+    if (!code)
+        code = check_differs(c, a->output, a->titles);
+    if (!code && format_of(&a->common) != OUTPUT_TEXT)
+        code = check_outputs_differ(c, a->output, "-");
+    if (!code && a->titles)
+        code = check_readable(c, a->titles);
+    if (!code && a->workdir)
+        code = check_directory(c, a->workdir);
+    return code;
+}
+
+/* Says what it will take; refuses what does not fit. */
+static int accept_plan(console *c, const train_args *a, const ease_plan *plan)
+{
+    note_plan(c, plan);
+    if (!plan->fits)
+        return refuse_plan(c, plan, a->workdir != NULL);
+    return check_space(c, a->output, plan->model_bytes);
+}
+
+/* Ctrl-C ends the iterations of a method that has them, not the program: the model so
+ * far is used. A second one ends all, and so does SIGTERM at any time. */
+static int heed_signals(console *c)
+{
+    if (signals_caught() == SIGTERM)
+        return fail_interrupted(c);
+    if (signals_caught())
+        signals_forget();
+    return EXIT_DONE;
+}
+
+static int train_data(console *c, const train_args *a, ease_model **out)
+{
+    ease_train_options o = options_of(c, a);
+    ease_interactions *x = NULL;
+    ease_plan plan;
+    ease_error err;
+    int code = read_data(c, &a->common, &a->reading, a->common.operands[0],
+                         a->memory_limit, &x);
+
+    if (!code)
+        code = check_guess(c, x);
+    if (!code && ease_method_has_lambda(a->model)) {
+        if (ease_plan_data(x, &o, (ease_storage)a->storage, &plan, &err))
+            code = fail_with(c, &err);
+        else
+            code = accept_plan(c, a, &plan);
+        phase_end(c, "planning");
+    }
+    if (!code && ease_train_method(x, a->model, &o, out, &err))
+        code = fail_with(c, &err);
+    if (!code && !ease_method_has_lambda(a->model))
+        code = heed_signals(c);
+    ease_interactions_free(x);
+    return code;
+}
+
+static int train_gram(console *c, const train_args *a, ease_model **out)
+{
+    ease_train_options o = options_of(c, a);
+    ease_gram_info info;
+    ease_plan plan;
+    ease_error err;
+    int code;
+
+    if (ease_gram_peek(a->gram, &info, &err))
+        return fail_with(c, &err);
+    if (info.wide) /* is solved as it is */
+        o.precision = EASE_F64;
+    if (ease_plan_sizes(0, info.items, 0, &o, (ease_storage)a->storage, &plan, &err))
+        return fail_with(c, &err);
+    phase_end(c, "planning");
+    note_gram(c, a->gram, &info);
+    code = accept_plan(c, a, &plan);
+    if (!code && ease_train_gram_file(a->gram, &o, out, &err))
+        code = fail_with(c, &err);
+    return code;
+}
+
+static int add_titles(console *c, const train_args *a, ease_model *m)
+{
+    char matched[NUMBER_ROOM], items[NUMBER_ROOM];
+    ease_error err;
+    int32_t count;
+
+    if (!a->titles)
+        return EXIT_DONE;
+    if (ease_model_read_titles(m, a->titles, &count, &err))
+        return fail_with(c, &err);
+    note(c, "%s: titles for %s of %s items", a->titles,
+         format_count(matched, sizeof(matched), count),
+         format_count(items, sizeof(items), ease_model_describe(m).items));
+    return EXIT_DONE;
+}
+
+static void report_model(console *c, const train_args *a, const ease_model *m,
+                         const outcome *did)
+{
+    ease_model_info info = ease_model_describe(m);
+    char took[NUMBER_ROOM], size[NUMBER_ROOM];
+    output_format format = format_of(&a->common);
+    report r;
+
+    format_seconds(took, sizeof(took), did->seconds);
+    format_bytes(size, sizeof(size), did->bytes);
+    if (!ease_method_has_lambda(info.method))
+        note(c, "trained in %s, wrote %s, %s", took, a->output, size);
+    else
+        note(c, "trained in %s, residual %.1g, wrote %s, %s", took, info.residual,
+             a->output, size);
+    if (format == OUTPUT_TEXT)
+        return; /* the notes say it */
+    r = report_begin(format);
+    report_text(&r, "method", "", info.method);
+    report_count(&r, "users", "", info.users);
+    report_count(&r, "items", "", info.items);
+    report_count(&r, "interactions", "", info.interactions);
+    if (!ease_method_has_lambda(info.method)) {
+        report_text(&r, "settings", "", info.settings);
+        report_text(&r, "storage", "", name_of_storage(info.storage));
+    } else {
+        report_real(&r, "lambda", "", info.lambda);
+        report_text(&r, "kind", "", name_of_kind(info.kind));
+        report_text(&r, "precision", "", name_of_precision(info.precision));
+        report_text(&r, "storage", "", name_of_storage((ease_storage)a->storage));
+        report_real(&r, "residual", "", info.residual);
+    }
+    report_seconds(&r, "seconds", "", did->seconds);
+    report_phases(&r, c);
+    report_bytes(&r, "bytes", "", did->bytes);
+    report_text(&r, "path", "", a->output);
+    report_end(&r);
+}
+
+static int run(console *c, void *args)
+{
+    const train_args *a = args;
+    ease_hooks hooks = console_hooks(c);
+    ease_model *m = NULL;
+    outcome did = {.seconds = seconds_now()};
+    ease_error err;
+    int code = check(c, a);
+
+    if (!code)
+        code = a->gram ? train_gram(c, a, &m) : train_data(c, a, &m);
+    if (!code)
+        code = add_titles(c, a, m);
+    if (!code && ease_model_save(m, a->output, (ease_storage)a->storage, &hooks, &err))
+        code = fail_with(c, &err);
+    phase_end(c, "writing");
+    if (!code) {
+        did.seconds = seconds_now() - did.seconds;
+        did.bytes = file_bytes(a->output);
+        report_model(c, a, m, &did);
+    }
+    ease_model_free(m);
+    return code;
+}
+
+static const option_group groups[] = {{"Training", model_options, 0},
+                                      READING_GROUP(train_args),
+                                      FORMAT_GROUP(output_options),
+                                      {"General", threads_options, 0},
+                                      GROUPS_END};
+static const operand operands[] = {
+    {"DATA", "interactions: CSV or TSV, MovieLens ::, RecBole .inter, adjacency lines, "
+             "SciPy .npz, MatrixMarket or Netflix Prize files, plain or compressed by "
+             "gzip, zstd or zip; a directory with MovieLens' ratings.csv or "
+             "ratings.dat, train_triplets.txt, training_set or combined_data_1.txt to "
+             "_4.txt; - for standard input"},
+    {NULL, NULL}};
+static const char *const usage[] = {"DATA -o MODEL --lambda L [options]",
+                                    "--gram FILE.gram -o MODEL --lambda L [options]",
+                                    NULL};
+static const char *const examples[] = {
+    "ratings.csv -o model.ease --lambda 500",
+    "ratings.csv -o model.ease --lambda 300 --min-rating 4 --titles items.csv",
+    "--gram all.gram -o model.ease --lambda 500 --kind correlation",
+    "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
+    "ratings.csv -o popular.ease --model popularity",
+    "ratings.csv -o near.ease --model item-item --set neighbours=50,shrinkage=10",
+    "ratings.csv -o factors.ease --model wmf --set rank=8,alpha=3",
+    NULL};
+
+const verb verb_train = {
+    .name = "train",
+    .summary = "learn a model from interactions or from a Gram file",
+    .usage = usage,
+    .about = "Reads who interacted with what, says what training will take, and writes "
+             "the model as one file, which replaces an older one whole or not at all.",
+    .operands = operands,
+    .groups = groups,
+    .examples = examples,
+    .most_operands = 1,
+    .size = sizeof(train_args),
+    .defaults = &(const train_args){.reading = READING_DEFAULTS,
+                                    .storage = EASE_STORE_F16,
+                                    .model = "ease"},
+    .run = run,
+};

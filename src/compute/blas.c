@@ -1,0 +1,85 @@
+#include "compute/blas.h"
+
+#include <cblas.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static sem_t gate;
+static int buffers; /* that are free for our calls */
+
+/* What another thread had taken when a child was forked never comes back there. */
+static void open_gate(void)
+{
+    (void)sem_init(&gate, 0, (unsigned)buffers);
+}
+
+static void find_buffers(void)
+{
+    static const char name[] = "MAX_THREADS=";
+    const char *most = strstr(openblas_get_config(), name);
+    int kept = openblas_get_num_threads();
+
+    buffers = (most ? 2 * (int)strtol(most + sizeof(name) - 1, NULL, 10) : 0) - kept;
+    if (buffers < kept) /* it was built for no fewer than it keeps */
+        buffers = kept;
+    open_gate();
+    (void)pthread_atfork(NULL, NULL, open_gate);
+}
+
+int ease__blas_threads(int requested, const ease_hooks *hooks)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    int threads = ease__threads(requested);
+
+    (void)pthread_once(&once, find_buffers);
+    if (threads <= buffers)
+        return threads;
+    if (hooks && hooks->log && !atomic_flag_test_and_set(&told))
+        ease__log(hooks, 1,
+                  "OpenBLAS has buffers for %d threads at once: where it is called, %d "
+                  "of %d threads are not used",
+                  buffers, threads - buffers, threads);
+    return buffers;
+}
+
+ease_status ease__blas_room(int threads, ease_error *err)
+{
+    /* 128 MB mapped, of which little is touched, and a stack; once more for the
+     * caller. */
+    const size_t each = (size_t)160 << 20;
+    size_t count = (size_t)threads + 1, got = 0;
+    void **blocks = ease__alloc_array(count, sizeof(*blocks));
+    bool enough = blocks != NULL;
+
+    while (enough && got < count) {
+        blocks[got] = ease__alloc_pages(each);
+        if (blocks[got])
+            got++;
+        else
+            enough = false;
+    }
+    while (got > 0)
+        ease__free_pages(blocks[--got], each);
+    ease__free(blocks);
+    return enough ? EASE_OK
+                  : ease__fail(err, EASE_E_NOMEM,
+                               "%zu MB of address space for the buffers of %d threads",
+                               count * (each >> 20), threads);
+}
+
+void ease__blas_begin(void)
+{
+    (void)pthread_once(&once, find_buffers);
+    while (sem_wait(&gate) && errno == EINTR)
+        ;
+}
+
+void ease__blas_end(void)
+{
+    (void)sem_post(&gate);
+}

@@ -1,0 +1,37 @@
+/* OpenBLAS chooses its kernels when it is loaded, by a list of processors that were
+ * there when it was released. One that is newer gets the kernels of 2004, which take
+ * six times as long. Its environment variable OPENBLAS_CORETYPE overrules the choice. */
+#include <cblas.h>
+#include <string.h>
+
+#include "compute/blas.h"
+
+const char *ease__better_core(const char *chosen, bool avx2, bool avx512)
+{
+    static const char *const good[] = {"Haswell", "Zen", "SkylakeX", "Cooperlake",
+                                       "SapphireRapids"};
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        if (strcmp(chosen, good[i]) == 0)
+            return NULL;
+    return avx512 ? "SkylakeX" : avx2 ? "Haswell" : NULL;
+}
+
+const char *ease_blas_core(const char **better)
+{
+    const char *chosen = openblas_get_corename();
+
+#if defined(__x86_64__)
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                  __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") &&
+                  __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+
+    *better = ease__better_core(chosen, avx2, avx512);
+#else
+    *better = NULL;
+#endif
+    return chosen;
+}

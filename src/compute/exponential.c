@@ -1,0 +1,12 @@
+#include "compute/exponential.h"
+
+#include <math.h>
+
+void ease__tanh(float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float e = ease__exp_below(-2 * fabsf(x[i]));
+
+        x[i] = copysignf((1 - e) / (1 + e), x[i]);
+    }
+}

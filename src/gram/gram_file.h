@@ -1,0 +1,35 @@
+/* Gram files: what they hold beside the tiles, and a way through the tiles. */
+#ifndef EASE_GRAM_GRAM_FILE_H
+#define EASE_GRAM_GRAM_FILE_H
+
+#include "core/container.h"
+#include "gram/gram.h"
+
+/* Section "params". Others: "ids" (packed), "sums" (items float64; absent if unknown)
+ * and, large, "tiles": the matrix as it lies in memory. */
+typedef struct ease__gram_params {
+    int64_t users, interactions; /* -1: unknown */
+    int32_t items, edge;
+    uint32_t element; /* ease__element */
+    uint32_t weighted;
+} ease__gram_params;
+
+typedef struct ease__gram_file {
+    ease__container file;
+    ease__gram_params params;
+    ease__ids ids;      /* borrowed from the file */
+    const double *sums; /* likewise; NULL: unknown */
+} ease__gram_file;
+
+ease_status ease__gram_file_open(const char *path, ease__gram_file *out,
+                                 ease_error *err);
+void ease__gram_file_close(ease__gram_file *f);
+
+/* Calls `take` for every tile in order, as float64 where the file has float32 or
+ * float64 and as uint32 where it has counts: `tile` is edge x edge of that. */
+typedef ease_status ease__take_tile(void *user, int32_t i, int32_t j, const void *tile,
+                                    ease_error *err);
+ease_status ease__gram_file_tiles(const ease__gram_file *f, ease__take_tile *take,
+                                  void *user, const ease_hooks *hooks, ease_error *err);
+
+#endif

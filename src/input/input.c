@@ -1,0 +1,632 @@
+#include "input/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "core/budget.h"
+#include "input/datasets.h"
+#include "input/zip.h"
+
+const char ease__stage_reading[] = "reading";
+
+enum {
+    RAW_BYTES = 1 << 18,  /* of compressed text at a time */
+    READ_BYTES = 1 << 20, /* in one call, so that a slow disk can be cancelled */
+    WAIT_MS = 50
+};
+
+typedef enum coding { PLAIN, GZIP, ZSTD, ZIP } coding;
+
+struct ease__input {
+    char *name;
+    char **files; /* NULL: the name is that of the only one */
+    size_t file_count, file_at;
+    ease_hooks hooks;
+    int fd;
+    bool regular, ended; /* ended: read() said so */
+    coding coding;
+    size_t file_bytes, file_read;
+    unsigned char *raw; /* bytes of the file not decoded yet */
+    size_t raw_at, raw_end;
+    bool between; /* no gzip member or zstd frame is open */
+    z_stream gzip;
+    ZSTD_DStream *zstd;
+    ease__zip zip;
+    ease__member member;
+    char *member_name;
+    size_t member_left;
+    uLong member_crc;
+    char *ahead; /* decoded, but only peeked at */
+    size_t ahead_at, ahead_end, ahead_room;
+};
+
+/* ---- the file -------------------------------------------------------------- */
+
+/* Of the file being read. */
+static const char *current(const ease__input *in)
+{
+    return ease__input_file_name(in, in->file_at);
+}
+
+static ease_status ask_hooks(const ease__input *in, ease_error *err)
+{
+    if (ease__progress(&in->hooks, ease__stage_reading, ease__input_fraction(in)))
+        return ease__cancelled(err);
+    return EASE_OK;
+}
+
+/* A pipe may be silent for long: the hooks are asked meanwhile. */
+static ease_status wait_for_bytes(const ease__input *in, ease_error *err)
+{
+    for (;;) {
+        struct pollfd p = {.fd = in->fd, .events = POLLIN};
+        ease_status status;
+
+        if (poll(&p, 1, WAIT_MS) > 0)
+            return EASE_OK;
+        status = ask_hooks(in, err);
+        if (status)
+            return status;
+    }
+}
+
+/* Bytes of the file as they are; *got is 0 at its end. */
+static ease_status fetch(ease__input *in, void *to, size_t room, size_t *got,
+                         ease_error *err)
+{
+    *got = 0;
+    if (room > READ_BYTES)
+        room = READ_BYTES;
+    while (!in->ended) {
+        ease_status status = in->regular ? EASE_OK : wait_for_bytes(in, err);
+        ssize_t n;
+
+        if (status)
+            return status;
+        n = read(in->fd, to, room);
+        if (n >= 0) {
+            *got = (size_t)n;
+            in->file_read += (size_t)n;
+            in->ended = n == 0;
+            return EASE_OK;
+        }
+        if (errno != EINTR && errno != EAGAIN)
+            return ease__fail_errno(err, "%s: cannot read", current(in));
+        status = ask_hooks(in, err);
+        if (status)
+            return status;
+    }
+    return EASE_OK;
+}
+
+static ease_status refill(ease__input *in, ease_error *err)
+{
+    size_t got = 0;
+    ease_status status;
+
+    if (in->raw_at < in->raw_end)
+        return EASE_OK;
+    status = fetch(in, in->raw, RAW_BYTES, &got, err);
+    in->raw_at = 0;
+    in->raw_end = got;
+    return status;
+}
+
+/* ---- decoding: some bytes, or none at the end ------------------------------ */
+
+static ease_status damaged(const ease__input *in, const char *what, ease_error *err)
+{
+    return ease__fail_at(err, EASE_E_PARSE, (int64_t)in->file_read, "%s: %s %s stream",
+                         current(in), what, in->coding == GZIP ? "gzip" : "zstd");
+}
+
+static ease_status read_plain(ease__input *in, void *to, size_t room, size_t *got,
+                              ease_error *err)
+{
+    size_t left = in->raw_end - in->raw_at;
+
+    if (!left)
+        return fetch(in, to, room, got, err);
+    *got = left < room ? left : room;
+    memcpy(to, in->raw + in->raw_at, *got);
+    in->raw_at += *got;
+    return EASE_OK;
+}
+
+static ease_status read_gzip(ease__input *in, void *to, size_t room, size_t *got,
+                             ease_error *err)
+{
+    uInt part = room < READ_BYTES ? (uInt)room : READ_BYTES;
+
+    in->gzip.next_out = to;
+    in->gzip.avail_out = part;
+    while (in->gzip.avail_out == part) {
+        ease_status status = refill(in, err);
+        int state;
+
+        if (status)
+            return status;
+        if (in->raw_at == in->raw_end)
+            return in->between ? EASE_OK : damaged(in, "truncated", err);
+        if (in->between && in->raw[in->raw_at] == 0) { /* padding, as of tapes */
+            in->raw_at++;
+            continue;
+        }
+        in->between = false;
+        in->gzip.next_in = in->raw + in->raw_at;
+        in->gzip.avail_in = (uInt)(in->raw_end - in->raw_at);
+        state = inflate(&in->gzip, Z_NO_FLUSH);
+        in->raw_at = in->raw_end - in->gzip.avail_in;
+        *got = part - in->gzip.avail_out;
+        if (state == Z_MEM_ERROR)
+            return ease__fail(err, EASE_E_NOMEM, "decompressing %s", current(in));
+        if (state == Z_STREAM_END) {
+            in->between = true;
+            inflateReset(&in->gzip);
+        } else if (state != Z_OK && state != Z_BUF_ERROR) {
+            return damaged(in, "damaged", err);
+        }
+    }
+    return EASE_OK;
+}
+
+static ease_status read_zstd(ease__input *in, void *to, size_t room, size_t *got,
+                             ease_error *err)
+{
+    ZSTD_outBuffer to_buffer = {to, room < READ_BYTES ? room : READ_BYTES, 0};
+
+    while (to_buffer.pos == 0) {
+        ease_status status = refill(in, err);
+        ZSTD_inBuffer from = {in->raw, in->raw_end, in->raw_at};
+        bool drained = in->raw_at == in->raw_end;
+        size_t left;
+
+        if (status)
+            return status;
+        if (drained && in->between)
+            return EASE_OK;
+        left = ZSTD_decompressStream(in->zstd, &to_buffer, &from);
+        in->raw_at = from.pos;
+        *got = to_buffer.pos;
+        if (ZSTD_isError(left))
+            return damaged(in, "damaged", err);
+        if (drained && to_buffer.pos == 0)
+            return damaged(in, "truncated", err);
+        in->between = left == 0;
+    }
+    return EASE_OK;
+}
+
+static ease_status read_zip(ease__input *in, void *to, size_t room, size_t *got,
+                            ease_error *err)
+{
+    uInt part = room < READ_BYTES ? (uInt)room : READ_BYTES;
+    ease_status status;
+
+    if (part > in->member_left)
+        part = (uInt)in->member_left;
+    if (part == 0)
+        return EASE_OK;
+    status = ease__member_read(&in->member, to, part, err);
+    if (status)
+        return status;
+    in->member_left -= part;
+    in->member_crc = crc32(in->member_crc, to, part);
+    in->file_read = in->member.at;
+    if (in->member_left == 0 && in->member_crc != in->member.crc)
+        return ease__fail(err, EASE_E_PARSE,
+                          "%s: damaged zip file: wrong checksum of %s", current(in),
+                          in->member_name);
+    *got = part;
+    return EASE_OK;
+}
+
+static ease_status read_some(ease__input *in, void *to, size_t room, size_t *got,
+                             ease_error *err)
+{
+    *got = 0;
+    switch (in->coding) {
+    case GZIP:
+        return read_gzip(in, to, room, got, err);
+    case ZSTD:
+        return read_zstd(in, to, room, got, err);
+    case ZIP:
+        return read_zip(in, to, room, got, err);
+    case PLAIN:
+        break;
+    }
+    return read_plain(in, to, room, got, err);
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+static bool starts_with(const ease__input *in, const char *magic, size_t length)
+{
+    return in->raw_end >= length && memcmp(in->raw, magic, length) == 0;
+}
+
+/* Also a skippable frame, with which a zstd file may begin. */
+static bool is_zstd(const ease__input *in)
+{
+    return starts_with(in, "\x28\xb5\x2f\xfd", 4) ||
+           (in->raw_end >= 4 && (in->raw[0] & 0xf0) == 0x50 &&
+            memcmp(in->raw + 1, "\x2a\x4d\x18", 3) == 0);
+}
+
+/* Not an .npz, whose members are arrays: that is a form of its own. */
+static bool is_zip(const ease__input *in)
+{
+    const size_t head = 30;
+    size_t length;
+
+    if (!in->regular || in->files || !starts_with(in, "PK\3\4", 4) ||
+        in->raw_end < head)
+        return false;
+    length = (size_t)in->raw[26] | (size_t)in->raw[27] << 8;
+    return length < 4 || in->raw_end < head + length ||
+           memcmp(in->raw + head + length - 4, ".npy", 4) != 0;
+}
+
+/* Of an archive's entry: neither a directory nor what macOS adds. */
+static bool names_file(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 0 && name[length - 1] != '/' && strncmp(name, "__MACOSX/", 9) != 0;
+}
+
+/* The only file of the archive, or the one that is a data set's by its name. */
+static ease_status choose_member(ease__input *in, ease_error *err)
+{
+    size_t at = 0, files = 0;
+    bool known = false;
+
+    while (!known) {
+        char *name = NULL;
+        ease_status status = ease__zip_next(&in->zip, &at, &name, err);
+
+        if (status)
+            return status;
+        if (!name)
+            break;
+        if (names_file(name)) {
+            files++;
+            known = ease__names_data(name);
+            if (files == 1 || known) {
+                char *before = in->member_name;
+
+                in->member_name = name;
+                name = before;
+            }
+        }
+        ease__free(name);
+    }
+    if (files == 1 || known)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_DATA,
+                      "%s: a zip file of %zu files, none with the name of a known data "
+                      "set: unpack it",
+                      in->name, files);
+}
+
+static ease_status open_zip(ease__input *in, ease_error *err)
+{
+    ease_status status = ease__zip_open(in, 0, &in->zip, err);
+    bool found = false;
+
+    if (!status)
+        status = choose_member(in, err);
+    if (!status)
+        status = ease__member_open(&in->zip, in->member_name, &in->member, &found, err);
+    in->member_left = in->member.bytes;
+    in->member_crc = crc32(0, NULL, 0);
+    in->coding = ZIP;
+    return status;
+}
+
+static ease_status start_decoder(ease__input *in, ease_error *err)
+{
+    in->between = true;
+    if (starts_with(in, "\x1f\x8b\x08", 3)) {
+        if (inflateInit2(&in->gzip, 15 + 16) != Z_OK)
+            return ease__fail(err, EASE_E_NOMEM, "decompressing %s", current(in));
+        in->coding = GZIP;
+    } else if (is_zstd(in)) {
+        in->zstd = ZSTD_createDStream();
+        if (!in->zstd)
+            return ease__fail(err, EASE_E_NOMEM, "decompressing %s", current(in));
+        in->coding = ZSTD;
+    } else if (is_zip(in)) {
+        return open_zip(in, err);
+    }
+    return EASE_OK;
+}
+
+static ease_status open_file(ease__input *in, const char *path, ease_error *err)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") == 0)
+        in->fd = STDIN_FILENO;
+    else
+        in->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (in->fd < 0 || fstat(in->fd, &st) != 0)
+        return ease__fail_errno(err, "%s: cannot open", current(in));
+    if (S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return ease__fail_errno(err, "%s: cannot read", current(in));
+    }
+    in->regular = S_ISREG(st.st_mode);
+    if (!in->files)
+        in->file_bytes = in->regular ? (size_t)st.st_size : 0;
+    return EASE_OK;
+}
+
+/* The longest magic has 4 bytes, which a pipe may give one by one. */
+static ease_status look_at_magic(ease__input *in, ease_error *err)
+{
+    while (in->raw_end < 4 && !in->ended) {
+        size_t got = 0;
+        ease_status status = fetch(in, in->raw + in->raw_end, RAW_BYTES - in->raw_end,
+                                   &got, err);
+
+        if (status)
+            return status;
+        in->raw_end += got;
+    }
+    return start_decoder(in, err);
+}
+
+static ease_status start_file(ease__input *in, const char *path, ease_error *err)
+{
+    ease_status status = open_file(in, path, err);
+
+    return status ? status : look_at_magic(in, err);
+}
+
+/* Leaves everything as before start_file, but for what is counted. */
+static void end_file(ease__input *in)
+{
+    if (in->coding == GZIP)
+        inflateEnd(&in->gzip);
+    in->gzip = (z_stream){0};
+    ZSTD_freeDStream(in->zstd);
+    in->zstd = NULL;
+    ease__member_close(&in->member);
+    ease__zip_close(&in->zip);
+    ease__free(in->member_name);
+    in->member_name = NULL;
+    if (in->fd > STDIN_FILENO)
+        close(in->fd);
+    in->fd = -1;
+    in->coding = PLAIN;
+    in->ended = false;
+    in->raw_at = in->raw_end = 0;
+}
+
+static void free_paths(char **paths, size_t count)
+{
+    for (size_t i = 0; paths && i < count; i++)
+        ease__free(paths[i]);
+    ease__free(paths);
+}
+
+/* For the fraction that is read. */
+static ease_status add_sizes(ease__input *in, ease_error *err)
+{
+    for (size_t i = 0; i < in->file_count; i++) {
+        struct stat st;
+
+        if (stat(in->files[i], &st) != 0)
+            return ease__fail_errno(err, "%s: cannot open", in->files[i]);
+        in->file_bytes += S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+    }
+    return EASE_OK;
+}
+
+static ease_status open_with(const char *name, char **files, size_t count,
+                             const ease_hooks *hooks, ease__input **out,
+                             ease_error *err)
+{
+    ease__input *in = ease__alloc_zero(1, sizeof(*in));
+    ease_status status = EASE_OK;
+
+    if (!in) {
+        free_paths(files, count);
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", name);
+    }
+    in->fd = -1;
+    in->zip = EASE__ZIP_NONE;
+    in->files = files;
+    in->file_count = count;
+    if (hooks)
+        in->hooks = *hooks;
+    in->name = ease__copy_string(strcmp(name, "-") == 0 ? "standard input" : name);
+    in->raw = ease__alloc_array(RAW_BYTES, 1);
+    if (!in->name || !in->raw)
+        status = ease__fail(err, EASE_E_NOMEM, "reading %s", name);
+    if (!status)
+        status = add_sizes(in, err);
+    if (!status)
+        status = start_file(in, files ? files[0] : name, err);
+    if (status) {
+        ease__input_close(in);
+        return status;
+    }
+    *out = in;
+    return EASE_OK;
+}
+
+ease_status ease__input_open(const char *path, const ease_hooks *hooks,
+                             ease__input **out, ease_error *err)
+{
+    if (!path || !*path)
+        return ease__fail(err, EASE_E_ARG, "a path is required");
+    return open_with(path, NULL, 0, hooks, out, err);
+}
+
+ease_status ease__input_open_list(const char *name, char **paths, size_t count,
+                                  const ease_hooks *hooks, ease__input **out,
+                                  ease_error *err)
+{
+    return open_with(name, paths, count, hooks, out, err);
+}
+
+void ease__input_close(ease__input *in)
+{
+    if (!in)
+        return;
+    end_file(in);
+    free_paths(in->files, in->file_count);
+    ease__free(in->ahead);
+    ease__free(in->raw);
+    ease__free(in->name);
+    ease__free(in);
+}
+
+ease_status ease__input_next(ease__input *in, bool *more, ease_error *err)
+{
+    *more = in->file_at + 1 < in->file_count;
+    if (!*more)
+        return EASE_OK;
+    end_file(in);
+    in->file_at++;
+    return start_file(in, current(in), err);
+}
+
+/* ---- reading --------------------------------------------------------------- */
+
+static ease_status read_fully(ease__input *in, char *to, size_t bytes, size_t *got,
+                              ease_error *err)
+{
+    *got = 0;
+    while (*got < bytes) {
+        size_t part = 0;
+        ease_status status = read_some(in, to + *got, bytes - *got, &part, err);
+
+        *got += part;
+        if (status || part == 0)
+            return status;
+    }
+    return EASE_OK;
+}
+
+ease_status ease__input_read(ease__input *in, void *to, size_t bytes, size_t *got,
+                             ease_error *err)
+{
+    size_t ahead = in->ahead_end - in->ahead_at, more = 0;
+    ease_status status;
+
+    if (ahead > bytes)
+        ahead = bytes;
+    if (ahead)
+        memcpy(to, in->ahead + in->ahead_at, ahead);
+    in->ahead_at += ahead;
+    status = read_fully(in, (char *)to + ahead, bytes - ahead, &more, err);
+    *got = ahead + more;
+    return status;
+}
+
+ease_status ease__input_peek(ease__input *in, size_t bytes, const char **data,
+                             size_t *got, ease_error *err)
+{
+    size_t more = 0;
+    ease_status status = EASE_OK;
+
+    if (in->ahead_room - in->ahead_at < bytes) {
+        size_t room = ease__size_add(in->ahead_at, bytes);
+        char *grown = ease__realloc_array(in->ahead, room, 1);
+
+        if (!grown)
+            return ease__fail(err, EASE_E_NOMEM, "reading %s", in->name);
+        in->ahead = grown;
+        in->ahead_room = room;
+    }
+    if (in->ahead_end - in->ahead_at < bytes)
+        status = read_fully(in, in->ahead + in->ahead_end,
+                            bytes - (in->ahead_end - in->ahead_at), &more, err);
+    in->ahead_end += more;
+    if (status)
+        return status;
+    *data = in->ahead + in->ahead_at;
+    *got = in->ahead_end - in->ahead_at < bytes ? in->ahead_end - in->ahead_at : bytes;
+    return EASE_OK;
+}
+
+ease_status ease__input_peek_all(ease__input *in, size_t limit, const char **data,
+                                 size_t *got, ease_error *err)
+{
+    ease__budget budget;
+    size_t want = 1 << 16;
+
+    ease__budget_start(&budget, limit);
+    for (;; want = ease__size_mul(want, 2)) {
+        ease_status status;
+
+        if (!ease__budget_allows(&budget, ease__size_add(want, want / 2)))
+            return ease__budget_fail(&budget, in->name, err);
+        status = ease__input_peek(in, want, data, got, err);
+        if (status || *got < want)
+            return status;
+    }
+}
+
+void ease__input_skip(ease__input *in, size_t bytes)
+{
+    in->ahead_at += bytes;
+}
+
+const char *ease__input_name(const ease__input *in)
+{
+    return in->name;
+}
+
+size_t ease__input_at(const ease__input *in)
+{
+    return in->file_at;
+}
+
+size_t ease__input_files(const ease__input *in)
+{
+    return in->files ? in->file_count : 1;
+}
+
+const char *ease__input_file_name(const ease__input *in, size_t file)
+{
+    return in->files ? in->files[file] : in->name;
+}
+
+const char *ease__input_coding(const ease__input *in)
+{
+    static const char *const words[] = {"", "gzip, ", "zstd, ", "zip, "};
+
+    return words[in->coding];
+}
+
+size_t ease__input_held(const ease__input *in)
+{
+    return sizeof(*in) + RAW_BYTES + in->ahead_room + ZSTD_sizeof_DStream(in->zstd);
+}
+
+double ease__input_fraction(const ease__input *in)
+{
+    if (!in->file_bytes)
+        return -1.0;
+    if (in->file_read >= in->file_bytes)
+        return 1.0;
+    return (double)in->file_read / (double)in->file_bytes;
+}
+
+int ease__input_file(const ease__input *in, size_t *bytes)
+{
+    if (!in->regular || in->coding != PLAIN)
+        return -1;
+    *bytes = in->file_bytes;
+    return in->fd;
+}

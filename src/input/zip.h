@@ -1,0 +1,49 @@
+/* Zip archives, read from untrusted bytes: members stored or deflated, zip64. */
+#ifndef EASE_INPUT_ZIP_H
+#define EASE_INPUT_ZIP_H
+
+#include <zlib.h>
+
+#include "input/input.h"
+
+typedef struct ease__zip {
+    const char *name; /* of the input, for messages */
+    int fd;           /* -1: the bytes are in memory */
+    unsigned char *memory;
+    size_t bytes;
+    size_t directory, directory_end; /* the central directory */
+} ease__zip;
+
+#define EASE__ZIP_NONE ((ease__zip){.fd = -1})
+
+/* Reads the directory. What cannot be sought is taken into memory first, up to
+ * `limit` bytes (as in ease_read_options). The input must outlive it. */
+ease_status ease__zip_open(ease__input *in, size_t limit, ease__zip *out,
+                           ease_error *err);
+void ease__zip_close(ease__zip *z);
+
+/* The name of the entry at *at (0: the first), which moves on to the next; to be freed
+ * by the caller. NULL: there are no more. */
+ease_status ease__zip_next(const ease__zip *z, size_t *at, char **name,
+                           ease_error *err);
+
+typedef struct ease__member {
+    const ease__zip *zip;
+    const char *name; /* as it was asked for */
+    size_t at, end;   /* of the compressed bytes */
+    size_t bytes;     /* as they are claimed to be when decompressed */
+    uLong crc;        /* so is this */
+    bool deflated;
+    z_stream inflater;
+    unsigned char *raw;
+} ease__member;
+
+/* *found: false if there is no member of the name. The member must not be moved: zlib
+ * knows where its state is. Close it in any case. */
+ease_status ease__member_open(const ease__zip *z, const char *name, ease__member *m,
+                              bool *found, ease_error *err);
+/* Exactly `bytes`, or EASE_E_PARSE. */
+ease_status ease__member_read(ease__member *m, void *to, size_t bytes, ease_error *err);
+void ease__member_close(ease__member *m);
+
+#endif

@@ -1,0 +1,30 @@
+/* The collaborative denoising autoencoder (Wu, DuBois, Zheng and Ester, WSDM 2016):
+ * one hidden layer, to which each user adds numbers of its own while it learns. A
+ * model has none of these: a history is scored alone, with V_u = 0. */
+#include "methods/network.h"
+
+enum { WEIGHT = EASE__OWN_SETTINGS };
+
+static const ease_setting settings[] = {
+    EASE__NETWORK_SETTINGS(0.03, 200),
+    {.name = "weight",
+     .about = "of the items that are there, in the square loss; of others it is 1",
+     .value = 1,
+     .most = 1e6},
+    {0}};
+
+static ease_status train(const ease_interactions *x, const ease_train_options *o,
+                         const double *given, ease_model *m, ease_error *err)
+{
+    ease__network_options n = ease__network_options_of(given);
+
+    n.loss = EASE__SQUARES;
+    n.of_users = true;
+    n.weight = given[WEIGHT];
+    return ease__network_train(x, o, &n, m, err);
+}
+
+const ease__rival ease__cdae = {.settings = settings,
+                                .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
+                                .rounds = "epochs",
+                                .train = train};

@@ -1,0 +1,658 @@
+/* Neighbours: an item adds to the score of those most like it how alike they are. Row by
+ * row of X'X, which is never there as a whole: of most catalogs it is nearly empty. */
+#include <math.h>
+#include <omp.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "compute/topk.h"
+#include "data/item_users.h"
+#include "gram/gram.h"
+#include "methods/methods.h"
+
+enum { COSINE, JACCARD, CONDITIONAL };
+
+static const ease_setting settings[] = {EASE__ITEM_ITEM_SETTINGS, {0}};
+
+typedef struct job {
+    const ease_interactions *x;
+    ease__item_users columns;
+    int similarity;
+    double shrinkage;
+    double *diagonal; /* of X'X */
+    double *roots;    /* of the diagonal */
+    float *sizes;     /* whichever of these the similarity divides by, or neither */
+    double history;   /* how long one is that an interaction is in, on average */
+    ease__lists lists;
+    const ease_hooks *hooks;
+    atomic_int done; /* rows */
+    atomic_bool cancelled;
+} job;
+
+/* An item, and above it how many users have it and that of the row, if they are counted:
+ * one number, which is one store. */
+typedef uint64_t found;
+
+static inline int32_t item_of(found f)
+{
+    return (int32_t)(f & UINT32_MAX);
+}
+
+static inline uint32_t both_of(found f)
+{
+    return (uint32_t)(f >> 32);
+}
+
+/* A row of X'X, of one thread: zero between rows. */
+typedef struct room {
+    uint32_t *counts; /* items; or, of weighted data, ... */
+    double *sums;
+    uint8_t *bytes; /* the counts of a row that a byte is enough for: the same memory */
+    int32_t *listed; /* items + 1: where a row is not 0, in any order */
+    found *found;    /* items + 1: what of it is worth a score, ... */
+    float *scores;   /* ... and how alike those are, of counts but for rounding */
+    uint32_t *tally; /* of the scores, BUCKETS */
+    int32_t *near;   /* items + 1: places among the found that may be kept */
+    ease_rec *recs;  /* those that are, before they are in order */
+    uint64_t *marks; /* a bit an item, and ... */
+    uint64_t *words; /* ... one for each 64 of those; zero between rows */
+    float *kept;     /* scores of what is marked, by item */
+} room;
+
+/* A row where users were counted: places of the list, or all items. */
+typedef struct counted {
+    bool narrow; /* in bytes */
+    bool whole;  /* without a list */
+    int32_t length;
+} counted;
+
+/* ---- a row ------------------------------------------------------------------------- */
+
+/* Whether fewer pairs than items are to be expected for item i: then few of the row are
+ * not 0, and a list of those is worth it. */
+static bool is_sparse(const job *j, int32_t i)
+{
+    double users = (double)(j->columns.ptr[i + 1] - j->columns.ptr[i]);
+
+    return users * j->history < j->x->items;
+}
+
+/* Few users cannot be counted past a byte: a row of bytes is nearer to the processor. */
+static inline bool is_narrow(const job *j, int32_t i)
+{
+    return j->columns.ptr[i + 1] - j->columns.ptr[i] <= UINT8_MAX;
+}
+
+/* Histories lie anywhere, and so do their beginnings: both are asked for in time, those
+ * of the next item as well. */
+enum { SOON = 4, LATER = 8 };
+
+static inline void fetch_ahead(const job *j, const uint32_t *users)
+{
+    const int64_t *row = j->x->row_ptr + users[SOON];
+
+    __builtin_prefetch(j->x->row_ptr + users[LATER]);
+    for (int64_t at = row[0]; at < row[1]; at += 16) /* of a line */
+        __builtin_prefetch(j->x->cols + at);
+}
+
+/* counts[k] += the users who have both. Where k was 0 is listed, without a branch: that
+ * would be hard to foretell. */
+static inline __attribute__((always_inline)) int32_t
+count_as(const job *j, int32_t i, bool narrow, bool listing, room *r)
+{
+    const int32_t *cols = j->x->cols;
+    const int64_t *rows = j->x->row_ptr;
+    const uint32_t *users = j->columns.users;
+    int32_t *end_of_list = r->listed;
+    uint8_t *bytes = r->bytes; /* a local one, for bytes may overlap anything */
+    uint32_t *counts = r->counts;
+    int64_t last = j->columns.ptr[i + 1];
+
+    for (int64_t k = j->columns.ptr[i]; k < last; k++) {
+        const int32_t *at = cols + rows[users[k]], *end = cols + rows[users[k] + 1];
+
+        if (k + LATER < j->x->nnz)
+            fetch_ahead(j, users + k);
+        for (; at < end; at++) {
+            uint32_t item = (uint32_t)*at;
+            uint32_t before = narrow ? bytes[item] : counts[item];
+
+            if (listing) {
+                *end_of_list = (int32_t)item;
+                end_of_list += before == 0;
+            }
+            if (narrow)
+                bytes[item] = (uint8_t)(before + 1);
+            else
+                counts[item] = before + 1;
+        }
+    }
+    return (int32_t)(end_of_list - r->listed);
+}
+
+/* Row i of X'X but for the item itself. */
+static counted count_row(const job *j, int32_t i, room *r)
+{
+    counted c = {.narrow = is_narrow(j, i), .whole = !is_sparse(j, i)};
+
+    if (c.narrow && c.whole)
+        count_as(j, i, true, false, r);
+    else if (c.narrow)
+        c.length = count_as(j, i, true, true, r);
+    else if (c.whole)
+        count_as(j, i, false, false, r);
+    else
+        c.length = count_as(j, i, false, true, r);
+    if (c.whole)
+        c.length = j->x->items;
+    if (c.narrow)
+        r->bytes[i] = 0;
+    else
+        r->counts[i] = 0;
+    return c;
+}
+
+/* The same for weights: where sums are not 0 once they are made, for they can come back
+ * to it. */
+static int32_t weigh_row(const job *j, int32_t i, room *r)
+{
+    const ease_interactions *x = j->x;
+    int32_t listed = 0;
+
+    for (int64_t k = j->columns.ptr[i]; k < j->columns.ptr[i + 1]; k++) {
+        uint32_t user = j->columns.users[k];
+        double weight = (double)j->columns.vals[k];
+
+        for (int64_t at = x->row_ptr[user]; at < x->row_ptr[user + 1]; at++)
+            r->sums[x->cols[at]] += weight * (double)x->vals[at];
+    }
+    for (int32_t k = 0; k < x->items; k++) {
+        r->listed[listed] = k;
+        listed += r->sums[k] != 0;
+    }
+    return listed;
+}
+
+/* ---- neighbours -------------------------------------------------------------------- */
+
+/* Of G_ik with what is known of both. */
+static inline double alike(const job *j, double both, int32_t i, int32_t k)
+{
+    switch (j->similarity) {
+    case COSINE:
+        return both / (j->roots[i] * j->roots[k] + j->shrinkage);
+    case JACCARD:
+        return both / (j->diagonal[i] + j->diagonal[k] - both + j->shrinkage);
+    default:
+        return both / (j->diagonal[i] + j->shrinkage);
+    }
+}
+
+/* By exponent and five bits of the fraction: rises with the score. What is below 2^-31
+ * is in the first, what is 2 or more in the last. */
+#define BESIDE 0x1p-18f /* more than rounding can change of a score */
+enum { BUCKETS = 1024, BUCKET_SHIFT = 18, FIRST_BUCKET = (127 - 31) * 32 };
+
+static inline int32_t bucket_of(float score)
+{
+    int32_t bits, bucket;
+
+    memcpy(&bits, &score, sizeof(bits));
+    bucket = (bits >> BUCKET_SHIFT) - FIRST_BUCKET;
+    bucket = bucket < 0 ? 0 : bucket;
+    return bucket < BUCKETS ? bucket : BUCKETS - 1;
+}
+
+/* The least score of a bucket that is neither the first nor past the last. */
+static float bucket_floor(int32_t bucket)
+{
+    int32_t bits = (bucket + FIRST_BUCKET) << BUCKET_SHIFT;
+    float score;
+
+    memcpy(&score, &bits, sizeof(score));
+    return score;
+}
+
+/* The bucket of which only some can be kept, all of those above being kept. */
+static int32_t find_bucket(const uint32_t *tally, int32_t most)
+{
+    int32_t bucket = BUCKETS - 1;
+
+    while (bucket > 0 && (int32_t)tally[bucket] <= most)
+        most -= (int32_t)tally[bucket--];
+    return bucket;
+}
+
+/* alike() in floats is both / (factor * size + part - less * both). */
+typedef struct rough {
+    float factor, part, less;
+} rough;
+
+static rough rough_of(const job *j, int32_t i)
+{
+    switch (j->similarity) {
+    case COSINE:
+        return (rough){(float)j->roots[i], (float)j->shrinkage, 0};
+    case JACCARD:
+        return (rough){1, (float)(j->diagonal[i] + j->shrinkage), 1};
+    default:
+        return (rough){0, (float)(j->diagonal[i] + j->shrinkage), 0};
+    }
+}
+
+static inline float divisor(rough by, float size, float both)
+{
+    return by.factor * size + by.part - by.less * both;
+}
+
+/* A bucket with more in it and above than can be kept, but not by far, if a sample is
+ * like the row; 0 where that would not be worth it. */
+static int32_t guess_bucket(const job *j, counted c, rough by, room *r)
+{
+    enum { STEP = 8, SAMPLE = 256 };
+    int32_t step = c.length / SAMPLE > STEP ? c.length / SAMPLE : STEP;
+    double expected = (double)j->lists.room / step;
+
+    if (c.length / 4 < j->lists.room)
+        return 0;
+    memset(r->tally, 0, BUCKETS * sizeof(*r->tally));
+    for (int32_t t = 0; t < c.length; t += step) {
+        int32_t k = c.whole ? t : r->listed[t];
+        float both = (float)(c.narrow ? r->bytes[k] : r->counts[k]);
+
+        if (both > 0)
+            r->tally[bucket_of(both / divisor(by, j->sizes[k], both))]++;
+    }
+    return find_bucket(r->tally, (int32_t)(expected + 3 * sqrt(expected)) + 2);
+}
+
+/* Into r->found what has a score above `least`, without a branch; the row is cleared.
+ * Solved for both, the division is one for all. */
+static inline __attribute__((always_inline)) int32_t take_as(const job *j, counted c,
+                                                             bool narrow, bool whole,
+                                                             rough by, float least,
+                                                             room *r)
+{
+    float factor = least * by.factor / (1 + least * by.less);
+    float part = least * by.part / (1 + least * by.less);
+    const float *sizes = j->sizes;
+    const int32_t *list = r->listed;
+    found *taken = r->found;
+    uint8_t *bytes = r->bytes;
+    uint32_t *counts = r->counts;
+
+    for (int32_t t = 0; t < c.length; t++) {
+        uint32_t k = (uint32_t)(whole ? t : list[t]),
+                 both = narrow ? bytes[k] : counts[k];
+
+        *taken = (uint64_t)both << 32 | k;
+        taken += (float)both > factor * sizes[k] + part;
+        if (narrow)
+            bytes[k] = 0;
+        else
+            counts[k] = 0;
+    }
+    return (int32_t)(taken - r->found);
+}
+
+static int32_t take_row(const job *j, counted c, rough by, float least, room *r)
+{
+    if (c.narrow)
+        return c.whole ? take_as(j, c, true, true, by, least, r)
+                       : take_as(j, c, true, false, by, least, r);
+    return c.whole ? take_as(j, c, false, true, by, least, r)
+                   : take_as(j, c, false, false, by, least, r);
+}
+
+/* Scores of what was taken, by vectors, and their tally. Most of it is not kept, and only
+ * what may be is worth a double. */
+static void score_counts(const job *j, rough by, int32_t taken, room *r)
+{
+    const found *restrict from = r->found;
+    float *restrict scores = r->scores;
+
+    memset(r->tally, 0, BUCKETS * sizeof(*r->tally));
+    for (int32_t t = 0; t < taken; t++)
+        scores[t] = j->sizes[item_of(from[t])];
+    for (int32_t t = 0; t < taken; t++)
+        scores[t] = (float)both_of(from[t]) /
+                    divisor(by, scores[t], (float)both_of(from[t]));
+    for (int32_t t = 0; t < taken; t++)
+        r->tally[bucket_of(scores[t])]++;
+}
+
+/* Takes what has a score in bucket `from` or above. Returns how many, and if that is more
+ * than can be kept the bucket where that ends, else 0. */
+static int32_t take_from(const job *j, int32_t i, counted c, int32_t from, room *r,
+                         int32_t *bucket)
+{
+    rough by = rough_of(j, i);
+    float least = from > 0 ? bucket_floor(from) * (1 - 2 * BESIDE) : 0;
+    int32_t taken = take_row(j, c, by, least, r);
+
+    *bucket = 0;
+    if (taken > j->lists.room) {
+        score_counts(j, by, taken, r);
+        *bucket = find_bucket(r->tally, j->lists.room);
+    }
+    return taken;
+}
+
+static int32_t find_counts(const job *j, int32_t i, room *r, int32_t *bucket)
+{
+    counted c = count_row(j, i, r);
+    int32_t guess = guess_bucket(j, c, rough_of(j, i), r);
+    int32_t taken = take_from(j, i, c, guess, r, bucket);
+
+    if (*bucket >= guess)
+        return taken;
+    /* The sample was not like the row. */
+    return take_from(j, i, count_row(j, i, r), 0, r, bucket);
+}
+
+/* The same for weights, whose scores are made at once as they are kept; 0 is not. */
+static int32_t find_sums(const job *j, int32_t i, room *r, int32_t *bucket)
+{
+    int32_t listed = weigh_row(j, i, r);
+
+    memset(r->tally, 0, BUCKETS * sizeof(*r->tally));
+    r->sums[i] = 0; /* itself */
+    for (int32_t t = 0; t < listed; t++) {
+        int32_t k = r->listed[t];
+        float score = (float)alike(j, r->sums[k], i, k);
+
+        r->sums[k] = 0;
+        r->found[t] = (uint32_t)k;
+        r->scores[t] = score > -INFINITY ? score : 0;
+        r->tally[bucket_of(r->scores[t])]++;
+    }
+    *bucket = find_bucket(r->tally, j->lists.room);
+    return listed;
+}
+
+/* Lists what is at least `least` in r->near, without a branch. */
+static int32_t find_near(int32_t taken, float least, room *r)
+{
+    int32_t near = 0;
+
+    for (int32_t t = 0; t < taken; t++) {
+        r->near[near] = t;
+        near += r->scores[t] >= least;
+    }
+    return near;
+}
+
+/* Of equal ones the smaller item is nearer, in whatever order they come. */
+static void offer(ease__topk *best, ease_rec rec)
+{
+    float least = ease__topk_least(best);
+
+    if (rec.score > least || (rec.score == least && rec.item < best->recs[0].item))
+        ease__topk_add(best, rec);
+}
+
+/* Of what was found, as it is kept. */
+static inline float score_at(const job *j, int32_t i, int32_t at, const room *r)
+{
+    found f = r->found[at];
+
+    return r->counts ? (float)alike(j, both_of(f), i, item_of(f)) : r->scores[at];
+}
+
+/* Into r->recs all that was found, but for zeros. */
+static int32_t keep_all(const job *j, int32_t i, int32_t taken, room *r)
+{
+    int32_t kept = 0;
+
+    for (int32_t t = 0; t < taken; t++) {
+        r->recs[kept] = (ease_rec){item_of(r->found[t]), score_at(j, i, t, r)};
+        kept += r->recs[kept].score != 0;
+    }
+    return kept;
+}
+
+/* Into r->recs what is kept, in any order. What rounding cannot bring into the bucket is
+ * kept as it comes; the heap is for what is in the bucket or beside it. */
+static int32_t keep_best(const job *j, int32_t i, int32_t taken, int32_t bucket,
+                         room *r)
+{
+    int32_t kept = 0, left = 0;
+    float least = bucket > 0 ? bucket_floor(bucket) * (1 - BESIDE) : -INFINITY;
+    float sure = bucket < BUCKETS - 1 ? bucket_floor(bucket + 1) * (1 + BESIDE)
+                                      : INFINITY;
+    int32_t near = find_near(taken, least, r);
+    ease__topk best;
+
+    for (int32_t t = 0; t < near; t++) {
+        int32_t at = r->near[t], k = item_of(r->found[at]);
+        float score = score_at(j, i, at, r);
+
+        bool is_sure = r->scores[at] > sure;
+
+        r->recs[kept] = (ease_rec){k, score};
+        kept += is_sure;
+        r->near[left] = k;
+        r->scores[left] = score;
+        left += !is_sure & (score != 0);
+    }
+    best = (ease__topk){.recs = r->recs + kept, .room = j->lists.room - kept};
+    for (int32_t t = 0; best.room > 0 && t < left; t++)
+        offer(&best, (ease_rec){r->near[t], r->scores[t]});
+    return kept + best.count;
+}
+
+/* Row i of the lists from r->recs, its items rising. Marks cost less than comparisons. */
+static void put_row(job *j, int32_t i, int32_t count, room *r)
+{
+    size_t at = (size_t)i * (size_t)j->lists.room;
+
+    for (int32_t t = 0; t < count; t++) {
+        uint32_t k = (uint32_t)r->recs[t].item;
+
+        r->marks[k / 64] |= UINT64_C(1) << k % 64;
+        r->words[k / 4096] |= UINT64_C(1) << k / 64 % 64;
+        r->kept[k] = r->recs[t].score;
+    }
+    for (int32_t w = 0; w <= j->x->items / 4096; w++) {
+        for (; r->words[w]; r->words[w] &= r->words[w] - 1) {
+            int32_t word = w * 64 + __builtin_ctzll(r->words[w]);
+
+            for (; r->marks[word]; r->marks[word] &= r->marks[word] - 1) {
+                int32_t k = word * 64 + __builtin_ctzll(r->marks[word]);
+
+                j->lists.columns[at] = k;
+                j->lists.weights[at++] = r->kept[k];
+            }
+        }
+    }
+    j->lists.counts[i] = count;
+}
+
+static void choose(job *j, int32_t i, room *r)
+{
+    int32_t bucket;
+    int32_t taken = r->counts ? find_counts(j, i, r, &bucket)
+                              : find_sums(j, i, r, &bucket);
+
+    put_row(j, i,
+            taken > j->lists.room ? keep_best(j, i, taken, bucket, r)
+                                  : keep_all(j, i, taken, r),
+            r);
+}
+
+static void report(job *j)
+{
+    int done = atomic_fetch_add_explicit(&j->done, 1, memory_order_relaxed);
+
+    if (omp_get_thread_num() == 0 && done % 16 == 0 &&
+        ease__progress(j->hooks, "choosing neighbours",
+                       (double)done / (double)j->x->items))
+        atomic_store_explicit(&j->cancelled, true, memory_order_relaxed);
+}
+
+static void choose_all(job *j, int threads, room *rooms)
+{
+#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
+    for (int32_t i = 0; i < j->x->items; i++) {
+        if (atomic_load_explicit(&j->cancelled, memory_order_relaxed))
+            continue;
+        choose(j, i, &rooms[omp_get_thread_num()]);
+        report(j);
+    }
+}
+
+/* ---- training ---------------------------------------------------------------------- */
+
+static void rooms_free(room *rooms, int threads)
+{
+    for (int t = 0; rooms && t < threads; t++) {
+        ease__free(rooms[t].counts);
+        ease__free(rooms[t].sums);
+        ease__free(rooms[t].listed);
+        ease__free(rooms[t].found);
+        ease__free(rooms[t].scores);
+        ease__free(rooms[t].tally);
+        ease__free(rooms[t].near);
+        ease__free(rooms[t].recs);
+        ease__free(rooms[t].marks);
+        ease__free(rooms[t].words);
+        ease__free(rooms[t].kept);
+    }
+    ease__free(rooms);
+}
+
+static bool room_make(const ease_interactions *x, room *r)
+{
+    size_t n = (size_t)x->items;
+
+    if (x->vals)
+        r->sums = ease__alloc_zero(n, sizeof(*r->sums));
+    else
+        r->counts = ease__alloc_zero(n, sizeof(*r->counts));
+    r->bytes = (uint8_t *)r->counts;
+    r->listed = ease__alloc_array(n + 1, sizeof(*r->listed));
+    r->found = ease__alloc_array(n + 1, sizeof(*r->found));
+    r->scores = ease__alloc_array(n, sizeof(*r->scores));
+    r->tally = ease__alloc_array(BUCKETS, sizeof(*r->tally));
+    r->near = ease__alloc_array(n + 1, sizeof(*r->near));
+    r->recs = ease__alloc_array(n, sizeof(*r->recs));
+    r->marks = ease__alloc_zero(n / 64 + 1, sizeof(*r->marks));
+    r->words = ease__alloc_zero(n / 4096 + 1, sizeof(*r->words));
+    r->kept = ease__alloc_array(n, sizeof(*r->kept));
+    return (r->sums || r->counts) && r->listed && r->found && r->scores && r->tally &&
+           r->near && r->recs && r->marks && r->words && r->kept;
+}
+
+static room *rooms_new(const ease_interactions *x, int threads)
+{
+    room *rooms = ease__alloc_zero((size_t)threads, sizeof(*rooms));
+
+    for (int t = 0; rooms && t < threads; t++)
+        if (!room_make(x, &rooms[t])) {
+            rooms_free(rooms, threads);
+            return NULL;
+        }
+    return rooms;
+}
+
+/* Of the users' histories, each counted as often as it is long. */
+static double mean_history(const ease_interactions *x)
+{
+    double squares = 0;
+
+    for (int64_t u = 0; u < x->users; u++) {
+        double length = (double)(x->row_ptr[u + 1] - x->row_ptr[u]);
+
+        squares += length * length;
+    }
+    return x->nnz > 0 ? squares / (double)x->nnz : 0;
+}
+
+static ease_status measure(job *j, ease_error *err)
+{
+    size_t n = (size_t)j->x->items;
+
+    j->diagonal = ease__alloc_zero(n, sizeof(*j->diagonal));
+    j->roots = ease__alloc_array(n, sizeof(*j->roots));
+    j->sizes = ease__alloc_array(n, sizeof(*j->sizes));
+    if (!j->diagonal || !j->roots || !j->sizes)
+        return ease__fail(err, EASE_E_NOMEM, "squares of %zu items", n);
+    j->history = mean_history(j->x);
+    for (int64_t at = 0; j->x->vals && at < j->x->nnz; at++) {
+        double value = (double)j->x->vals[at];
+
+        j->diagonal[j->x->cols[at]] += value * value;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!j->x->vals)
+            j->diagonal[i] = (double)(j->columns.ptr[i + 1] - j->columns.ptr[i]);
+        j->roots[i] = sqrt(j->diagonal[i]);
+        j->sizes[i] = (float)(j->similarity == COSINE ? j->roots[i] : j->diagonal[i]);
+    }
+    return EASE_OK;
+}
+
+static ease_status find_neighbours(job *j, int threads, ease_model *m, ease_error *err)
+{
+    room *rooms = rooms_new(j->x, threads);
+
+    if (!rooms)
+        return ease__fail(err, EASE_E_NOMEM, "rows of %d threads", threads);
+    choose_all(j, threads, rooms);
+    rooms_free(rooms, threads);
+    if (atomic_load(&j->cancelled))
+        return ease__cancelled(err);
+    return ease__lists_store(&j->lists, m, err);
+}
+
+static ease_status check_memory(const ease_interactions *x, const ease_train_options *o,
+                                int32_t neighbours, int threads, ease_error *err)
+{
+    size_t n = (size_t)x->items, held = ease__interactions_bytes(x);
+    size_t lists = ease__size_mul(ease__size_mul(n, (size_t)neighbours),
+                                  sizeof(ease_rec));
+    size_t rows = ease__size_mul((size_t)threads + 1, 5 * sizeof(double) * n);
+    size_t peak = ease__size_add(
+        held, ease__gram_scratch_bytes(x->nnz, x->items, x->vals != NULL, threads));
+
+    peak = ease__size_add(peak, ease__size_add(lists, rows));
+    return ease__memory_check("item-item for", x->items, peak,
+                              ease__memory_allowed(o->memory_limit, held), err);
+}
+
+static ease_status train(const ease_interactions *x, const ease_train_options *o,
+                         const double *given, ease_model *m, ease_error *err)
+{
+    int threads = ease__threads(o->threads);
+    double most = given[EASE__NEIGHBOURS] < x->items ? given[EASE__NEIGHBOURS]
+                                                     : x->items;
+    job j = {.x = x,
+             .similarity = (int)given[EASE__SIMILARITY],
+             .shrinkage = given[EASE__SHRINKAGE],
+             .hooks = &o->hooks};
+    ease_status status = check_memory(x, o, (int32_t)most, threads, err);
+
+    if (!status)
+        status = ease__item_users_new(x, threads, &j.columns, err);
+    if (!status)
+        status = measure(&j, err);
+    if (!status)
+        status = ease__lists_new(x->items, (int32_t)most - 1, &j.lists, err);
+    if (!status)
+        status = find_neighbours(&j, threads, m, err);
+    if (!status && ease__progress(j.hooks, "choosing neighbours", 1))
+        status = ease__cancelled(err);
+    ease__item_users_free(&j.columns);
+    ease__lists_free(&j.lists);
+    ease__free(j.diagonal);
+    ease__free(j.roots);
+    ease__free(j.sizes);
+    return status;
+}
+
+const ease__rival ease__item_item = {
+    .settings = settings,
+    .grid = "similarity=cosine|jaccard|conditional,neighbours=5|10|20|50|100|200,"
+            "shrinkage=0|10|100",
+    .train = train};

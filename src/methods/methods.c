@@ -1,0 +1,200 @@
+/* From a method's name to its model. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gram/gram.h"
+#include "methods/methods.h"
+
+#define COUNT_ONE(name, form) +1
+/* By the numbers of EASE__METHODS; NULL: EASE itself. */
+static const ease__rival *const rivals[] = {
+    NULL,
+    NULL,
+    &ease__popularity,
+    &ease__item_item,
+    &ease__slim,
+    &ease__slim_free,
+    &ease__wmf,
+    &ease__ii_svd,
+    &ease__cdae,
+    &ease__mult_dae,
+    &ease__mult_vae,
+    &ease__lrec,
+};
+
+_Static_assert(0 EASE__METHODS(COUNT_ONE) == sizeof(rivals) / sizeof(rivals[0]),
+               "one for each");
+
+const ease__rival *ease__rival_of(const char *method)
+{
+    int number = method ? ease__method_number(method) : -1;
+
+    return number < 0 ? NULL : rivals[number];
+}
+
+const ease_setting *ease_method_setting(const char *method, int index)
+{
+    const ease__rival *r = ease__rival_of(method);
+
+    for (int i = 0; r && index >= 0 && r->settings[i].name; i++)
+        if (i == index)
+            return &r->settings[i];
+    return NULL;
+}
+
+const char *ease_method_grid(const char *method)
+{
+    const ease__rival *r = ease__rival_of(method);
+
+    return r ? r->grid : NULL;
+}
+
+static ease_status train_ease(const ease_interactions *x, bool nonnegative,
+                              const ease_train_options *o, ease_model **out,
+                              ease_error *err)
+{
+    ease_train_options changed;
+
+    if (!o)
+        return ease_train(x, o, out, err);
+    changed = *o;
+    changed.nonnegative = o->nonnegative || nonnegative;
+    return ease_train(x, &changed, out, err);
+}
+
+/* A model of fewer rounds than it was told says so: trained again with as many, it is
+ * the same. */
+static ease_status tell_rounds(const ease__rival *r, double *settings, ease_model *m,
+                               ease_error *err)
+{
+    char text[EASE__SETTINGS_ROOM];
+
+    if (!r->rounds || !m->rounds)
+        return EASE_OK;
+    for (int i = 0; r->settings[i].name; i++)
+        if (strcmp(r->settings[i].name, r->rounds) == 0)
+            settings[i] = m->rounds;
+    ease__settings_print(r->settings, settings, NULL, text);
+    return ease__model_set_settings(m, text, err);
+}
+
+/* What could be kept, but not opened again. */
+static ease_status check_weights(const ease_model *m, ease_error *err)
+{
+    const ease__sparse *s = &m->sparse;
+
+    for (uint64_t at = 0; s->starts && at < s->starts[m->info.items]; at++)
+        if (!isfinite(s->weights[at]))
+            return ease__fail(err, EASE_E_ACCURACY,
+                              "a weight is no finite number: the values of the data "
+                              "are too far apart");
+    return EASE_OK;
+}
+
+/* What every model has beside its method's own: popularity, base, ids. */
+static ease_status check_memory(const ease_interactions *x, const char *method,
+                                const ease_train_options *o, ease_error *err)
+{
+    size_t n = (size_t)x->items, held = ease__interactions_bytes(x);
+    size_t made = ease__size_add(n * (sizeof(double) + sizeof(float)),
+                                 ease__ids_held(&x->item_ids));
+    char what[48];
+
+    snprintf(what, sizeof(what), "%.40s for", method);
+    return ease__memory_check(what, x->items, ease__size_add(held, made),
+                              ease__memory_allowed(o->memory_limit, held), err);
+}
+
+static ease_status train_rival(const ease_interactions *x, const char *method,
+                               const ease_train_options *o, ease_model **out,
+                               ease_error *err)
+{
+    const ease__rival *r = ease__rival_of(method);
+    char text[EASE__SETTINGS_ROOM];
+    double settings[EASE__MOST_SETTINGS];
+    ease_model *m = NULL;
+    ease_status status = ease__train_options_check(o, err);
+
+    if (!status)
+        status = ease__settings_parse(r->settings, method, o->settings, settings, NULL,
+                                      err);
+    if (status)
+        return status;
+    ease__settings_print(r->settings, settings, NULL, text);
+    status = check_memory(x, method, o, err);
+    if (!status)
+        status = ease__model_new(method, x, text, &m, err);
+    if (!status)
+        status = r->train(x, o, settings, m, err);
+    if (!status)
+        status = check_weights(m, err);
+    if (!status)
+        status = tell_rounds(r, settings, m, err);
+    if (status) {
+        ease_model_free(m);
+        return status;
+    }
+    m->threads = o->threads;
+    m->info.has_base = m->base != NULL;
+    *out = m;
+    return EASE_OK;
+}
+
+static ease_status no_method(const char *method, ease_error *err)
+{
+    char names[200] = "";
+    size_t used = 0;
+
+    for (int i = 0; ease_method_name(i) && used < sizeof(names); i++)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+                                 i ? ", " : "", ease_method_name(i));
+    return ease__fail(err, EASE_E_ARG, "no method '%.40s': there are %s", method,
+                      names);
+}
+
+static ease_status check_settings(const char *method, const char *settings,
+                                  ease_error *err)
+{
+    const ease__rival *r = ease__rival_of(method);
+    double values[EASE__MOST_SETTINGS];
+    ease_status status;
+
+    if (r) {
+        status = ease__settings_parse(r->settings, method, settings, values, NULL, err);
+        return status || !r->check ? status : r->check(values, err);
+    }
+    if (settings && settings[0])
+        return ease__fail(err, EASE_E_ARG, "EASE has no setting beside lambda: '%.40s'",
+                          settings);
+    return EASE_OK;
+}
+
+ease_status ease_method_check(const char *method, const char *settings, ease_error *err)
+{
+    if (!method)
+        return ease__fail(err, EASE_E_ARG, "the name of a method is required");
+    if (ease__method_number(method) < 0)
+        return no_method(method, err);
+    return check_settings(method, settings, err);
+}
+
+ease_status ease_train_method(const ease_interactions *x, const char *method,
+                              const ease_train_options *o, ease_model **out,
+                              ease_error *err)
+{
+    ease_train_options defaults;
+    ease_status status = ease_method_check(method, o ? o->settings : NULL, err);
+
+    if (status)
+        return status;
+    if (!ease__rival_of(method))
+        return train_ease(x, ease__method_number(method) == 1, o, out, err);
+    if (!x || !out || x->items < 1)
+        return ease__fail(err, EASE_E_ARG, "interactions are required");
+    status = ease__check_columns(x, err);
+    if (status)
+        return status;
+    ease_train_options_init(&defaults);
+    return train_rival(x, method, o ? o : &defaults, out, err);
+}

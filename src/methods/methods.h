@@ -1,0 +1,79 @@
+/* The other systems of the paper's comparison: each is one file, with one table. */
+#ifndef EASE_METHODS_METHODS_H
+#define EASE_METHODS_METHODS_H
+
+#include "data/interactions.h"
+#include "model/model.h"
+#include "model/settings.h"
+
+typedef struct ease__rival {
+    const ease_setting
+        *settings;      /* ended by a NULL name; EASE__MOST_SETTINGS at most */
+    const char *grid;   /* as ease_method_grid gives it */
+    const char *rounds; /* the setting that says how many there are; NULL: no rounds */
+    /* Settings that each are allowed, but not together; NULL: all are. */
+    ease_status (*check)(const double *settings, ease_error *err);
+    /* Fills what a model of this form has beside ids and popularity. `settings` has a
+     * number for each of the table; x has at least one item, and `o` was checked. */
+    ease_status (*train)(const ease_interactions *x, const ease_train_options *o,
+                         const double *settings, ease_model *m, ease_error *err);
+} ease__rival;
+
+/* NULL: EASE itself, or no method of this name. */
+const ease__rival *ease__rival_of(const char *method);
+
+extern const ease__rival ease__popularity, ease__item_item, ease__slim, ease__slim_free,
+    ease__wmf, ease__ii_svd, ease__cdae, ease__mult_dae, ease__mult_vae, ease__lrec;
+
+/* The first settings of item-item and of what begins with it. */
+enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
+#define EASE__ITEM_ITEM_SETTINGS                                             \
+    {.name = "similarity",                                                   \
+     .about = "of the users of two items",                                   \
+     .most = 2,                                                              \
+     .whole = 1,                                                             \
+     .words = "cosine|jaccard|conditional"},                                 \
+        {.name = "neighbours",                                               \
+         .about = "an item keeps, itself among them",                        \
+         .value = 100,                                                       \
+         .least = 1,                                                         \
+         .most = INT32_MAX,                                                  \
+         .whole = 1},                                                        \
+    {                                                                        \
+        .name = "shrinkage",                                                 \
+        .about = "is added to the divisor, against chance among rare items", \
+        .most = 1e12                                                         \
+    }
+
+/* Rows of few weights on their way into a model: at most `room` a row, its items rising
+ * and no weight 0. */
+typedef struct ease__lists {
+    int32_t rows, room;
+    int32_t *columns; /* rows x room */
+    float *weights;   /* rows x room */
+    int32_t *counts;
+} ease__lists;
+
+ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
+                            ease_error *err);
+void ease__lists_free(ease__lists *l);
+/* Into a model of the sparse form, which takes over the arrays. */
+ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err);
+
+/* Columns of weights on their way into rows: those into item j, without zeros and in any
+ * order, an allocation each. */
+typedef struct ease__ragged {
+    int32_t items;
+    struct {
+        ease_rec *recs;
+        int32_t count;
+    } * columns;
+} ease__ragged;
+
+/* All of them empty. */
+ease_status ease__ragged_new(int32_t items, ease__ragged *out, ease_error *err);
+void ease__ragged_free(ease__ragged *r);
+/* Into a model of the sparse form. */
+ease_status ease__ragged_turn(const ease__ragged *r, ease_model *m, ease_error *err);
+
+#endif

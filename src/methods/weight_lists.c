@@ -1,0 +1,142 @@
+/* Lists of weights become rows of a model. */
+#include <string.h>
+
+#include "methods/methods.h"
+
+ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
+                            ease_error *err)
+{
+    ease__lists l = {.rows = rows, .room = room};
+    size_t most = ease__size_mul((size_t)rows, (size_t)room);
+
+    l.columns = ease__alloc_array(ease__size_add(most, 1), sizeof(*l.columns));
+    l.weights = ease__alloc_array(ease__size_add(most, 1), sizeof(*l.weights));
+    l.counts = ease__alloc_zero((size_t)rows, sizeof(*l.counts));
+    if (!l.columns || !l.weights || !l.counts) {
+        ease__lists_free(&l);
+        return ease__fail(err, EASE_E_NOMEM, "%d weights for each of %d items",
+                          (int)room, (int)rows);
+    }
+    *out = l;
+    return EASE_OK;
+}
+
+void ease__lists_free(ease__lists *l)
+{
+    ease__free(l->columns);
+    ease__free(l->weights);
+    ease__free(l->counts);
+    *l = (ease__lists){0};
+}
+
+/* Rows follow each other without gaps from then on. */
+static void close_gaps(ease__lists *l, uint64_t *starts)
+{
+    uint64_t at = 0;
+
+    for (int32_t i = 0; i < l->rows; i++) {
+        size_t from = (size_t)i * (size_t)l->room, count = (size_t)l->counts[i];
+
+        starts[i] = at;
+        if (at < from) {
+            memmove(l->columns + at, l->columns + from, count * sizeof(*l->columns));
+            memmove(l->weights + at, l->weights + from, count * sizeof(*l->weights));
+        }
+        at += count;
+    }
+    starts[l->rows] = at;
+}
+
+ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err)
+{
+    uint64_t *starts = ease__alloc_array((size_t)l->rows + 1, sizeof(*starts));
+    int32_t *columns;
+    float *weights;
+    size_t count;
+
+    m->sparse.starts = starts;
+    if (!starts)
+        return ease__fail(err, EASE_E_NOMEM, "rows of weights");
+    close_gaps(l, starts);
+    count = (size_t)starts[l->rows] + 1;
+    /* What cannot be made smaller stays as it is. */
+    columns = ease__realloc_array(l->columns, count, sizeof(*columns));
+    weights = ease__realloc_array(l->weights, count, sizeof(*weights));
+    m->sparse.columns = columns ? columns : l->columns;
+    m->sparse.weights = weights ? weights : l->weights;
+    l->columns = NULL;
+    l->weights = NULL;
+    return EASE_OK;
+}
+
+/* ---- columns ------------------------------------------------------------------------ */
+
+/* Room for rows that are `starts` apart, in the model. */
+static ease_status make_room(const uint64_t *starts, int32_t rows, int32_t **columns,
+                             float **weights, ease_model *m, ease_error *err)
+{
+    size_t count = (size_t)starts[rows];
+
+    *columns = ease__alloc_array(count + 1, sizeof(**columns));
+    *weights = ease__alloc_array(count + 1, sizeof(**weights));
+    m->sparse.columns = *columns;
+    m->sparse.weights = *weights;
+    if (!*columns || !*weights)
+        return ease__fail(err, EASE_E_NOMEM, "%zu weights", count);
+    return EASE_OK;
+}
+
+ease_status ease__ragged_new(int32_t items, ease__ragged *out, ease_error *err)
+{
+    ease__ragged r = {.items = items};
+
+    r.columns = ease__alloc_zero((size_t)items, sizeof(*r.columns));
+    if (!r.columns)
+        return ease__fail(err, EASE_E_NOMEM, "columns of %d items", (int)items);
+    *out = r;
+    return EASE_OK;
+}
+
+void ease__ragged_free(ease__ragged *r)
+{
+    for (int32_t j = 0; r->columns && j < r->items; j++)
+        ease__free(r->columns[j].recs);
+    ease__free(r->columns);
+    *r = (ease__ragged){0};
+}
+
+static void count_rows(const ease__ragged *r, uint64_t *starts)
+{
+    for (int32_t j = 0; j < r->items; j++)
+        for (int32_t k = 0; k < r->columns[j].count; k++)
+            starts[r->columns[j].recs[k].item + 1]++;
+    for (int32_t i = 0; i < r->items; i++)
+        starts[i + 1] += starts[i];
+}
+
+ease_status ease__ragged_turn(const ease__ragged *r, ease_model *m, ease_error *err)
+{
+    uint64_t *starts = ease__alloc_zero((size_t)r->items + 1, sizeof(*starts));
+    int32_t *columns;
+    float *weights;
+    ease_status status;
+
+    m->sparse.starts = starts;
+    if (!starts)
+        return ease__fail(err, EASE_E_NOMEM, "rows of weights");
+    count_rows(r, starts);
+    status = make_room(starts, r->items, &columns, &weights, m, err);
+    if (status)
+        return status;
+    for (int32_t j = 0; j < r->items; j++)
+        for (int32_t k = 0; k < r->columns[j].count; k++) {
+            uint64_t at = starts[r->columns[j].recs[k].item]++;
+
+            columns[at] = j;
+            weights[at] = r->columns[j].recs[k].score;
+        }
+    /* Each start is now where its row ends, and the next one begins. */
+    memmove(starts + 1, starts, (size_t)r->items * sizeof(*starts));
+    starts[0] = 0;
+    return EASE_OK;
+}

@@ -1,0 +1,258 @@
+/* Time, memory and disk of training, known before it begins. */
+#include "model/footprint.h"
+
+#include <math.h>
+
+#include "model/model.h"
+#include "solve/solve.h"
+
+/* ---- memory ------------------------------------------------------------------------
+ */
+
+/* Measured: the program with its libraries, and what OpenBLAS and the OpenMP runtime
+ * keep for each thread that multiplies. */
+enum { BASE_BYTES = 6000000, THREAD_BYTES = 3000000 };
+
+/* An id in a table: its offset, its slots and its text, as such tables grow. */
+enum { ID_BYTES = 40 };
+
+/* Doubles an item: the check's three vectors, column sums, diagonal, scales, and what
+ * the model keeps. */
+enum { VECTORS = 12 };
+
+ease__element ease__train_element(const ease_gram_info *of, ease_precision precision)
+{
+    if (precision == EASE_F64 || of->wide)
+        return EASE__F64;
+    return of->weighted ? EASE__F32 : EASE__U32;
+}
+
+ease_status ease__train_info(const ease_interactions *x, ease_gram_info *out,
+                             ease_error *err)
+{
+    ease__element element;
+    ease_status status = ease__gram_element(x, EASE_F32, &element, err);
+
+    if (!status)
+        *out = (ease_gram_info){.users = x->users,
+                                .interactions = x->nnz,
+                                .items = x->items,
+                                .weighted = x->vals != NULL,
+                                .has_sums = 1,
+                                .wide = element == EASE__F64};
+    return status;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Interactions as they lie in memory, by their sizes. */
+static size_t estimate_interactions(const ease_gram_info *sizes)
+{
+    size_t users = (size_t)sizes->users, items = (size_t)sizes->items;
+
+    return ease__size_add(
+        ease__size_mul((size_t)sizes->interactions, sizes->weighted ? 8 : 4),
+        ease__size_add(ease__size_mul(users, 8 + ID_BYTES), items * ID_BYTES));
+}
+
+static size_t rest(size_t of, size_t taken)
+{
+    return of > taken ? of - taken : 0;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* With the matrix in a file: `building` and `solving` are what either takes in memory
+ * beside tiles. */
+static void plan_work(const ease__tiled *shape, size_t building, size_t solving,
+                      const ease_train_options *o, ease__footprint *f)
+{
+    ease__tiled padded = ease__tiled_padded(shape);
+    size_t row = ease__size_mul((size_t)padded.tiles, ease__tile_bytes(&padded));
+    size_t cross = ease__invert_file_least(shape, o->threads);
+    int32_t columns;
+
+    f->work = padded.bytes;
+    f->least = larger(ease__size_add(building, row), ease__size_add(solving, cross));
+    if (!o->workdir || f->allowed == 0 || f->peak <= f->allowed)
+        return;
+    f->peak = f->least;
+    if (f->least > f->allowed)
+        return;
+    f->band = smaller(rest(f->allowed, building), f->work);
+    f->cross = smaller(rest(f->allowed, solving), f->work);
+    f->peak = larger(building + f->band, solving + f->cross);
+    columns = ease__invert_file_columns(shape, o->threads, f->cross);
+    /* Made, read for the check before and after, read twice to be saved; and for each
+     * group of columns read and written. */
+    f->traffic = ease__size_mul(
+        f->work, 5 + 2 * (size_t)((padded.tiles + columns - 1) / columns));
+}
+
+ease__footprint ease__train_footprint(const ease_interactions *x,
+                                      const ease_gram_info *sizes,
+                                      ease__element element,
+                                      const ease_train_options *o)
+{
+    int threads = ease__threads(o->threads);
+    size_t n = (size_t)sizes->items, held = 0, building = 0, solving;
+    size_t fixed = BASE_BYTES + n * ID_BYTES;
+    ease__tiled shape = ease__tiled_shape(sizes->items, ease__tile_edge(sizes->items),
+                                          ease__solve_element(element));
+    ease__footprint f = {.matrix = shape.bytes};
+
+    if (x || sizes->interactions > 0) {
+        held = x ? ease__interactions_bytes(x) : estimate_interactions(sizes);
+        building = ease__gram_scratch_bytes(sizes->interactions, sizes->items,
+                                            sizes->weighted, threads);
+    }
+    solving = (size_t)threads * THREAD_BYTES + n * VECTORS * sizeof(double);
+    f.data = ease__size_add(ease__size_add(held, building), n * ID_BYTES);
+    /* The transpose is gone when the solver begins. */
+    fixed = ease__size_add(fixed, held);
+    f.peak = ease__size_add(f.matrix, ease__size_add(fixed, larger(building, solving)));
+    f.allowed = ease__memory_allowed(o->memory_limit, x ? held : 0);
+    plan_work(&shape, ease__size_add(fixed, building), ease__size_add(fixed, solving),
+              o, &f);
+    return f;
+}
+
+/* ---- time --------------------------------------------------------------------------
+ */
+
+/* Pairs of items within a user's history, exactly or by averages: in real data the
+ * mean of the squared lengths is 1.6 to 2.9 times the squared mean. */
+static double count_pairs(const ease_interactions *x, const ease_gram_info *sizes)
+{
+    const double tail = 2.5;
+    double pairs = 0, mean;
+
+    if (!x) {
+        if (sizes->users < 1 || sizes->interactions < 1)
+            return 0;
+        mean = (double)sizes->interactions / (double)sizes->users;
+        return (double)sizes->interactions * (tail * mean + 1) / 2;
+    }
+    for (int64_t u = 0; u < x->users; u++) {
+        double length = (double)(x->row_ptr[u + 1] - x->row_ptr[u]);
+
+        pairs += length * (length + 1) / 2;
+    }
+    return pairs;
+}
+
+/* A product small enough to be measured before every training. */
+enum { MEASURED_EDGE = 512 };
+static const double MEASURED_SECONDS = 0.025;
+
+/* Assumed rates: counting by a thread, touching and filling the matrix, writing, and a
+ * disk that reads and writes at once. */
+static const double PAIRS_A_SECOND = 0.4e9, FILLED_BYTES_A_SECOND = 4e9,
+                    WRITTEN_BYTES_A_SECOND = 1e9, DISK_BYTES_A_SECOND = 1e9;
+
+/* ---- disk
+ * ---------------------------------------------------------------------------- */
+
+static size_t model_bytes(int32_t items, ease_storage storage)
+{
+    size_t beside = (size_t)items * (ID_BYTES + 4 * sizeof(float) + sizeof(double));
+
+    return ease__size_add(ease__model_weight_bytes(items, storage), beside);
+}
+
+/* ---- the plan
+ * ------------------------------------------------------------------------ */
+
+static ease_status make_plan(const ease_interactions *x, const ease_gram_info *sizes,
+                             const ease_train_options *o, ease_storage storage,
+                             ease_plan *out, ease_error *err)
+{
+    ease__element element = ease__train_element(sizes, o->precision);
+    ease__footprint f = ease__train_footprint(x, sizes, element, o);
+    double n = (double)sizes->items, pairs = count_pairs(x, sizes);
+    ease_plan p = {
+        .users = sizes->users,
+        .interactions = sizes->interactions,
+        .items = sizes->items,
+        .matrix_bytes = f.matrix,
+        .data_bytes = f.data,
+        .peak_bytes = f.peak,
+        .available_bytes = f.allowed,
+        .model_bytes = model_bytes(sizes->items, storage),
+        .work_bytes = f.work,
+        .least_bytes = f.least,
+        .traffic_bytes = f.traffic,
+        .flops = n * n * n,
+        .threads = ease__threads(o->threads),
+        .fits = f.allowed == 0 || f.peak <= f.allowed,
+    };
+    ease_status status = ease_measure_product(
+        MEASURED_EDGE, element == EASE__F64 ? EASE_F64 : EASE_F32, p.threads,
+        MEASURED_SECONDS, &p.flops_a_second, err);
+
+    if (status)
+        return status;
+    p.gram_seconds = pairs / (PAIRS_A_SECOND * p.threads) +
+                     (double)f.matrix / FILLED_BYTES_A_SECOND;
+    p.solve_seconds = fmax(p.flops / p.flops_a_second,
+                           (double)f.traffic / DISK_BYTES_A_SECOND);
+    p.write_seconds = (double)p.model_bytes / WRITTEN_BYTES_A_SECOND;
+    *out = p;
+    return EASE_OK;
+}
+
+static ease_status check_request(const ease_train_options *o, ease_storage storage,
+                                 ease_error *err)
+{
+    ease_status status = ease__train_options_check(o, err);
+
+    if (!status && (storage < EASE_STORE_F32 || storage > EASE_STORE_NONE))
+        status = ease__fail(err, EASE_E_ARG, "unknown storage: %d", (int)storage);
+    return status;
+}
+
+ease_status ease_plan_sizes(int64_t users, int32_t items, int64_t interactions,
+                            const ease_train_options *o, ease_storage storage,
+                            ease_plan *out, ease_error *err)
+{
+    ease_gram_info sizes = {
+        .users = users, .interactions = interactions, .items = items, .has_sums = 1};
+    ease_train_options defaults;
+    ease_status status;
+
+    if (!out || items < 1 || users < 0 || interactions < 0)
+        return ease__fail(err, EASE_E_ARG, "a plan needs a number of items");
+    if (!o) {
+        ease_train_options_init(&defaults);
+        o = &defaults;
+    }
+    status = check_request(o, storage, err);
+    return status ? status : make_plan(NULL, &sizes, o, storage, out, err);
+}
+
+ease_status ease_plan_data(const ease_interactions *x, const ease_train_options *o,
+                           ease_storage storage, ease_plan *out, ease_error *err)
+{
+    ease_gram_info sizes;
+    ease_train_options defaults;
+    ease_status status;
+
+    if (!x || !out)
+        return ease__fail(err, EASE_E_ARG, "a plan needs interactions");
+    if (!o) {
+        ease_train_options_init(&defaults);
+        o = &defaults;
+    }
+    status = check_request(o, storage, err);
+    if (!status)
+        status = ease__train_info(x, &sizes, err);
+    if (status)
+        return status;
+    return make_plan(x, &sizes, o, storage, out, err);
+}

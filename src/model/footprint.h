@@ -1,0 +1,39 @@
+/* What training takes in memory, for the plan and for training itself. */
+#ifndef EASE_MODEL_FOOTPRINT_H
+#define EASE_MODEL_FOOTPRINT_H
+
+#include "gram/gram.h"
+
+typedef struct ease__footprint {
+    size_t matrix;  /* the tiled triangle */
+    size_t data;    /* interactions, their transpose, ids */
+    size_t peak;    /* resident, all in all */
+    size_t allowed; /* what peak is held against; 0: unknown */
+    size_t work;    /* of a work file */
+    size_t least;   /* peak with a work file and the least memory that will do */
+    size_t band;    /* with one: bytes for tiles while the matrix is made, ... */
+    size_t cross;   /* ... and while it is solved; both 0: it is in memory */
+    size_t traffic; /* bytes read and written there */
+} ease__footprint;
+
+/* The element that training begins with: exact counts where there are, float64 where
+ * it is asked for or what the matrix comes in. */
+ease__element ease__train_element(const ease_gram_info *of, ease_precision precision);
+/* The info of X'X before it is made; `wide` where float32 cannot hold its entries. */
+ease_status ease__train_info(const ease_interactions *x, ease_gram_info *out,
+                             ease_error *err);
+
+/* What the matrix is solved in. */
+static inline ease__element ease__solve_element(ease__element e)
+{
+    return e == EASE__F64 ? EASE__F64 : EASE__F32;
+}
+
+/* For data at hand (x), or by sizes alone: without interactions, from a Gram file. With
+ * a workdir, the matrix is in memory only where it fits. */
+ease__footprint ease__train_footprint(const ease_interactions *x,
+                                      const ease_gram_info *sizes,
+                                      ease__element element,
+                                      const ease_train_options *o);
+
+#endif

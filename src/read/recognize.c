@@ -1,0 +1,600 @@
+#include "read/recognize.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <xxhash.h>
+
+#include "text/moment.h"
+#include "text/number.h"
+#include "text/roles.h"
+
+enum {
+    MOST_ROWS = 4096,
+    MOST_CELLS = 1 << 18,
+    ENOUGH_ROWS = 20, /* below that many, counts of distinct values say nothing */
+    FEW_VALUES = 5    /* more are no gender, status or kind of event */
+};
+
+/* ---- times ------------------------------------------------------------------ */
+
+/* Years 1990 to 2039: larger than most ids that count from 1, whatever the unit. */
+static bool is_epoch(double v)
+{
+    static const double from = 631152000.0, to = 2208988800.0, unit[] = {1.0, 1e3, 1e6};
+
+    for (int i = 0; i < 3; i++)
+        if (v >= from * unit[i] && v < to * unit[i])
+            return true;
+    return false;
+}
+
+/* 20050402 */
+static bool is_plain_date(double v)
+{
+    int64_t n = v >= 19000101.0 && v <= 21001231.0 ? (int64_t)v : 0;
+    int64_t month = n / 100 % 100, day = n % 100;
+
+    return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+/* ---- surveying -------------------------------------------------------------- */
+
+bool ease__survey_start(ease__survey *s, size_t columns)
+{
+    size_t most = columns ? MOST_CELLS / columns : 0;
+
+    *s = (ease__survey){.columns = columns};
+    s->most = most < 1 ? 1 : most > MOST_ROWS ? MOST_ROWS : most;
+    s->tallies = ease__alloc_zero(columns, sizeof(*s->tallies));
+    s->hashes = ease__alloc_array(ease__size_mul(columns, s->most), sizeof(*s->hashes));
+    if (s->tallies && s->hashes)
+        return true;
+    ease__survey_free(s);
+    return false;
+}
+
+void ease__survey_free(ease__survey *s)
+{
+    ease__free(s->tallies);
+    ease__free(s->hashes);
+    *s = (ease__survey){0};
+}
+
+static void tally_value(ease__tally *t, const ease__field *f)
+{
+    double v = (double)NAN;
+    ease__number_fault fault;
+
+    if (f->length == 0)
+        return;
+    t->filled++;
+    fault = ease__parse_double(f->text, f->length, &v);
+    if (fault == EASE__NUMBER_BAD && !ease__names_no_number(f)) {
+        t->dates += ease__looks_like_date(f->text, f->length);
+        return;
+    }
+    t->numbers++;
+    if (fault)
+        return;
+    if (v != floor(v))
+        t->fractions++;
+    else
+        t->epochs += is_epoch(v) || is_plain_date(v);
+}
+
+bool ease__survey_add(ease__survey *s, const ease__field *fields)
+{
+    if (s->rows == s->most)
+        return false;
+    for (size_t i = 0; i < s->columns; i++) {
+        tally_value(&s->tallies[i], &fields[i]);
+        s->hashes[i * s->most + s->rows] = XXH3_64bits(fields[i].text,
+                                                       fields[i].length);
+    }
+    s->rows++;
+    return true;
+}
+
+static int compare_hashes(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+/* Sorts them. */
+static size_t count_distinct(uint64_t *hashes, size_t count)
+{
+    size_t distinct = 0;
+
+    qsort(hashes, count, sizeof(*hashes), compare_hashes);
+    for (size_t i = 0; i < count; i++)
+        distinct += i == 0 || hashes[i] != hashes[i - 1];
+    return distinct;
+}
+
+/* ---- judging ---------------------------------------------------------------- */
+
+typedef struct judging {
+    const ease__survey *s;
+    const ease__field *names; /* NULL: no header */
+    ease__naming *naming;
+    uint64_t *scratch; /* s->rows */
+    bool *taken;
+    int count;
+    int rest;  /* values without a name stand from here on */
+    int rival; /* a column that could as well have been taken; -1: none */
+} judging;
+
+static const uint64_t *hashes_of(const judging *j, int column)
+{
+    return j->s->hashes + (size_t)column * j->s->most;
+}
+
+static void count_values(judging *j)
+{
+    for (int c = 0; c < j->count; c++) {
+        const uint64_t *h = hashes_of(j, c);
+        ease__tally *t = &j->s->tallies[c];
+
+        t->runs = 0;
+        for (size_t i = 0; i < j->s->rows; i++)
+            t->runs += i == 0 || h[i] != h[i - 1];
+        if (j->s->rows)
+            memcpy(j->scratch, h, j->s->rows * sizeof(*h));
+        t->distinct = count_distinct(j->scratch, j->s->rows);
+    }
+}
+
+/* Two columns that divide the rows alike mean the same: user_id and user_name. */
+static bool divide_alike(const judging *j, int a, int b)
+{
+    const uint64_t *ha = hashes_of(j, a), *hb = hashes_of(j, b);
+    const ease__tally *t = j->s->tallies;
+    size_t both;
+
+    for (size_t i = 0; i < j->s->rows; i++)
+        j->scratch[i] = ha[i] * UINT64_C(0x9e3779b97f4a7c15) + hb[i];
+    both = count_distinct(j->scratch, j->s->rows);
+    return both == t[a].distinct && both == t[b].distinct;
+}
+
+static bool are_all(size_t count, const ease__tally *t)
+{
+    return t->filled > 0 && count == t->filled;
+}
+
+static bool is_constant(const judging *j, int c)
+{
+    return j->s->rows >= ENOUGH_ROWS && j->s->tallies[c].distinct == 1;
+}
+
+/* Dates surely, numbers probably: as ids they would have to be believed. */
+static bool looks_like_time(const ease__tally *t)
+{
+    return are_all(t->dates, t) || are_all(t->epochs, t);
+}
+
+/* Could values of a column of this kind be ids? */
+static bool may_be_ids(const judging *j, int c)
+{
+    const ease__tally *t = &j->s->tallies[c];
+    bool fractions = are_all(t->numbers, t) && t->fractions > 0;
+    bool epochs = j->s->rows >= ENOUGH_ROWS && are_all(t->epochs, t);
+
+    return !fractions && !epochs && !are_all(t->dates, t);
+}
+
+static bool is_unnamed(const judging *j, int c)
+{
+    return !j->taken[c] && j->naming[c].role == EASE__ROLE_UNKNOWN && may_be_ids(j, c);
+}
+
+/* Ids that come again, and are neither all the same nor a few kinds. A value in one
+ * run of rows each, as in a table sorted by user, is no kind. */
+static bool has_ids(const judging *j, int c)
+{
+    const ease__tally *t = &j->s->tallies[c];
+    size_t rows = j->s->rows;
+
+    return is_unnamed(j, c) && rows >= ENOUGH_ROWS && t->distinct > 1 &&
+           t->distinct < rows && 2 * t->filled > rows &&
+           (t->distinct > FEW_VALUES || t->runs == t->distinct);
+}
+
+static bool has_ids_and_says_so(const judging *j, int c)
+{
+    return has_ids(j, c) && j->naming[c].form == EASE__FORM_ID;
+}
+
+static bool is_another(const judging *j, int c)
+{
+    return !j->taken[c] && j->naming[c].role == EASE__ROLE_OTHER && may_be_ids(j, c);
+}
+
+static bool is_left(const judging *j, int c)
+{
+    return !j->taken[c] && j->naming[c].role != EASE__ROLE_VALUE &&
+           j->naming[c].role != EASE__ROLE_TIME;
+}
+
+typedef bool column_filter(const judging *j, int c);
+
+static int count_columns(const judging *j, column_filter *is)
+{
+    int n = 0;
+
+    for (int c = 0; c < j->count; c++)
+        n += is(j, c);
+    return n;
+}
+
+/* The first column of a kind; -1: there is none. */
+static int find_first(const judging *j, column_filter *is)
+{
+    for (int c = 0; c < j->count; c++)
+        if (is(j, c))
+            return c;
+    return -1;
+}
+
+static int take_first(judging *j, column_filter *is)
+{
+    int c = find_first(j, is);
+
+    if (c >= 0)
+        j->taken[c] = true;
+    return c;
+}
+
+/* ---- by names --------------------------------------------------------------- */
+
+static int rank(const judging *j, int c)
+{
+    const ease__naming *n = &j->naming[c];
+
+    return 16 * (int)n->tier + 8 * !is_constant(j, c) + (int)n->form;
+}
+
+static bool is_candidate(const judging *j, int c, ease__role role)
+{
+    const ease__tally *t = &j->s->tallies[c];
+
+    if (j->taken[c] || j->naming[c].role != role)
+        return false;
+    if (role != EASE__ROLE_VALUE)
+        return true;
+    /* What is called a rating is to be one. Of a weight or an amount that is not always
+     * there, no row is to fail. */
+    return j->naming[c].tier == EASE__TIER_STRONG ? t->numbers > 0 || t->filled == 0
+                                                  : t->numbers == j->s->rows;
+}
+
+/* Another name of the same tier for something else than `best`. */
+static int find_rival(const judging *j, int best, ease__role role)
+{
+    for (int c = 0; c < j->count; c++) {
+        if (c == best || !is_candidate(j, c, role) || is_constant(j, c))
+            continue;
+        if (j->naming[c].tier == j->naming[best].tier &&
+            j->naming[c].stem != j->naming[best].stem && !divide_alike(j, c, best))
+            return c;
+    }
+    return -1;
+}
+
+static int take_named(judging *j, ease__role role)
+{
+    int best = -1;
+
+    for (int c = 0; c < j->count; c++)
+        if (is_candidate(j, c, role) && (best < 0 || rank(j, c) > rank(j, best)))
+            best = c;
+    if (best < 0)
+        return -1;
+    if (j->rival < 0 && (role == EASE__ROLE_USER || role == EASE__ROLE_ITEM))
+        j->rival = find_rival(j, best, role);
+    j->taken[best] = true;
+    return best;
+}
+
+/* ---- by values and order ---------------------------------------------------- */
+
+/* The columns for the user and the item that have no name we know. True: nothing but
+ * their order speaks for them. */
+static bool take_unnamed(judging *j, ease_columns *out)
+{
+    int wanted = (out->user < 0) + (out->item < 0);
+    bool said = j->names && count_columns(j, has_ids_and_says_so) == wanted;
+    column_filter *filters[] = {is_unnamed, is_another, is_left};
+    int *place[] = {&out->user, &out->item};
+
+    if (said)
+        filters[0] = has_ids_and_says_so;
+    else if (j->names && count_columns(j, has_ids) >= wanted)
+        filters[0] = has_ids;
+    for (int i = 0; i < 2; i++)
+        for (int f = 0; f < 3 && *place[i] < 0; f++)
+            *place[i] = take_first(j, filters[f]);
+    return !said;
+}
+
+static bool is_value(const judging *j, int c)
+{
+    return c >= j->rest && !j->taken[c] && j->naming[c].role == EASE__ROLE_UNKNOWN &&
+           !looks_like_time(&j->s->tallies[c]);
+}
+
+static bool is_time(const judging *j, int c)
+{
+    return !j->taken[c] && j->naming[c].role == EASE__ROLE_UNKNOWN &&
+           looks_like_time(&j->s->tallies[c]);
+}
+
+/* In a table without a name that we know: user, item, value, time. */
+static void take_rest(judging *j, ease_columns *out)
+{
+    const ease__tally *t = j->s->tallies;
+    int next;
+
+    j->rest = (out->user > out->item ? out->user : out->item) + 1;
+    next = find_first(j, is_value);
+    if (next >= 0 && 2 * t[next].numbers > t[next].filled)
+        out->value = take_first(j, is_value);
+    if (out->time < 0)
+        out->time = take_first(j, is_time);
+    if (out->time < 0 && out->value >= 0) {
+        next = find_first(j, is_value); /* a number of any unit */
+        if (next >= 0 && are_all(t[next].numbers, &t[next]))
+            out->time = take_first(j, is_value);
+    }
+}
+
+/* By numbers what has no name, or a name that cannot be typed. */
+static void name_column(const judging *j, int c, char *to, size_t room)
+{
+    const ease__field *f = j->names ? &j->names[c] : NULL;
+    bool plain = f && f->length > 0 && f->length < room && !f->doubled;
+
+    for (size_t i = 0; plain && i < f->length; i++)
+        plain = (unsigned char)f->text[i] >= ' ' && !strchr(",'\\\x7f", f->text[i]);
+    for (int i = 0; plain && i < j->count; i++)
+        plain = i == c || j->names[i].length != f->length ||
+                strncasecmp(j->names[i].text, f->text, f->length) != 0;
+    if (plain && f->text[0] >= '0' && f->text[0] <= '9')
+        plain = false; /* it would be taken for a number */
+    if (plain)
+        snprintf(to, room, "%.*s", (int)f->length, f->text);
+    else
+        snprintf(to, room, "%d", c + 1);
+}
+
+enum { TYPED_ROOM = 44, ADVICE_ROOM = 2 * TYPED_ROOM + 24 };
+
+static void propose(const judging *j, const char *option, int user, int item, char *to,
+                    size_t room)
+{
+    char names[2][TYPED_ROOM];
+
+    name_column(j, user, names[0], TYPED_ROOM);
+    name_column(j, item, names[1], TYPED_ROOM);
+    snprintf(to, room, "%s'%s,%s'", option, names[0], names[1]);
+}
+
+/* What to type if the guess is wrong: another column instead of the one that is less
+ * sure, or these two swapped. */
+static void advise(const judging *j, const char *option, ease_columns *out)
+{
+    bool item_is_one = j->s->tallies[out->item].distinct == 1;
+    int user = out->item, item = out->user, other = find_first(j, is_unnamed);
+    char instead[ADVICE_ROOM], same[ADVICE_ROOM];
+
+    if (other < 0)
+        other = find_first(j, is_another);
+    if (other >= 0 && !(out->guessed & EASE_GUESSED_ITEM)) {
+        user = other;
+        item = out->item;
+    } else if (other >= 0) {
+        item = other;
+        if (!(out->guessed & EASE_GUESSED_USER) || item_is_one)
+            user = out->user;
+    }
+    propose(j, option, user, item, instead, sizeof(instead));
+    propose(j, option, out->user, out->item, same, sizeof(same));
+    snprintf(out->advice, sizeof(out->advice),
+             "name the columns, such as %s, or %s if the guess is right", instead,
+             same);
+}
+
+static ease_status refuse_rivals(const judging *j, const char *option,
+                                 const ease_columns *c, ease_error *err)
+{
+    bool user = j->naming[j->rival].role == EASE__ROLE_USER ||
+                (j->naming[j->rival].role != EASE__ROLE_ITEM &&
+                 (c->guessed & EASE_GUESSED_USER));
+    char first[ADVICE_ROOM], second[ADVICE_ROOM];
+
+    propose(j, option, c->user, c->item, first, sizeof(first));
+    propose(j, option, user ? j->rival : c->user, user ? c->item : j->rival, second,
+            sizeof(second));
+    return ease__fail(err, EASE_E_ARG,
+                      "which columns are the user and the item is not clear: name "
+                      "them, as %s or %s",
+                      first, second);
+}
+
+static ease_status judge(judging *j, const char *option, ease_columns *out,
+                         ease_error *err)
+{
+    ease_columns c = {.user = -1, .item = -1, .value = -1, .time = -1};
+    bool named, by_order;
+
+    for (int i = 0; i < j->count; i++)
+        if (j->names)
+            j->naming[i] = ease__name_role(&j->names[i]);
+    count_values(j);
+    c.user = take_named(j, EASE__ROLE_USER);
+    c.item = take_named(j, EASE__ROLE_ITEM);
+    c.value = take_named(j, EASE__ROLE_VALUE);
+    c.time = take_named(j, EASE__ROLE_TIME);
+    named = c.user >= 0 || c.item >= 0 || c.value >= 0;
+    if (c.user < 0 || j->naming[c.user].tier == EASE__TIER_LOOSE)
+        c.guessed |= EASE_GUESSED_USER;
+    if (c.item < 0 || j->naming[c.item].tier == EASE__TIER_LOOSE)
+        c.guessed |= EASE_GUESSED_ITEM;
+    by_order = (c.user < 0 || c.item < 0) && take_unnamed(j, &c);
+    if (c.user < 0 || c.item < 0)
+        return ease__fail_at(err, EASE_E_PARSE, 1,
+                             "a user and an item are needed, found %d field%s",
+                             j->count, j->count == 1 ? "" : "s");
+    if (!named)
+        take_rest(j, &c);
+    if (by_order && j->names && j->rival < 0)
+        j->rival = find_first(j, has_ids);
+    if (j->rival >= 0)
+        return refuse_rivals(j, option, &c, err);
+    ease__describe_columns(&c, j->names, true, c.words, sizeof(c.words));
+    advise(j, option, &c);
+    *out = c;
+    return EASE_OK;
+}
+
+ease_status ease__recognize(ease__survey *s, const ease__field *names,
+                            const char *option, ease_columns *out, ease_error *err)
+{
+    judging j = {.s = s, .names = names, .count = (int)s->columns, .rival = -1};
+    ease_status status;
+
+    j.naming = ease__alloc_zero(s->columns, sizeof(*j.naming));
+    j.taken = ease__alloc_zero(s->columns, sizeof(*j.taken));
+    j.scratch = ease__alloc_array(s->rows, sizeof(*j.scratch));
+    if (j.naming && j.taken && j.scratch)
+        status = judge(&j, option ? option : "columns ", out, err);
+    else
+        status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
+    ease__free(j.naming);
+    ease__free(j.taken);
+    ease__free(j.scratch);
+    return status;
+}
+
+/* ---- in words --------------------------------------------------------------- */
+
+void ease__describe_columns(const ease_columns *c, const ease__field *names, bool timed,
+                            char *to, size_t room)
+{
+    const struct {
+        const char *is;
+        int column;
+    } parts[] = {{"user", c->user},
+                 {", item", c->item},
+                 {", value", c->value},
+                 {", time", timed ? c->time : -1}};
+    size_t used = 0;
+
+    to[0] = '\0';
+    for (int i = 0; i < 4 && used < room; i++) {
+        const ease__field *f = names && parts[i].column >= 0 ? &names[parts[i].column]
+                                                             : NULL;
+        char shown[EASE__EXCERPT_ROOM];
+
+        if (parts[i].column < 0)
+            continue;
+        if (f)
+            used += (size_t)snprintf(to + used, room - used, "%s = %s", parts[i].is,
+                                     ease__excerpt(f->text, f->length, shown));
+        else
+            used += (size_t)snprintf(to + used, room - used, "%s = column %d",
+                                     parts[i].is, parts[i].column + 1);
+    }
+}
+
+char *ease__doubt(const ease_columns *guess, const char *input, int64_t users,
+                  int64_t items, int64_t rows, bool *failed)
+{
+    const char *fault = NULL;
+    ease_error e;
+    char *copy;
+
+    *failed = false;
+    if (!guess || rows < 2)
+        return NULL;
+    if ((guess->guessed & EASE_GUESSED_USER) && users == 1)
+        fault = "all rows are of one user";
+    else if ((guess->guessed & EASE_GUESSED_ITEM) && items == 1)
+        fault = "all rows are of one item";
+    else if ((guess->guessed & EASE_GUESSED_USER) && users == rows)
+        fault = "each user has one row only";
+    if (!fault)
+        return NULL;
+    (void)ease__fail(&e, EASE_E_ARG, "%s: %s: %s (%s)", input, fault, guess->advice,
+                     guess->words);
+    copy = ease__copy_string(e.text);
+    *failed = !copy;
+    return copy;
+}
+
+/* ---- from memory ------------------------------------------------------------ */
+
+static ease__field field_of(const char *text)
+{
+    return (ease__field){.text = text ? text : "", .length = text ? strlen(text) : 0};
+}
+
+static ease_status recognize_texts(const char *const *names, int count,
+                                   const char *const *values, int64_t rows,
+                                   const char *option, ease__survey *s,
+                                   ease__field *header, ease__field *fields,
+                                   ease_columns *out, ease_error *err)
+{
+    bool more = true;
+
+    for (int64_t r = 0; r < rows && more; r++) {
+        for (int c = 0; c < count; c++)
+            fields[c] = field_of(values[r * count + c]);
+        more = ease__survey_add(s, fields);
+    }
+    for (int c = 0; names && c < count; c++)
+        header[c] = field_of(names[c]);
+    return ease__recognize(s, names ? header : NULL, option, out, err);
+}
+
+ease_status ease_columns_recognize(const char *const *names, int count,
+                                   const char *const *values, int64_t rows,
+                                   const ease_read_options *o, ease_columns *out,
+                                   ease_error *err)
+{
+    ease__survey s = {0};
+    ease__field *header, *fields;
+    ease_status status = o ? EASE__CHECK_OPTIONS(o, err) : EASE_OK;
+
+    if (status)
+        return status;
+    if (count < 1 || rows < 0 || (rows > 0 && !values) || !out)
+        return ease__fail(err, EASE_E_ARG, "columns are required");
+    header = ease__alloc_array((size_t)count, sizeof(*header));
+    fields = ease__alloc_array((size_t)count, sizeof(*fields));
+    if (!header || !fields || !ease__survey_start(&s, (size_t)count))
+        status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
+    else
+        status = recognize_texts(names, count, values, rows,
+                                 o ? o->columns_option : NULL, &s, header, fields, out,
+                                 err);
+    ease__survey_free(&s);
+    ease__free(header);
+    ease__free(fields);
+    return status;
+}
+
+ease_status ease__draft_doubt(ease__draft *d, const ease_columns *guess,
+                              const char *name, ease_error *err)
+{
+    bool failed = false;
+
+    d->doubt = ease__doubt(guess, name, d->user_ids.count, d->item_ids.count,
+                           d->records, &failed);
+    return failed ? ease__fail(err, EASE_E_NOMEM, "reading %s", name) : EASE_OK;
+}

@@ -1,0 +1,174 @@
+/* Reading a split's directory back. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "read/split_files.h"
+
+typedef struct opening {
+    const char *dir;
+    ease__split_record record;
+    ease__split_ids ids;
+} opening;
+
+/* ---- tables -------------------------------------------------------------------------- */
+
+static ease_status read_interactions(opening *o, int table, const char *path,
+                                     ease_interactions **out, ease_error *err)
+{
+    ease_interactions *x = NULL;
+    ease_read_options r;
+    ease_status status;
+
+    ease_read_options_init(&r);
+    ease__split_table_options(&r);
+    status = ease_interactions_read(path, &r, &x, err);
+    if (!status)
+        status = ease__split_ids_restore(&o->ids, &x->user_ids, &x->item_ids, path,
+                                         err);
+    if (!status && o->record.there)
+        status = ease__split_record_check(&o->record, table,
+                                          (ease_split_part){.users = x->users,
+                                                            .items = x->items,
+                                                            .interactions = x->nnz},
+                                          path, err);
+    if (status) {
+        ease_interactions_free(x);
+        return status;
+    }
+    *out = x;
+    return EASE_OK;
+}
+
+/* A split does without validation_train.csv where its record does, or where neither is
+ * there; with all others it does not. */
+static ease_status read_table(opening *o, int table, ease_interactions **out,
+                              ease_error *err)
+{
+    char *path = ease__split_path(o->dir, ease__split_tables[table].name);
+    bool optional = table == EASE__TABLE_VALIDATION_TRAIN, there;
+    ease_status status = EASE_OK;
+
+    if (!path)
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", o->dir);
+    there = access(path, F_OK) == 0;
+    if (o->record.there && there && !o->record.has[table])
+        status = ease__fail(
+            err, EASE_E_DATA,
+            "%s: not a part of this split, as " EASE__SPLIT_RECORD " has it", path);
+    else if (there || !optional || o->record.has[table])
+        status = read_interactions(o, table, path, out, err);
+    ease__free(path);
+    return status;
+}
+
+static ease_status read_all(opening *o, ease_split_parts *p, ease_error *err)
+{
+    ease_interactions **const to[EASE__SPLIT_TABLES] = {&p->train,
+                                                        &p->validation_train,
+                                                        &p->validation_input,
+                                                        &p->validation_target,
+                                                        &p->test_input,
+                                                        &p->test_target};
+    ease_status status = ease__split_record_read(o->dir, &o->record, err);
+
+    if (!status)
+        status = ease__split_ids_read(o->dir, &o->record, &o->ids, err);
+    for (int i = 0; !status && i < EASE__SPLIT_TABLES; i++)
+        status = read_table(o, i, to[i], err);
+    return status;
+}
+
+/* ---- the directory ---------------------------------------------------------------------- */
+
+/* What tells one split in a place from the next: the directory, or where files are
+ * replaced one by one its record. */
+typedef struct identity {
+    struct stat dir, record;
+} identity;
+
+static ease_status identify(const char *dir, identity *out, ease_error *err)
+{
+    char *path = ease__split_path(dir, EASE__SPLIT_RECORD);
+
+    if (!path)
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", dir);
+    *out = (identity){0};
+    (void)stat(dir, &out->dir);
+    (void)stat(path, &out->record);
+    ease__free(path);
+    return EASE_OK;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Another split may have come into the directory between two of its files. */
+static ease_status read_undisturbed(opening *o, ease_split_parts *p, ease_error *err)
+{
+    identity before, after;
+    ease_status status = identify(o->dir, &before, err), last;
+
+    if (status)
+        return status;
+    status = read_all(o, p, err);
+    if (status == EASE_E_NOMEM)
+        return status;
+    last = identify(o->dir, &after, err);
+    if (last)
+        return last;
+    if (!is_same_file(&before.dir, &after.dir) ||
+        !is_same_file(&before.record, &after.record))
+        return ease__fail(err, EASE_E_IO,
+                          "%s: the split was replaced while it was read", o->dir);
+    return status;
+}
+
+static ease_status check_directory(const char *dir, ease_error *err)
+{
+    struct stat st;
+
+    if (!dir || !*dir)
+        return ease__fail(err, EASE_E_ARG, "a directory is required");
+    if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
+        errno = ENOTDIR;
+    else if (access(dir, R_OK | X_OK) == 0)
+        return EASE_OK;
+    return ease__fail_errno(err, "%s: cannot open the split", dir);
+}
+
+ease_status ease_split_open(const char *dir, ease_split_parts *out, ease_error *err)
+{
+    ease_split_parts p = {0};
+    opening o = {.dir = dir};
+    ease_status status = check_directory(dir, err);
+
+    if (status)
+        return status;
+    if (!out)
+        return ease__fail(err, EASE_E_ARG, "a place for the parts is required");
+    status = read_undisturbed(&o, &p, err);
+    ease__split_ids_free(&o.ids);
+    if (status) {
+        ease_split_close(&p);
+        return status;
+    }
+    *out = p;
+    return EASE_OK;
+}
+
+void ease_split_close(ease_split_parts *p)
+{
+    if (!p)
+        return;
+    ease_interactions_free(p->train);
+    ease_interactions_free(p->validation_train);
+    ease_interactions_free(p->validation_input);
+    ease_interactions_free(p->validation_target);
+    ease_interactions_free(p->test_input);
+    ease_interactions_free(p->test_target);
+    *p = (ease_split_parts){0};
+}

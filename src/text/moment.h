@@ -1,0 +1,17 @@
+/* Times as text. */
+#ifndef EASE_TEXT_MOMENT_H
+#define EASE_TEXT_MOMENT_H
+
+#include "core/core.h"
+
+/* A number, whatever it counts, or a date: 2005-04-02, with a time of day
+ * (`2005-04-02 23:53:47.5`, `T` between them, without seconds) and a zone (`Z`,
+ * `+02:00`), in seconds since 1970. Later is larger. False: it is neither. */
+bool ease__parse_moment(const char *text, size_t length, double *out);
+
+/* Three numbers between equal separators, the year first or last, alone or before a
+ * time of day: 2005-04-02T23:53, 02.04.2005, 4/2/05 11:53 PM. More than
+ * ease__parse_moment can tell the order of. */
+bool ease__looks_like_date(const char *text, size_t length);
+
+#endif
