@@ -554,6 +554,11 @@ EASE_API EASE_MUST_USE ease_status ease_train_method(const ease_interactions *x,
                                                      ease_model **out, ease_error *err);
 /* Names of methods from 0 on; NULL past the end. */
 EASE_API const char *ease_method_name(int index);
+/* One line about a method, with where it was published; NULL: no such method. */
+EASE_API const char *ease_method_about(const char *method);
+/* Sets in `o` what the name of a method implies, for calls that take options only, such
+ * as ease_train_gram_file: nonnegative for ease-nonneg. */
+EASE_API void ease_method_apply(const char *method, ease_train_options *o);
 /* 1: it has a lambda, which ease_tune can search; 0: it has none, or there is no method
  * of this name. */
 EASE_API int ease_method_has_lambda(const char *method);

@@ -39,7 +39,7 @@ static ease_model *bare_model(const char *method, const ease_interactions *x)
 {
     ease_model *m = NULL;
 
-    if (ease__model_new(method, x, "seed=1", &m, NULL) != EASE_OK)
+    if (ease__model_new(ease__method_find(method), x, "seed=1", &m, NULL) != EASE_OK)
         abort();
     return m;
 }

@@ -1750,7 +1750,7 @@ static void settings_can_be_checked_before_there_are_data(test *t)
     } cases[] = {
         {"wmf", "rank=0", "rank: a whole number from 1"},
         {"wmf", "ranks=1", "wmf has no setting 'ranks'"},
-        {"ease", "rank=1", "EASE has no setting"},
+        {"ease", "rank=1", "ease has no setting"},
         {"none", NULL, "no method 'none'"},
     };
 

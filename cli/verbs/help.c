@@ -23,13 +23,13 @@ static void print_models(void)
     const ease_setting *s;
 
     for (int i = 0; (name = ease_method_name(i)); i++) {
-        printf("%s%s%s\n", name,
-               ease_method_has_lambda(name)   ? ": --lambda L"
-               : ease_method_setting(name, 0) ? ": --set NAME=VALUE,..."
-                                              : "",
-               ease_method_known_users(name)
-                   ? " (scores only users it was trained with)"
-                   : "");
+        printf("%s: %s%s\n", name, ease_method_about(name),
+               ease_method_known_users(name) ? "; scores only users it was trained with"
+                                             : "");
+        if (ease_method_has_lambda(name))
+            printf("    --lambda L\n");
+        if (ease_method_setting(name, 0))
+            printf("    --set NAME=VALUE,... of\n");
         for (int k = 0; (s = ease_method_setting(name, k)); k++)
             print_setting(s);
         if (ease_method_grid(name) && ease_method_grid(name)[0])

@@ -99,7 +99,8 @@ static ease_train_options options_of(console *c, const train_args *a)
     o.lambda = a->lambda;
     o.kind = (ease_gram_kind)a->kind;
     o.precision = (ease_precision)a->precision;
-    o.nonnegative = a->nonnegative || strcmp(a->model, "ease-nonneg") == 0;
+    o.nonnegative = a->nonnegative;
+    ease_method_apply(a->model, &o);
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;

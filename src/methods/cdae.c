@@ -24,7 +24,13 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return ease__network_train(x, o, &n, m, err);
 }
 
-const ease__rival ease__cdae = {.settings = settings,
-                                .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
-                                .rounds = "epochs",
-                                .train = train};
+const ease__method ease__cdae = {
+    .name = "cdae",
+    .about = "collaborative denoising autoencoder (Wu et al., WSDM 2016)",
+    .number = 8,
+    .form = EASE__LATENT_FORM,
+    .settings = settings,
+    .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
+    .rounds = "epochs",
+    .fill = train,
+};

@@ -367,9 +367,9 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
         return ease__fail(
             err, EASE_E_ARG, "ii-svd: a rank of %d is above the number of %s, %lld",
             j.rank, x->users < x->items ? "users" : "items", (long long)most);
-    status = ease__model_new("item-item", x, NULL, &near, err);
+    status = ease__model_new(&ease__item_item, x, NULL, &near, err);
     if (!status)
-        status = ease__item_item.train(x, o, given, near, err);
+        status = ease__item_item.fill(x, o, given, near, err);
     if (!status) {
         j.s = &near->sparse;
         status = factor(o, &j, m, err);
@@ -378,8 +378,13 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return status;
 }
 
-const ease__rival ease__ii_svd = {
+const ease__method ease__ii_svd = {
+    .name = "ii-svd",
+    .about = "singular vectors of item-item scores (Volkovs and Yu, SIGIR 2015)",
+    .number = 7,
+    .form = EASE__LATENT_FORM,
     .settings = settings,
     .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
             "rank=200|500",
-    .train = train};
+    .fill = train,
+};

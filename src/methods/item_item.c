@@ -651,8 +651,13 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return status;
 }
 
-const ease__rival ease__item_item = {
+const ease__method ease__item_item = {
+    .name = "item-item",
+    .about = "neighbours by the users they share (Sarwar et al., WWW 2001)",
+    .number = 3,
+    .form = EASE__SPARSE_FORM,
     .settings = settings,
     .grid = "similarity=cosine|jaccard|conditional,neighbours=5|10|20|50|100|200,"
             "shrinkage=0|10|100",
-    .train = train};
+    .fill = train,
+};

@@ -256,5 +256,12 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return status;
 }
 
-const ease__rival ease__lrec = {
-    .settings = settings, .grid = "l2=1|3|10|30|100|300", .train = train};
+const ease__method ease__lrec = {
+    .name = "lrec",
+    .about = "a logistic regression for each user (Sedhain et al., AAAI 2016)",
+    .number = 11,
+    .form = EASE__KNOWN_FORM,
+    .settings = settings,
+    .grid = "l2=1|3|10|30|100|300",
+    .fill = train,
+};

@@ -6,66 +6,16 @@
 #include "gram/gram.h"
 #include "methods/methods.h"
 
-#define COUNT_ONE(name, form) +1
-/* By the numbers of EASE__METHODS; NULL: EASE itself. */
-static const ease__rival *const rivals[] = {
+const ease__method *const ease__methods[] = {
+    &ease__ease, &ease__ease_nonneg, &ease__popularity, &ease__item_item,
+    &ease__slim, &ease__slim_free,   &ease__wmf,        &ease__ii_svd,
+    &ease__cdae, &ease__mult_dae,    &ease__mult_vae,   &ease__lrec,
     NULL,
-    NULL,
-    &ease__popularity,
-    &ease__item_item,
-    &ease__slim,
-    &ease__slim_free,
-    &ease__wmf,
-    &ease__ii_svd,
-    &ease__cdae,
-    &ease__mult_dae,
-    &ease__mult_vae,
-    &ease__lrec,
 };
-
-_Static_assert(0 EASE__METHODS(COUNT_ONE) == sizeof(rivals) / sizeof(rivals[0]),
-               "one for each");
-
-const ease__rival *ease__rival_of(const char *method)
-{
-    int number = method ? ease__method_number(method) : -1;
-
-    return number < 0 ? NULL : rivals[number];
-}
-
-const ease_setting *ease_method_setting(const char *method, int index)
-{
-    const ease__rival *r = ease__rival_of(method);
-
-    for (int i = 0; r && index >= 0 && r->settings[i].name; i++)
-        if (i == index)
-            return &r->settings[i];
-    return NULL;
-}
-
-const char *ease_method_grid(const char *method)
-{
-    const ease__rival *r = ease__rival_of(method);
-
-    return r ? r->grid : NULL;
-}
-
-static ease_status train_ease(const ease_interactions *x, bool nonnegative,
-                              const ease_train_options *o, ease_model **out,
-                              ease_error *err)
-{
-    ease_train_options changed;
-
-    if (!o)
-        return ease_train(x, o, out, err);
-    changed = *o;
-    changed.nonnegative = o->nonnegative || nonnegative;
-    return ease_train(x, &changed, out, err);
-}
 
 /* A model of fewer rounds than it was told says so: trained again with as many, it is
  * the same. */
-static ease_status tell_rounds(const ease__rival *r, double *settings, ease_model *m,
+static ease_status tell_rounds(const ease__method *r, double *settings, ease_model *m,
                                ease_error *err)
 {
     char text[EASE__SETTINGS_ROOM];
@@ -106,27 +56,20 @@ static ease_status check_memory(const ease_interactions *x, const char *method,
                               ease__memory_allowed(o->memory_limit, held), err);
 }
 
-static ease_status train_rival(const ease_interactions *x, const char *method,
-                               const ease_train_options *o, ease_model **out,
-                               ease_error *err)
+static ease_status fill_model(const ease__method *r, const ease_interactions *x,
+                              const ease_train_options *o, double *settings,
+                              ease_model **out, ease_error *err)
 {
-    const ease__rival *r = ease__rival_of(method);
     char text[EASE__SETTINGS_ROOM];
-    double settings[EASE__MOST_SETTINGS];
     ease_model *m = NULL;
-    ease_status status = ease__train_options_check(o, err);
+    ease_status status;
 
-    if (!status)
-        status = ease__settings_parse(r->settings, method, o->settings, settings, NULL,
-                                      err);
-    if (status)
-        return status;
     ease__settings_print(r->settings, settings, NULL, text);
-    status = check_memory(x, method, o, err);
+    status = check_memory(x, r->name, o, err);
     if (!status)
-        status = ease__model_new(method, x, text, &m, err);
+        status = ease__model_new(r, x, text, &m, err);
     if (!status)
-        status = r->train(x, o, settings, m, err);
+        status = r->fill(x, o, settings, m, err);
     if (!status)
         status = check_weights(m, err);
     if (!status)
@@ -153,48 +96,44 @@ static ease_status no_method(const char *method, ease_error *err)
                       names);
 }
 
-static ease_status check_settings(const char *method, const char *settings,
-                                  ease_error *err)
+ease_status ease_method_check(const char *method, const char *settings, ease_error *err)
 {
-    const ease__rival *r = ease__rival_of(method);
+    const ease__method *m = ease__method_find(method);
     double values[EASE__MOST_SETTINGS];
     ease_status status;
 
-    if (r) {
-        status = ease__settings_parse(r->settings, method, settings, values, NULL, err);
-        return status || !r->check ? status : r->check(values, err);
-    }
-    if (settings && settings[0])
-        return ease__fail(err, EASE_E_ARG, "EASE has no setting beside lambda: '%.40s'",
-                          settings);
-    return EASE_OK;
-}
-
-ease_status ease_method_check(const char *method, const char *settings, ease_error *err)
-{
     if (!method)
         return ease__fail(err, EASE_E_ARG, "the name of a method is required");
-    if (ease__method_number(method) < 0)
+    if (!m)
         return no_method(method, err);
-    return check_settings(method, settings, err);
+    status = ease__settings_parse(m->settings, method, settings, values, NULL, err);
+    return status || !m->check ? status : m->check(values, err);
 }
 
 ease_status ease_train_method(const ease_interactions *x, const char *method,
                               const ease_train_options *o, ease_model **out,
                               ease_error *err)
 {
-    ease_train_options defaults;
+    const ease__method *m = ease__method_find(method);
+    double settings[EASE__MOST_SETTINGS];
+    ease_train_options used;
     ease_status status = ease_method_check(method, o ? o->settings : NULL, err);
 
+    if (!status && (!x || !out || x->items < 1))
+        status = ease__fail(err, EASE_E_ARG, "interactions are required");
+    if (!status && o)
+        status = ease__train_options_check(o, err);
+    if (!status)
+        status = ease__check_columns(x, err);
     if (status)
         return status;
-    if (!ease__rival_of(method))
-        return train_ease(x, ease__method_number(method) == 1, o, out, err);
-    if (!x || !out || x->items < 1)
-        return ease__fail(err, EASE_E_ARG, "interactions are required");
-    status = ease__check_columns(x, err);
-    if (status)
-        return status;
-    ease_train_options_init(&defaults);
-    return train_rival(x, method, o ? o : &defaults, out, err);
+    ease_train_options_init(&used);
+    if (o)
+        used = *o;
+    ease_method_apply(method, &used);
+    if (m->fit)
+        return m->fit(x, &used, out, err);
+    status = ease__settings_parse(m->settings, method, used.settings, settings, NULL,
+                                  err);
+    return status ? status : fill_model(m, x, &used, settings, out, err);
 }

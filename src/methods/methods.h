@@ -1,4 +1,4 @@
-/* The other systems of the paper's comparison: each is one file, with one table. */
+/* The methods: each is one file with one table, and a line in methods.c. */
 #ifndef EASE_METHODS_METHODS_H
 #define EASE_METHODS_METHODS_H
 
@@ -6,24 +6,9 @@
 #include "model/model.h"
 #include "model/settings.h"
 
-typedef struct ease__rival {
-    const ease_setting
-        *settings;      /* ended by a NULL name; EASE__MOST_SETTINGS at most */
-    const char *grid;   /* as ease_method_grid gives it */
-    const char *rounds; /* the setting that says how many there are; NULL: no rounds */
-    /* Settings that each are allowed, but not together; NULL: all are. */
-    ease_status (*check)(const double *settings, ease_error *err);
-    /* Fills what a model of this form has beside ids and popularity. `settings` has a
-     * number for each of the table; x has at least one item, and `o` was checked. */
-    ease_status (*train)(const ease_interactions *x, const ease_train_options *o,
-                         const double *settings, ease_model *m, ease_error *err);
-} ease__rival;
-
-/* NULL: EASE itself, or no method of this name. */
-const ease__rival *ease__rival_of(const char *method);
-
-extern const ease__rival ease__popularity, ease__item_item, ease__slim, ease__slim_free,
-    ease__wmf, ease__ii_svd, ease__cdae, ease__mult_dae, ease__mult_vae, ease__lrec;
+extern const ease__method ease__ease, ease__ease_nonneg, ease__popularity,
+    ease__item_item, ease__slim, ease__slim_free, ease__wmf, ease__ii_svd, ease__cdae,
+    ease__mult_dae, ease__mult_vae, ease__lrec;
 
 /* The first settings of item-item and of what begins with it. */
 enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };

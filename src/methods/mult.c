@@ -50,11 +50,23 @@ static ease_status train_vae(const ease_interactions *x, const ease_train_option
     return ease__network_train(x, o, &n, m, err);
 }
 
-const ease__rival ease__mult_dae = {.settings = dae_settings,
-                                    .grid = "decay=2e-5|2e-4|2e-3",
-                                    .rounds = "epochs",
-                                    .train = train_dae};
-const ease__rival ease__mult_vae = {.settings = vae_settings,
-                                    .grid = "cap=0.2|0.5|1,anneal=1000|5000",
-                                    .rounds = "epochs",
-                                    .train = train_vae};
+const ease__method ease__mult_dae = {
+    .name = "mult-dae",
+    .about = "denoising autoencoder, multinomial likelihood (Liang et al., WWW 2018)",
+    .number = 9,
+    .form = EASE__LATENT_FORM,
+    .settings = dae_settings,
+    .grid = "decay=2e-5|2e-4|2e-3",
+    .rounds = "epochs",
+    .fill = train_dae,
+};
+const ease__method ease__mult_vae = {
+    .name = "mult-vae",
+    .about = "variational autoencoder, multinomial likelihood (Liang et al., WWW 2018)",
+    .number = 10,
+    .form = EASE__LATENT_FORM,
+    .settings = vae_settings,
+    .grid = "cap=0.2|0.5|1,anneal=1000|5000",
+    .rounds = "epochs",
+    .fill = train_vae,
+};

@@ -19,4 +19,12 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return EASE_OK;
 }
 
-const ease__rival ease__popularity = {.settings = settings, .grid = "", .train = train};
+const ease__method ease__popularity = {
+    .name = "popularity",
+    .about = "an item's share of users, the same for everyone",
+    .number = 2,
+    .form = EASE__BASE_FORM,
+    .settings = settings,
+    .grid = "",
+    .fill = train,
+};

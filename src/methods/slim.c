@@ -585,12 +585,25 @@ static ease_status train_free(const ease_interactions *x, const ease_train_optio
     return train(&j, o, m, err);
 }
 
-const ease__rival ease__slim = {.settings = settings,
-                                .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
-                                .check = check,
-                                .train = train_slim};
+const ease__method ease__slim = {
+    .name = "slim",
+    .about =
+        "sparse weights of 0 or more by an elastic net (Ning and Karypis, ICDM 2011)",
+    .number = 4,
+    .form = EASE__SPARSE_FORM,
+    .settings = settings,
+    .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
+    .check = check,
+    .fill = train_slim,
+};
 /* Without the constraint a smaller l1 leaves many weights, and takes long. */
-const ease__rival ease__slim_free = {.settings = settings,
-                                     .grid = "l1=1|2|5,l2=30|100|300|1000",
-                                     .check = check,
-                                     .train = train_free};
+const ease__method ease__slim_free = {
+    .name = "slim-free",
+    .about = "SLIM with weights of either sign",
+    .number = 5,
+    .form = EASE__SPARSE_FORM,
+    .settings = settings,
+    .grid = "l1=1|2|5,l2=30|100|300|1000",
+    .check = check,
+    .fill = train_free,
+};

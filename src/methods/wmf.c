@@ -305,8 +305,13 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     return status;
 }
 
-const ease__rival ease__wmf = {
+const ease__method ease__wmf = {
+    .name = "wmf",
+    .about = "weighted matrix factorization (Hu, Koren and Volinsky, ICDM 2008)",
+    .number = 6,
+    .form = EASE__LATENT_FORM,
     .settings = settings,
     .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
     .rounds = "iterations",
-    .train = train};
+    .fill = train,
+};

@@ -155,7 +155,7 @@ static ease_status fill_common(ease_model *m, const ease_interactions *x,
                              : ease__ids_number(&m->ids, 0, x->items, err);
 }
 
-ease_status ease__model_new(const char *method, const ease_interactions *x,
+ease_status ease__model_new(const ease__method *method, const ease_interactions *x,
                             const char *settings, ease_model **out, ease_error *err)
 {
     static const ease_storage storages[] = {
@@ -165,7 +165,6 @@ ease_status ease__model_new(const char *method, const ease_interactions *x,
         [EASE__LATENT_FORM] = EASE_STORE_LATENT,
         [EASE__KNOWN_FORM] = EASE_STORE_KNOWN,
     };
-    int number = ease__method_number(method);
     ease_model *m = ease__alloc_zero(1, sizeof(*m));
     ease_status status;
 
@@ -173,11 +172,11 @@ ease_status ease__model_new(const char *method, const ease_interactions *x,
         return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)x->items);
     m->file = EASE__CONTAINER_NONE;
     m->kernels = ease__kernels_best();
-    m->info = (ease_model_info){.method = ease_method_name(number),
+    m->info = (ease_model_info){.method = method->name,
                                 .items = x->items,
                                 .users = x->users,
                                 .interactions = x->nnz,
-                                .storage = storages[ease__method_form(number)]};
+                                .storage = storages[method->form]};
     m->store = m->info.storage == EASE_STORE_SPARSE ? &ease__store_sparse
                                                     : &ease__store_none;
     status = fill_common(m, x, settings, err);

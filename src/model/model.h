@@ -8,7 +8,7 @@
 #include "matrix/tilefile.h"
 #include "model/known.h"
 #include "model/latent.h"
-#include "model/method_names.h"
+#include "model/method.h"
 
 /* A storage form. All that anyone does with weights goes through `read`, so that the
  * same model gives the same floats wherever they are used. */
@@ -101,7 +101,7 @@ ease_status ease__model_needs_weights(const ease_model *m, const char *what,
 
 /* An empty model of a method for these items, to be filled by its training: ids and
  * popularity are there, and what the given settings are as text. */
-ease_status ease__model_new(const char *method, const ease_interactions *x,
+ease_status ease__model_new(const ease__method *method, const ease_interactions *x,
                             const char *settings, ease_model **out, ease_error *err);
 /* In the place of those it has; NULL or "": none. */
 ease_status ease__model_set_settings(ease_model *m, const char *settings,

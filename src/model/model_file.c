@@ -41,7 +41,7 @@ typedef struct disk_params {
     int64_t users, interactions; /* -1: unknown */
     double lambda, residual;
     float unit;      /* f16; else 1 */
-    uint32_t method; /* as ease_method_name numbers them; 0 with `nonnegative` is 1 */
+    uint32_t method; /* ease__method.number; 0 with `nonnegative` is 1 */
 } disk_params;
 
 _Static_assert(sizeof(disk_params) == 72, "as it lies in files");
@@ -208,7 +208,7 @@ static disk_params params_of(const ease_model *m, ease_storage storage)
         .lambda = m->info.lambda,
         .residual = m->info.residual,
         .unit = 1.0f,
-        .method = (uint32_t)ease__method_number(m->info.method),
+        .method = ease__method_find(m->info.method)->number,
     };
 }
 
@@ -258,16 +258,17 @@ static ease_status damaged(const ease_model *m, const char *what, ease_error *er
     return ease__fail(err, EASE_E_FORMAT, "%s: damaged: %s", m->file.path, what);
 }
 
-/* Its name, or NULL where nothing can be of that kind. */
+/* Its name, or NULL where nothing can be of that kind. Dense models of the first version
+ * say by `nonnegative` alone which of the two they are. */
 static const char *method_of(const disk_params *p)
 {
-    const char *weighted = ease__ease_method(p->nonnegative != 0);
-    const char *name = p->method <= INT32_MAX ? ease_method_name((int)p->method) : NULL;
+    const ease__method *method = ease__method_numbered(p->method);
+    const ease__method *dense = ease__dense_method(p->nonnegative != 0);
     ease__form form = ease__storage_form((ease_storage)p->storage);
 
     if (form == EASE__DENSE_FORM)
-        return p->method == 0 || name == weighted ? weighted : NULL;
-    return name && ease__method_form((int)p->method) == form ? name : NULL;
+        return p->method == 0 || method == dense ? dense->name : NULL;
+    return method && method->form == form ? method->name : NULL;
 }
 
 static bool params_hold(const disk_params *p)

@@ -71,9 +71,9 @@ static ease_status no_setting(const ease_setting *table, const char *method,
     for (int i = 0; table[i].name && used < sizeof(names); i++)
         used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
                                  i ? ", " : "", table[i].name);
-    return ease__fail(err, EASE_E_ARG, "%s has no setting '%.*s': there %s %s", method,
-                      length < 40 ? (int)length : 40, name, names[0] ? "are" : "is",
-                      names[0] ? names : "none");
+    return ease__fail(err, EASE_E_ARG, "%s has no setting '%.*s'%s%s", method,
+                      length < 40 ? (int)length : 40, name,
+                      names[0] ? ": there are " : ", and no other", names);
 }
 
 /* "NAME=" at *text, which then is past it. */

@@ -5,7 +5,7 @@
 
 /* A grid with what stays as it is. */
 typedef struct plan {
-    const ease__rival *rival;
+    const ease__method *method;
     ease__grid grid;
     double values[EASE__MOST_SETTINGS];
     bool shown[EASE__MOST_SETTINGS]; /* it was given, or is tried */
@@ -29,7 +29,7 @@ static ease_status leave_out_fixed(plan *p, bool own, const bool *fixed,
         } else if (own) {
             return ease__fail(err, EASE_E_ARG,
                               "%s is to be tried, and has one value as well",
-                              p->rival->settings[a->setting].name);
+                              p->method->settings[a->setting].name);
         }
     }
     g->axes = kept;
@@ -38,8 +38,8 @@ static ease_status leave_out_fixed(plan *p, bool own, const bool *fixed,
 
 static ease_status make_plan(const ease_tune_options *o, plan *out, ease_error *err)
 {
-    const ease__rival *r = ease__rival_of(o->method);
-    plan p = {.rival = r, .rounds = -1};
+    const ease__method *r = ease__method_find(o->method);
+    plan p = {.method = r, .rounds = -1};
     ease_status status = ease__settings_parse(r->settings, o->method, o->train.settings,
                                               p.values, p.shown, err);
 
@@ -64,12 +64,12 @@ static ease_status check_points(const plan *p, ease_error *err)
 {
     ease_status status = EASE_OK;
 
-    for (int point = 0; p->rival->check && point < p->grid.points; point++) {
+    for (int point = 0; p->method->check && point < p->grid.points; point++) {
         double values[EASE__MOST_SETTINGS];
 
         memcpy(values, p->values, sizeof(values));
         ease__grid_point(&p->grid, point, values);
-        status = p->rival->check(values, err);
+        status = p->method->check(values, err);
         if (!status)
             break;
     }
@@ -149,7 +149,7 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
 
     memcpy(values, p->values, sizeof(values));
     ease__grid_point(&p->grid, point, values);
-    ease__settings_print(p->rival->settings, values, NULL, settings);
+    ease__settings_print(p->method->settings, values, NULL, settings);
     o.settings = settings;
     o.memory_limit = limit_beside(o.memory_limit, t->result->model);
     o.validation_input = t->input;
@@ -164,7 +164,7 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
 static ease_status name_point(const ease__tuner *t, const plan *p, const ease_model *m,
                               ease__attempt *out, ease_error *err)
 {
-    const ease_setting *table = p->rival->settings;
+    const ease_setting *table = p->method->settings;
     double values[EASE__MOST_SETTINGS];
     bool shown[EASE__MOST_SETTINGS];
     ease_status status = ease__settings_parse(

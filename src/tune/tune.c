@@ -65,7 +65,7 @@ int ease_tuning_best(const ease_tuning *t)
     for (int i = 1; i < t->count; i++) {
         double more = t->tried[i].trial.mean - t->tried[best].trial.mean;
 
-        if (more > 0 || (more == 0 && !t->rival))
+        if (more > 0 || (more == 0 && t->method->has_lambda))
             best = i;
     }
     return best;
@@ -329,8 +329,8 @@ ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
         status = ease__fail(err, EASE_E_ARG, "tuning needs one metric of users, not %s",
                             o->metric);
     if (!status)
-        status = ease__rival_of(o->method) ? ease__tune_grid_check(o, err)
-                                           : check_lambdas(o, err);
+        status = ease_method_has_lambda(o->method) ? check_lambdas(o, err)
+                                                   : ease__tune_grid_check(o, err);
     return status;
 }
 
@@ -370,8 +370,8 @@ static ease_status tune_lambda(ease__tuner *t, ease_error *err)
 
 static ease_status run(ease__tuner *t, ease_error *err)
 {
-    ease_status status = t->result->rival ? ease__tune_grid(t, err)
-                                          : tune_lambda(t, err);
+    ease_status status = t->result->method->has_lambda ? tune_lambda(t, err)
+                                                       : ease__tune_grid(t, err);
 
     if (!status && t->result->count == 0) {
         status = t->why.status;
@@ -399,14 +399,13 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     if (status)
         return status;
     t.o = *o;
-    if (strcmp(o->method, "ease-nonneg") == 0)
-        t.o.train.nonnegative = 1;
+    ease_method_apply(o->method, &t.o.train);
     t.result = ease__alloc_zero(1, sizeof(*t.result));
     if (!t.result)
         return ease__fail(err, EASE_E_NOMEM, "tuning");
     t.result->train = t.o.train;
     t.result->unknown_targets = -1;
-    t.result->rival = ease__rival_of(o->method);
+    t.result->method = ease__method_find(o->method);
     status = run(&t, err);
     if (status) {
         ease_tuning_free(t.result);

@@ -19,7 +19,7 @@ typedef struct ease__attempt {
 } ease__attempt;
 
 struct ease_tuning {
-    const ease__rival *rival; /* NULL: it is lambda that was tuned */
+    const ease__method *method; /* what was tuned: lambda if it has one, or settings */
     ease_gram *gram;   /* of the trials; for lambda until ease_tuning_train takes it */
     ease_model *model; /* settings: the best so far, until it is taken */
     size_t held;       /* bytes of the interactions and the Gram matrix */

@@ -1,0 +1,54 @@
+/* A method is a way to train a model: one constant of this type in one file of
+ * src/methods, and one line in the table there. Everything else asks the table. */
+#ifndef EASE_MODEL_METHOD_H
+#define EASE_MODEL_METHOD_H
+
+#include "core/core.h"
+
+/* What a model of a method consists of. */
+typedef enum ease__form {
+    EASE__DENSE_FORM,  /* rows or the packed triangle */
+    EASE__BASE_FORM,   /* the base alone */
+    EASE__SPARSE_FORM, /* rows of few weights */
+    EASE__LATENT_FORM, /* an encoder and factors */
+    EASE__KNOWN_FORM   /* scores of the users of the training data */
+} ease__form;
+
+typedef struct ease__method {
+    const char *name;
+    const char *about; /* one line: what it does, and where it was published */
+    uint32_t number;   /* of its models in files: never changed, never used again */
+    ease__form form;
+    bool has_lambda;  /* o->lambda is required, and ease_tune can search for it */
+    bool nonnegative; /* weights below 0 become 0, whatever o->nonnegative is */
+    const ease_setting
+        *settings;      /* ended by a NULL name; EASE__MOST_SETTINGS at most */
+    const char *grid;   /* as ease_method_grid() returns it */
+    const char *rounds; /* the setting with the number of rounds; NULL: no rounds */
+    /* Refuses settings that are each valid, but not together; may be NULL. */
+    ease_status (*check)(const double *settings, ease_error *err);
+    /* Exactly one of the next two is there. `settings` has a number for each entry of the
+     * table, x has at least one item, and `o` was checked.
+     *
+     * fit makes the model from nothing. fill is given a model with ids and popularity and
+     * adds what its form has beside them. */
+    ease_status (*fit)(const ease_interactions *x, const ease_train_options *o,
+                       ease_model **out, ease_error *err);
+    ease_status (*fill)(const ease_interactions *x, const ease_train_options *o,
+                        const double *settings, ease_model *m, ease_error *err);
+} ease__method;
+
+/* All of them, in the order in which users see them; ended by NULL. Defined in
+ * src/methods/methods.c, since the functions of the table stand behind this folder. */
+extern const ease__method *const ease__methods[];
+
+/* NULL: there is none of this name, or of this number in files. */
+const ease__method *ease__method_find(const char *name);
+const ease__method *ease__method_numbered(uint32_t number);
+
+/* The method of a dense model that was trained without a name: EASE, or EASE >= 0. */
+const ease__method *ease__dense_method(bool nonnegative);
+
+ease__form ease__storage_form(ease_storage storage);
+
+#endif

@@ -1,0 +1,278 @@
+/* What holds for every method, over all entries of the table: a new one is tested by
+ * being there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "methods/methods.h"
+#include "test.h"
+
+enum { USERS = 40, ITEMS = 60, K = 10, TEXT = 400 };
+
+static ease_interactions *small_data(void)
+{
+    ease_interactions *x = random_interactions(USERS, ITEMS, 0.2, false, 5),
+                      *copy = NULL;
+
+    if (ease_interactions_from_csr(x->users, x->items, x->row_ptr, x->cols, NULL, &copy,
+                                   NULL))
+        abort();
+    free_interactions(x);
+    return copy;
+}
+
+static bool has_setting(const ease__method *m, const char *name)
+{
+    for (int i = 0; m->settings[i].name; i++)
+        if (strcmp(m->settings[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Few rounds and a small rank, where there are such settings. */
+static ease_train_options quick_options(const ease__method *m, int threads,
+                                        char text[TEXT])
+{
+    ease_train_options o;
+
+    ease_train_options_init(&o);
+    o.lambda = m->has_lambda ? 10 : 0;
+    o.threads = threads;
+    snprintf(text, TEXT, "%s%s%s%s", m->rounds ? m->rounds : "", m->rounds ? "=2" : "",
+             m->rounds && has_setting(m, "rank") ? "," : "",
+             has_setting(m, "rank") ? "rank=4" : "");
+    o.settings = text;
+    return o;
+}
+
+static ease_status train_quickly(const ease__method *m, const ease_interactions *x,
+                                 int threads, ease_model **out)
+{
+    char text[TEXT];
+    ease_train_options o = quick_options(m, threads, text);
+
+    return ease_train_method(x, m->name, &o, out, NULL);
+}
+
+static void entries_are_complete(test *t)
+{
+    for (int i = 0; ease__methods[i]; i++) {
+        const ease__method *m = ease__methods[i];
+        double values[EASE__MOST_SETTINGS];
+        ease__grid grid;
+
+        check(t, m->name && m->name[0] && m->about && m->about[0]);
+        check(t, (m->fit != NULL) != (m->fill != NULL));
+        check(t, ease__method_find(m->name) == m);       /* no other has its name ... */
+        check(t, ease__method_numbered(m->number) == m); /* ... or its number */
+        check_text(t, ease_method_about(m->name), m->about);
+        check_status(
+            t, ease__settings_parse(m->settings, m->name, NULL, values, NULL, NULL),
+            EASE_OK);
+        check(t, !m->check || (m->check)(values, NULL) == EASE_OK);
+        check_int(t, m->grid == NULL, m->has_lambda);
+        if (m->grid)
+            check_status(t,
+                         ease__grid_parse(m->settings, m->name, m->grid, &grid, NULL),
+                         EASE_OK);
+        check(t, !m->rounds || has_setting(m, m->rounds));
+    }
+}
+
+/* Numbers are in files that users have. */
+static void numbers_in_files_stay(test *t)
+{
+    static const char *const names[] = {
+        "ease", "ease-nonneg", "popularity", "item-item", "slim",     "slim-free",
+        "wmf",  "ii-svd",      "cdae",       "mult-dae",  "mult-vae", "lrec"};
+
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (check(t, ease__method_numbered(i) != NULL))
+            check_text(t, ease__method_numbered(i)->name, names[i]);
+}
+
+static void bad_settings_are_refused(test *t)
+{
+    ease_interactions *x = small_data();
+
+    for (int i = 0; ease__methods[i]; i++) {
+        const ease__method *m = ease__methods[i];
+        ease_model *model = NULL;
+        ease_train_options o;
+        char text[TEXT];
+        ease_error err;
+
+        o = quick_options(m, 1, text);
+        o.settings = "no-such-setting=1";
+        check_status(t, ease_train_method(x, m->name, &o, &model, &err), EASE_E_ARG);
+        check_contains(t, err.text, "no-such-setting");
+        for (int k = 0; m->settings[k].name; k++) {
+            snprintf(text, sizeof(text), "%s=word", m->settings[k].name);
+            check_status(t, ease_method_check(m->name, text, &err), EASE_E_ARG);
+            check_contains(t, err.text, m->settings[k].name);
+        }
+        check(t, model == NULL);
+    }
+    ease_interactions_free(x);
+}
+
+static char *read_whole(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    char *text;
+
+    if (!f || fseek(f, 0, SEEK_END) != 0)
+        abort();
+    *bytes = (size_t)ftell(f);
+    rewind(f);
+    text = malloc(*bytes);
+    if (!text || fread(text, 1, *bytes, f) != *bytes)
+        abort();
+    fclose(f);
+    return text;
+}
+
+static char *file_of(test *t, const ease__method *m, const ease_interactions *x,
+                     int threads, size_t *bytes)
+{
+    const char *path = test_path("contract.ease");
+    ease_model *model = NULL;
+
+    if (!check_status(t, train_quickly(m, x, threads, &model), EASE_OK) ||
+        !check_status(t, ease_model_save(model, path, EASE_STORE_F32, NULL, NULL),
+                      EASE_OK))
+        abort();
+    ease_model_free(model);
+    return read_whole(path, bytes);
+}
+
+static void models_have_the_same_bits_at_any_number_of_threads(test *t)
+{
+    ease_interactions *x = small_data();
+
+    for (int i = 0; ease__methods[i]; i++) {
+        size_t one_bytes = 0, three_bytes = 0;
+        char *one = file_of(t, ease__methods[i], x, 1, &one_bytes);
+        char *three = file_of(t, ease__methods[i], x, 3, &three_bytes);
+
+        check_int(t, one_bytes, three_bytes);
+        check(t, one_bytes == three_bytes && memcmp(one, three, one_bytes) == 0);
+        free(one);
+        free(three);
+    }
+    ease_interactions_free(x);
+}
+
+/* Lists for all users of x. */
+static ease_rec *lists_of(test *t, const ease_model *m, const ease_interactions *x)
+{
+    ease_rec *recs = calloc(USERS * K, sizeof(*recs));
+    ease_row rows[USERS];
+    int64_t users[USERS];
+    int32_t counts[USERS];
+    ease_recommend_options o;
+
+    ease_recommend_options_init(&o);
+    o.k = K;
+    o.users = ease_method_known_users(ease_model_describe(m).method) ? users : NULL;
+    for (int64_t u = 0; u < USERS; u++) {
+        rows[u] = ease_interactions_row(x, u);
+        users[u] = u;
+    }
+    check_status(t, ease_recommend_many(m, rows, USERS, &o, recs, counts, NULL),
+                 EASE_OK);
+    for (int u = 0; u < USERS; u++)
+        check(t, counts[u] > 0);
+    return recs;
+}
+
+static void saved_models_open_to_the_same_lists(test *t)
+{
+    ease_interactions *x = small_data();
+
+    for (int i = 0; ease__methods[i]; i++) {
+        const char *path = test_path("opened.ease");
+        ease_model *made = NULL, *back = NULL;
+        ease_rec *before, *after;
+
+        if (!check_status(t, train_quickly(ease__methods[i], x, 2, &made), EASE_OK) ||
+            !check_status(t, ease_model_save(made, path, EASE_STORE_F32, NULL, NULL),
+                          EASE_OK) ||
+            !check_status(t, ease_model_open(path, &back, NULL), EASE_OK))
+            abort();
+        check_text(t, ease_model_describe(back).method, ease__methods[i]->name);
+        check_text(t, ease_model_describe(back).settings,
+                   ease_model_describe(made).settings);
+        before = lists_of(t, made, x);
+        after = lists_of(t, back, x);
+        check(t, memcmp(before, after, USERS * K * sizeof(*before)) == 0);
+        free(before);
+        free(after);
+        ease_model_free(made);
+        ease_model_free(back);
+    }
+    ease_interactions_free(x);
+}
+
+static int stop_at_once(void *user, const char *stage, double fraction)
+{
+    (void)user, (void)stage, (void)fraction;
+    return 1;
+}
+
+/* What is trained by rounds may give what it has so far. */
+static void training_can_be_cancelled(test *t)
+{
+    ease_interactions *x = small_data();
+
+    for (int i = 0; ease__methods[i]; i++) {
+        const ease__method *m = ease__methods[i];
+        ease_model *model = NULL;
+        ease_train_options o;
+        char text[TEXT];
+        ease_status status;
+
+        o = quick_options(m, 2, text);
+        o.hooks.progress = stop_at_once;
+        status = ease_train_method(x, m->name, &o, &model, NULL);
+        check(t, status == EASE_E_CANCELLED || (status == EASE_OK && model));
+        check(t, status == EASE_E_CANCELLED || m->rounds || m->form == EASE__BASE_FORM);
+        ease_model_free(model);
+    }
+    ease_interactions_free(x);
+}
+
+static void training_survives_every_failed_allocation(test *t)
+{
+    ease_interactions *x = small_data();
+
+    for (int i = 0; ease__methods[i]; i++) {
+        ease_status status;
+        int n = 0;
+
+        do {
+            ease_model *m = NULL;
+
+            alloc_fail_after(n++);
+            status = train_quickly(ease__methods[i], x, 1, &m);
+            alloc_fail_after(-1);
+            check_int(t, m != NULL, status == EASE_OK);
+            ease_model_free(m);
+        } while (status == EASE_E_NOMEM);
+        check_status(t, status, EASE_OK);
+    }
+    ease_interactions_free(x);
+}
+
+static const test_case cases[] = {
+    TEST(entries_are_complete),
+    TEST(numbers_in_files_stay),
+    TEST(bad_settings_are_refused),
+    TEST(models_have_the_same_bits_at_any_number_of_threads),
+    TEST(saved_models_open_to_the_same_lists),
+    TEST(training_can_be_cancelled),
+    TEST(training_survives_every_failed_allocation),
+};
+
+TEST_MAIN(cases)
