@@ -7,23 +7,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where a path leads: to a file that is there, or to where it will be. */
+/* What a path refers to: an existing file, or the place where one would be created. */
 typedef struct place {
     bool there;
     dev_t device;
     ino_t inode;
-    char path[PATH_MAX]; /* absolute, without links; if it is not there */
+    char path[PATH_MAX]; /* absolute, without links; only if there is no file yet */
 } place;
 
-/* Devices hold nothing that could be lost: what is written to /dev/null or a terminal
- * need not differ from anything. */
+/* False for devices: nothing can be lost by writing to /dev/null or a terminal
+ * twice. */
 static bool holds_data(const struct stat *st)
 {
     return S_ISREG(st->st_mode) || S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode);
 }
 
-/* False for what is no file, or is in a directory that is not there. `standard` is the
- * stream that "-" stands for. */
+/* False for a device, and for a path in a directory that does not exist. `standard` is
+ * the stream that "-" stands for. */
 static bool find_place(const char *path, int standard, place *out)
 {
     bool is_stream = strcmp(path, "-") == 0;
@@ -36,9 +36,8 @@ static bool find_place(const char *path, int standard, place *out)
         return holds_data(&st);
     }
     out->there = false;
-    /* An extension of glibc: of a path that leads nowhere, the buffer has the first part
-     * that is missing, with all links before it followed. That is the file itself if its
-     * directory is there. */
+    /* With glibc, realpath() of a missing file leaves the resolved path up to the first
+     * missing component in the buffer. If the directory exists, this is the file. */
     return !is_stream && !realpath(path, out->path) && errno == ENOENT;
 }
 
