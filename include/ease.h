@@ -223,8 +223,8 @@ EASE_API void ease_read_options_init(ease_read_options *o);
  *
  * A table of a split (header uid,sid, in a directory with unique_sid.txt or split.json)
  * is read with the ids of the data that was split in place of its numbers, unless `o`
- * gives a format or columns. Columns that `o` does not give are recognized as described
- * at ease_columns_recognize.
+ * gives a format, columns, no header or a separator other than a comma. Columns that
+ * `o` does not give are recognized as described at ease_columns_recognize.
  *
  * Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (nothing left),
  * EASE_E_MEMORY_LIMIT, EASE_E_ARG (also if the columns are ambiguous). */

@@ -79,9 +79,9 @@ ease_status ease__split_ids_restore(const ease__split_ids *ids, ease__ids *users
 /* ---- a table by itself ----------------------------------------------------------- */
 
 /* Finds out whether the file at `path` is a table of a split: its first line, in the
- * sample, is the header uid,sid, its directory has a list of items or a record, and `o`
- * gives no format or columns. If so, *dir is the path of that directory, to be freed by
- * the caller; otherwise NULL. */
+ * sample, is the header uid,sid, its directory (or that of the file that a link points
+ * to) has a list of items or a record, and `o` does not describe another layout. If so,
+ * *dir is the path of that directory, to be freed by the caller; otherwise NULL. */
 ease_status ease__split_of_table(const char *path, const char *sample, size_t bytes,
                                  const ease_read_options *o, char **dir,
                                  ease_error *err);

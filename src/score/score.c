@@ -10,7 +10,7 @@
 struct ease_scorer {
     const ease_model *model; /* borrowed */
     float *scores;           /* n */
-    ease__encode_room room;  /* of a model of hidden numbers */
+    ease__encode_room room;  /* for latent models */
 };
 
 void ease_recommend_options_init(ease_recommend_options *o)
