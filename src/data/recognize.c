@@ -14,8 +14,8 @@
 enum {
     MOST_ROWS = 4096,
     MOST_CELLS = 1 << 18,
-    ENOUGH_ROWS = 20, /* below that many, counts of distinct values say nothing */
-    FEW_VALUES = 5    /* more are no gender, status or kind of event */
+    ENOUGH_ROWS = 20, /* with fewer rows, counts of distinct values say nothing */
+    FEW_VALUES = 5    /* at most this many: a gender, a status, a type of event */
 };
 
 /* ---- times ------------------------------------------------------------------ */
@@ -105,7 +105,7 @@ static int compare_hashes(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* Sorts them. */
+/* Sorts the hashes and counts the distinct ones. */
 static size_t count_distinct(uint64_t *hashes, size_t count)
 {
     size_t distinct = 0;
@@ -125,8 +125,8 @@ typedef struct judging {
     uint64_t *scratch; /* s->rows */
     bool *taken;
     int count;
-    int rest;  /* values without a name stand from here on */
-    int rival; /* a column that could as well have been taken; -1: none */
+    int rest;  /* the first column after user and item: a value may follow */
+    int rival; /* a column that is as likely as a chosen one; -1: none */
 } judging;
 
 static const uint64_t *hashes_of(const judging *j, int column)
@@ -149,7 +149,7 @@ static void count_values(judging *j)
     }
 }
 
-/* Two columns that divide the rows alike mean the same: user_id and user_name. */
+/* Two columns that group the rows alike mean the same, as user_id and user_name. */
 static bool divide_alike(const judging *j, int a, int b)
 {
     const uint64_t *ha = hashes_of(j, a), *hb = hashes_of(j, b);
@@ -193,8 +193,9 @@ static bool is_unnamed(const judging *j, int c)
     return !j->taken[c] && j->naming[c].role == EASE__ROLE_UNKNOWN && may_be_ids(j, c);
 }
 
-/* Ids that come again, and are neither all the same nor a few kinds. A value in one
- * run of rows each, as in a table sorted by user, is no kind. */
+/* True if values occur repeatedly, and are neither all the same nor a few categories.
+ * In a table sorted by user, where each value is one run of rows, few values may be
+ * ids. */
 static bool has_ids(const judging *j, int c)
 {
     const ease__tally *t = &j->s->tallies[c];
@@ -267,13 +268,13 @@ static bool is_candidate(const judging *j, int c, ease__role role)
         return false;
     if (role != EASE__ROLE_VALUE)
         return true;
-    /* What is called a rating is to be one. Of a weight or an amount that is not always
-     * there, no row is to fail. */
+    /* A column called rating must hold numbers, and reading fails where it does not. A
+     * weight or an amount is used only if every row has one. */
     return j->naming[c].tier == EASE__TIER_STRONG ? t->numbers > 0 || t->filled == 0
                                                   : t->numbers == j->s->rows;
 }
 
-/* Another name of the same tier for something else than `best`. */
+/* A column whose name fits the role as well as `best`, but means something else. */
 static int find_rival(const judging *j, int best, ease__role role)
 {
     for (int c = 0; c < j->count; c++) {
@@ -303,8 +304,8 @@ static int take_named(judging *j, ease__role role)
 
 /* ---- by values and order ---------------------------------------------------- */
 
-/* The columns for the user and the item that have no name we know. True: nothing but
- * their order speaks for them. */
+/* Chooses the user and the item that were not found by name. True: they were chosen by
+ * their order alone. */
 static bool take_unnamed(judging *j, ease_columns *out)
 {
     int wanted = (out->user < 0) + (out->item < 0);
@@ -334,7 +335,7 @@ static bool is_time(const judging *j, int c)
            looks_like_time(&j->s->tallies[c]);
 }
 
-/* In a table without a name that we know: user, item, value, time. */
+/* Chooses the value and the time in a table without known names, by order. */
 static void take_rest(judging *j, ease_columns *out)
 {
     const ease__tally *t = j->s->tallies;
@@ -353,7 +354,8 @@ static void take_rest(judging *j, ease_columns *out)
     }
 }
 
-/* By numbers what has no name, or a name that cannot be typed. */
+/* How to name a column in an option: by its number if it has no name, or one that
+ * cannot be typed. */
 static void name_column(const judging *j, int c, char *to, size_t room)
 {
     const ease__field *f = j->names ? &j->names[c] : NULL;
@@ -384,8 +386,8 @@ static void propose(const judging *j, const char *option, int user, int item, ch
     snprintf(to, room, "%s'%s,%s'", option, names[0], names[1]);
 }
 
-/* What to type if the guess is wrong: another column instead of the one that is less
- * sure, or these two swapped. */
+/* Writes the columns to give if the guess is wrong: another one in place of the less
+ * certain column, or the two swapped. */
 static void advise(const judging *j, const char *option, ease_columns *out)
 {
     bool item_is_one = j->s->tallies[out->item].distinct == 1;

@@ -158,7 +158,7 @@ static void score_all(const ease_model *m, ease_row history, float *scores)
     }
 }
 
-/* Of all items; no score stays that comes from a damaged file. */
+/* Scores all items. Fails if the model's file is damaged. */
 static ease_status score(ease_scorer *s, ease_row history, ease_error *err)
 {
     const ease_model *m = s->model;

@@ -10,9 +10,10 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sem_t gate;
-static int buffers; /* that are free for our calls */
+static int buffers; /* free for our calls */
 
-/* What another thread had taken when a child was forked never comes back there. */
+/* Also called in a forked child, where buffers that other threads held at the time
+ * would never be given back. */
 static void open_gate(void)
 {
     (void)sem_init(&gate, 0, (unsigned)buffers);
@@ -25,7 +26,7 @@ static void find_buffers(void)
     int kept = openblas_get_num_threads();
 
     buffers = (most ? 2 * (int)strtol(most + sizeof(name) - 1, NULL, 10) : 0) - kept;
-    if (buffers < kept) /* it was built for no fewer than it keeps */
+    if (buffers < kept) /* OpenBLAS was built for at least as many as it keeps */
         buffers = kept;
     open_gate();
     (void)pthread_atfork(NULL, NULL, open_gate);
