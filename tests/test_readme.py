@@ -17,7 +17,9 @@ def blocks():
 
 def masked(text):
     """Times and the memory of the day differ from run to run, last digits from one kind
-    of processor to another."""
+    of processor to another, and the memory that a plan counts for threads with their
+    number."""
+    text = re.sub(r"plan: \d[\d.]* MB of memory", "plan: ? of memory", text)
     text = re.sub(r"\d[\d.,]* GB available", "? available", text)
     text = re.sub(r"(about|in) \d[\d.]* (s|min)( \d+ s)?", r"\1 ?", text)
     text = re.sub(r"\d+\.\d{4,}", lambda m: f"{float(m[0]):.3f}", text)
