@@ -112,7 +112,8 @@ static bool is_part(const char *name)
 }
 
 /* Removes the part if nobody writes it: a writer holds a lock on it. Its age is for
- * file systems without locks between machines, and for one that is not locked yet. */
+ * file systems without locks between machines, and for one that is not locked yet. A
+ * shared lock suffices to find out, and NFS has no other for a file that is only read. */
 static void remove_stale(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -121,7 +122,7 @@ static void remove_stale(int dir, const char *name)
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_mtime < time(NULL) - STALE_SECONDS && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        st.st_mtime < time(NULL) - STALE_SECONDS && flock(fd, LOCK_SH | LOCK_NB) == 0)
         (void)unlinkat(dir, name, 0);
     close(fd);
 }
