@@ -94,9 +94,8 @@ ease_status ease__container_open(const char *path, const char *kind, uint32_t ne
 void ease__container_close(ease__container *c);
 
 /* Only after that may large sections be read other than as streams, and the container
- * has to stay where it is. Where they are
- * small all together they are read and verified now; else they are mapped, and what is
- * used of them has to be needed before. */
+ * has to stay where it is. Where they are small all together they are read and verified
+ * now; else they are mapped, and what is used of them has to be needed before. */
 ease_status ease__container_attach(ease__container *c, ease_verify verify,
                                    ease_error *err);
 /* A large section that would be dangerous if it changed, such as one of indices: read

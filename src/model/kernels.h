@@ -35,9 +35,9 @@ typedef struct ease__kernels {
     float (*dot)(const float *a, const float *b, size_t n);
 
     /* The sums of rows of a panel: row-major, EASE__PANEL columns, in floats, or in
-     * halves that are numbers times `unit`. Products are rounded. Returns a bit for each column whose sum is
-     * more than `above`; where there is none, `out` may be left as it is. Panel, start
-     * and out lie at multiples of 64 bytes. */
+     * halves that are numbers times `unit`. Products are rounded. Returns a bit for each
+     * column whose sum is more than `above`; where there is none, `out` may be left as it
+     * is. Panel, start and out lie at multiples of 64 bytes. */
     uint32_t (*sum_floats)(const float *panel, ease__rows r, float above, float *out);
     uint32_t (*sum_halves)(const uint16_t *panel, float unit, ease__rows r, float above,
                            float *out);

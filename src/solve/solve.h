@@ -66,9 +66,8 @@ int32_t ease__invert_file_columns(const ease__tiled *shape, int threads, size_t 
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads);
 
 /* Adds lambda ridge_i to the diagonal (NULL: all ones) and 1 to the padding's, inverts,
- * and checks: with
- * w = A v before and a random v, *residual = ||P w - v|| / ||v||. EASE_E_ACCURACY
- * unless it is at most 2e-4 (NaN is not). */
+ * and checks: with w = A v before and a random v, *residual = ||P w - v|| / ||v||.
+ * EASE_E_ACCURACY unless it is at most 2e-4 (NaN is not). */
 ease_status ease__solve(ease__tiled *a, double lambda, const double *ridge,
                         const ease__solver *solver, int threads,
                         const ease_hooks *hooks, double *residual, ease_error *err);
