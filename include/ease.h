@@ -31,7 +31,8 @@
  *    (twice the number it was built for less one for each processor: 126 on two
  *    processors with Debian's); the log says so once (level 1).
  *  - After fork() of a process with several threads, calls by the thread that forked use
- *    that thread alone; threads that the child starts use as many as they are told.
+ *    that thread alone; threads that the child starts use as many as they are told. A
+ *    fork() waits until no other thread is in a call of OpenBLAS, some milliseconds.
  *  - OpenBLAS maps 128 MiB of address space for each processor when it is loaded, and
  *    hangs where a limit (ulimit -v, -d) forbids it. OMP_NUM_THREADS=1 in the environment
  *    makes it 128 MiB in all.

@@ -17,8 +17,9 @@ int ease__blas_threads(int requested, const ease_hooks *hooks);
  * try for ever. To be asked before calling it. */
 ease_status ease__blas_room(int threads, ease_error *err);
 
-/* Around one or some calls of a thread; not nested. Beginning waits while all buffers
- * are in use, which only concurrent calls of the library can bring about. */
+/* Around one or some calls of a thread; not nested, and without a fork() in between,
+ * which waits for all to end. Beginning waits while all buffers are in use, which only
+ * concurrent calls of the library can bring about, and forks. */
 void ease__blas_begin(void);
 void ease__blas_end(void);
 
