@@ -34,7 +34,8 @@
  *    (level 1).
  *  - In a child made by fork() from a process with several threads, the thread that
  *    called fork() runs every call on itself alone. Threads that the child starts
- *    afterwards use the number of threads that is requested.
+ *    afterwards use the number of threads that is requested. fork()
+ *    waits until no other thread is inside a call of OpenBLAS (some milliseconds).
  *  - OpenBLAS maps 128 MiB of address space for each processor when it is loaded, and
  *    hangs if a resource limit (ulimit -v, -d) does not allow that. With
  *    OMP_NUM_THREADS=1 in the environment it maps 128 MiB in all.

@@ -113,7 +113,9 @@ static bool is_part(const char *name)
 
 /* Removes a part that no process is writing: a writer holds a lock on it. The age is
  * checked for file systems whose locks do not reach other machines, and for a part that
- * was just created and is not locked yet. */
+ * was just created and is not locked yet. A shared
+ * lock is enough to find out, and the only kind that NFS gives a file opened for
+ * reading. */
 static void remove_stale(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -122,7 +124,7 @@ static void remove_stale(int dir, const char *name)
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_mtime < time(NULL) - STALE_SECONDS && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        st.st_mtime < time(NULL) - STALE_SECONDS && flock(fd, LOCK_SH | LOCK_NB) == 0)
         (void)unlinkat(dir, name, 0);
     close(fd);
 }

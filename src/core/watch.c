@@ -12,7 +12,7 @@
 
 enum {
     READ_LIMIT = 16 << 20, /* bytes of large sections that are read when opening */
-    TICK_LIMIT = 20        /* ms: no clock of file systems is coarser */
+    TICK_LIMIT = 20        /* ms: a tick is 10 at most; FAT's, of 2 s, is not awaited */
 };
 
 /* ---- what is mapped ----------------------------------------------------------------- */

@@ -65,8 +65,9 @@ void ease__tanh(float *x, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         float e = exp_below(-2 * fabsf(x[i]));
+        float y = copysignf((1 - e) / (1 + e), x[i]);
 
-        x[i] = copysignf((1 - e) / (1 + e), x[i]);
+        x[i] = isnan(x[i]) ? x[i] : y; /* exp_below takes that for a number */
     }
 }
 

@@ -20,9 +20,10 @@ int ease__blas_threads(int requested, const ease_hooks *hooks);
  * EASE_E_NOMEM. */
 ease_status ease__blas_room(int threads, ease_error *err);
 
-/* To be called by a thread before and after one or more calls of BLAS; they do not
- * nest. ease__blas_begin waits while all buffers are in use, which happens only if
- * several threads call the library at the same time. */
+/* To be called by a thread before and after one or more calls of BLAS. They do not nest,
+ * and there is no fork() between them, since fork() waits for all of them to end.
+ * ease__blas_begin waits while all buffers are in use, which happens only during a
+ * fork() or if several threads call the library at the same time. */
 void ease__blas_begin(void);
 void ease__blas_end(void);
 
