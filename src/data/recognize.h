@@ -12,7 +12,8 @@ typedef struct ease__tally {
     size_t numbers;   /* also "nan" and what is out of range */
     size_t fractions; /* numbers that are not whole */
     size_t dates;     /* 2005-04-02, 02.04.2005, 4/2/2005, with a time of day or not */
-    size_t epochs;    /* seconds, milli- or microseconds since 1970, or 20050402 */
+    size_t epochs;    /* seconds, milli- or microseconds since 1970; or ids */
+    size_t days;      /* 20050402 */
     size_t distinct;  /* these two are counted by ease__recognize */
     size_t runs;      /* of equal values in rows that follow each other */
 } ease__tally;

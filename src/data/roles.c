@@ -58,7 +58,8 @@ static const name_list lists[] = {
      "kategorie marke categorie marque categoria marca "},
     {EASE__ROLE_VALUE, EASE__TIER_STRONG,
      " rating ratings stars star score scores overall preference feedback strength "
-     "grade userrating ratingvalue reviewrating reviewscore starrating "
+     "grade userrating bookrating movierating itemrating ratingvalue reviewrating "
+     "reviewscore starrating "
      "bewertung bewertungen sterne note puntuacion calificacion valoracion valutazione "
      "avaliacao "},
     {EASE__ROLE_VALUE, EASE__TIER_WEAK,
