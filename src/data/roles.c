@@ -127,15 +127,17 @@ static void normalize(const ease__field *f, char to[NAME_ROOM])
 
 /* ---- looking them up -------------------------------------------------------- */
 
-/* Where `length` letters are a whole name of the list; NULL: nowhere. */
+/* Where `length` letters, fewer than NAME_ROOM, are a whole name of the list; NULL:
+ * nowhere. A line of numbers may have 100,000 that are asked for. */
 static const char *find_in(const char *names, const char *word, size_t length)
 {
-    for (const char *at = names; *at; at += strcspn(at, " ")) {
-        at += strspn(at, " ");
-        if (length && strcspn(at, " ") == length && memcmp(at, word, length) == 0)
-            return at;
-    }
-    return NULL;
+    char whole[NAME_ROOM + 2] = " ";
+    const char *at;
+
+    memcpy(whole + 1, word, length);
+    whole[length + 1] = ' ';
+    at = length ? strstr(names, whole) : NULL;
+    return at ? at + 1 : NULL;
 }
 
 /* ids: only what has ids, a user or an item, or is known to be neither. */
