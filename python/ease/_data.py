@@ -249,6 +249,9 @@ def choose_columns(frame: Any, names: List[Any], columns: Union[Columns, Chosen]
     if not 2 <= len(columns) <= 4:
         raise ValueError("columns: user, item[, value[, time]]")
     found = [find_column(names, c) for c in columns]
+    given = [c for c in found if c is not None]
+    if any(c in given[:i] for i, c in enumerate(given)):
+        raise ValueError(f"columns: {given} has a column twice")
     return Chosen(found + [None] * (4 - len(found)))
 
 

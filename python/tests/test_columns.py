@@ -86,6 +86,21 @@ def test_an_unlikely_guess_is_refused_with_what_to_give(tmp_path):
     ease.split(two, "random", columns=("b", "a"))
 
 
+def test_what_to_give_where_names_are_numbers():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.array([np.arange(N), USERS]).T)  # columns 0 and 1
+    with pytest.raises(ValueError, match="columns='1,0', or columns='0,1' if"):
+        ease.gram(frame)
+    assert ease.interactions(frame, columns="1,0").shape == (23, N)
+    assert ease.interactions(frame, columns="0,1").shape == (N, 23)
+
+
+def test_a_column_has_one_meaning():
+    for columns in ("user,user", [0, 0], "user,item,item", ["user", "item", None, 0]):
+        with pytest.raises(ValueError, match="twice"):
+            ease.interactions({"user": USERS, "item": ITEMS}, columns=columns)
+
+
 def test_another_reading_that_is_as_likely_is_refused():
     rows = {"customer_id": USERS, "account_id": [k * 5 % 17 for k in range(N)], "sku": ITEMS}
     for _, frame in frames(rows):

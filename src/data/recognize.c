@@ -414,7 +414,7 @@ static void name_column(const judging *j, int c, char *to, size_t room)
     for (int i = 0; plain && i < j->count; i++)
         plain = i == c || j->names[i].length != f->length ||
                 strncasecmp(j->names[i].text, f->text, f->length) != 0;
-    if (plain && f->text[0] >= '0' && f->text[0] <= '9')
+    if (plain && !j->s->in_memory && f->text[0] >= '0' && f->text[0] <= '9')
         plain = false; /* it would be taken for a number */
     if (plain)
         snprintf(to, room, "%.*s", (int)f->length, f->text);
@@ -631,6 +631,7 @@ static ease_status recognize_texts(const char *const *names, int count,
 {
     bool more = true;
 
+    s->in_memory = true;
     for (int64_t r = 0; r < rows && more; r++) {
         for (int c = 0; c < count; c++)
             fields[c] = field_of(values[r * count + c]);

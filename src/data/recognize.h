@@ -21,6 +21,7 @@ typedef struct ease__tally {
 /* The first rows of a table. */
 typedef struct ease__survey {
     size_t columns, rows, most; /* most: rows that are looked at */
+    bool in_memory;             /* where names may be numbers, in files they may not */
     ease__tally *tallies;
     uint64_t *hashes; /* columns x most: of the values */
 } ease__survey;
