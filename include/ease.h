@@ -233,9 +233,9 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_from_csr_ids(
     const int64_t *row_ptr, const int32_t *cols, const float *vals,
     ease_interactions **out, ease_error *err);
 
-/* ease_interactions_from_csr without copying: the arrays must stay as they are until the interactions are
- * freed. Columns are strictly increasing in each row and no value is 0, else it fails
- * with EASE_E_ARG. */
+/* ease_interactions_from_csr without copying: the arrays must stay as they are until the
+ * interactions are freed. Columns are strictly increasing in each row and no value is 0,
+ * else it fails with EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_borrow_csr(
     int64_t users, int32_t items, const int64_t *row_ptr, const int32_t *cols,
     const float *vals, ease_interactions **out, ease_error *err);
@@ -263,7 +263,8 @@ EASE_API EASE_MUST_USE ease_status ease_columns_recognize(
 /* The rows of a table in memory, taken as ease_interactions_read takes those of a file.
  * `values` may be NULL where `o` asks for none, and need not be finite there; of `o`
  * format, columns, separator and header do not matter; where ease_columns_recognize has
- * found the columns, o->guess is what it found. Fails with EASE_E_DATA ("row 3: ..."), EASE_E_ARG. */
+ * found the columns, o->guess is what it found. Fails with EASE_E_DATA ("row 3: ..."),
+ * EASE_E_MEMORY_LIMIT, EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_from_table(
     int64_t rows, const ease_id_column *users, const ease_id_column *items,
     const double *values, const ease_read_options *o, ease_interactions **out,

@@ -247,7 +247,8 @@ class Recommender:
     def B(self) -> Array:
         """The weights, items x items in float32, read-only and mapped from a file: that
         of the model if it is one of float32 rows (do not write to that file while B is in
-        use), else one of B's size without a name in the temporary directory. ``X[u] @ model.B`` are the scores of user u."""
+        use), else one of B's size without a name in the temporary directory.
+        ``X[u] @ model.B`` are the scores of user u."""
         model = self._fitted()
         if self._weights is None:
             n, stride = model.info()["items"], model.stride()
