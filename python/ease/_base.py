@@ -464,6 +464,7 @@ class Recommender:
                 with open(path, "rb") as f:
                     state["_bytes"] = f.read()
             state["_numbers"] = self._ids_of_items.values.dtype != object
+            state["_how"] = dict(self._how)
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:

@@ -228,7 +228,7 @@ class Chosen(NamedTuple):
 def find_column(names: List[Any], column: Any) -> Any:
     if column is None or column in names:
         return column
-    if isinstance(column, int):
+    if isinstance(column, int) and -len(names) <= column < len(names):
         return names[column]
     for name in names:
         if str(name) == column:
@@ -249,6 +249,9 @@ def choose_columns(frame: Any, names: List[Any], columns: Union[Columns, Chosen]
     if not 2 <= len(columns) <= 4:
         raise ValueError("columns: user, item[, value[, time]]")
     found = [find_column(names, c) for c in columns]
+    given = [c for c in found if c is not None]
+    if any(c in given[:i] for i, c in enumerate(given)):
+        raise ValueError(f"columns: {given} has a column twice")
     return Chosen(found + [None] * (4 - len(found)))
 
 
@@ -495,9 +498,12 @@ class Split(NamedTuple):
 
 
 def write_frame(X: Any, columns: Union[Columns, Chosen], path: str) -> Optional[bytes]:
-    """Writes the columns to a file; returns the guess if they were recognized."""
+    """Writes the columns to a file; shows and returns the guess if they were recognized."""
     frame, names = open_frame(X)
     chosen, guess = choose_columns(frame, names, columns)
+    if guess is not None:
+        roles = zip(("user", "item", "value", "time"), chosen)
+        tell(2, "table: " + ", ".join(f"{role} = {c}" for role, c in roles if c is not None))
     for c in chosen[:2]:
         id_column(frame[c])  # for what it refuses: "nan" would be an id in a file
     used = [c for c in chosen if c is not None]
@@ -564,12 +570,14 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
                             else os.path.join(place, "split"))
         with watching(show_progress) as watch:
             try:
-                _, unused, negative = _ease.split(
+                recognized, unused, negative = _ease.split(
                     data, target, options, not filtered, recipe, protocol,
                     whole(heldout_users, 0, "heldout_users"), share,
                     whole(seed, 0, "seed", 2**32 - 1), watch)
             except ValueError as error:  # of a table of ours the path says nothing
                 raise ValueError(str(error).replace(place + "/data.csv: ", "")) from None
+        if isinstance(X, (str, bytes, os.PathLike)):
+            tell(2, f"{os.fsdecode(X)}: {recognized}")
         tell_of_values(unused, negative, "min_rating= uses them")
         return open_split(os.fsdecode(target))
 

@@ -12,7 +12,8 @@ typedef struct ease__tally {
     size_t numbers;   /* including "nan" and numbers out of range */
     size_t fractions; /* numbers that are not integers */
     size_t dates;     /* 2005-04-02, 02.04.2005, 4/2/2005, with a time of day or not */
-    size_t epochs;    /* seconds, milli- or microseconds since 1970, or 20050402 */
+    size_t epochs;    /* seconds, milli- or microseconds since 1970; or ids */
+    size_t days;      /* 20050402 */
     size_t distinct;  /* distinct values; this and `runs` are set by ease__recognize */
     size_t runs;      /* runs of equal values in consecutive rows */
 } ease__tally;
@@ -20,6 +21,7 @@ typedef struct ease__tally {
 /* The first rows of a table. */
 typedef struct ease__survey {
     size_t columns, rows, most; /* most: the largest number of rows to look at */
+    bool in_memory;             /* names may be numbers, which they may not in files */
     ease__tally *tallies;
     uint64_t *hashes; /* of the values, columns x most */
 } ease__survey;
