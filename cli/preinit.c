@@ -1,8 +1,8 @@
-/* What must happen before OpenBLAS is initialized.
+/* A check that must run before OpenBLAS is initialized.
  *
- * When it is loaded OpenBLAS maps 128 MiB for each processor, and where a limit of the
- * process (ulimit -v, -d) does not allow that it tries again for ever. Functions of
- * .preinit_array run before those of any library; the C library is not initialized
+ * OpenBLAS maps 128 MiB for each processor when it is loaded, and retries for ever if a
+ * resource limit (ulimit -v, -d) does not allow that. Functions in .preinit_array run
+ * before the initializers of all libraries; the C library is not initialized then
  * either, so that only system calls are made here. */
 #include <sched.h>
 #include <stdbool.h>
@@ -12,8 +12,8 @@
 
 #include "console.h"
 
-/* With this in the environment OpenBLAS maps for one processor. How many threads the
- * program uses does not depend on it. */
+/* With this in the environment OpenBLAS maps buffers for one processor only. The number
+ * of threads that the program uses does not depend on it. */
 static char one_thread[] = "OMP_NUM_THREADS=1";
 
 enum { MOST_PROCESSORS = CPU_SETSIZE };
@@ -26,7 +26,7 @@ static int processors(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* Whether so many buffers can be mapped, and what the program takes to start. */
+/* True if so many buffers can be mapped beside what the program needs to start. */
 static bool fits(int buffers)
 {
     const size_t each = (size_t)128 << 20, rest = (size_t)16 << 20;
@@ -63,7 +63,8 @@ static size_t count_strings(char **list)
     return count;
 }
 
-/* Returns where that fails. */
+/* Runs the program again with one_thread in its environment. Returns only on
+ * failure. */
 static void start_again(char **argv, char **envp)
 {
     size_t count = count_strings(envp);
@@ -78,8 +79,8 @@ static void start_again(char **argv, char **envp)
 static void check_address_space(int argc, char **argv, char **envp)
 {
     static const char refused[] =
-        "ease: OpenBLAS needs 128 MiB of address space to start, and 16 MiB are needed "
-        "beside it: more than 'ulimit -v' or 'ulimit -d' leaves\n";
+        "ease: OpenBLAS needs 128 MiB of address space to start, and ease 16 MiB more: "
+        "'ulimit -v' or 'ulimit -d' does not allow that\n";
     const char *told = *find_threads(envp);
     bool one = told && strcmp(told, one_thread) == 0;
 

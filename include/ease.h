@@ -24,18 +24,23 @@
  *    stands for the defaults where there are any.
  *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in
  *    which their ids first appear. Ids are strings of any bytes except NUL.
- *  - What is asked for by its number takes any number: where there is no such thing,
- *    pointers are NULL, rows empty and numbers NaN, in structures too.
- *  - `threads` is how many threads a call may use: 0 stands for one for each processor,
- *    1,024 is the most. Parts that call BLAS use no more than OpenBLAS has buffers for
- *    (twice the number it was built for less one for each processor: 126 on two
- *    processors with Debian's); the log says so once (level 1).
- *  - After fork() of a process with several threads, calls by the thread that forked use
- *    that thread alone; threads that the child starts use as many as they are told.
+ *  - Accessors accept any index: out of range, they return NULL, an empty row or NaN,
+ *    also as members of a structure.
+ *  - `threads` is the largest number of threads that a call may use: 0 means one for
+ *    each processor, and more than 1,024 are refused. The parts of a call that use BLAS
+ *    run on no more threads than OpenBLAS has buffers for: twice the number of threads
+ *    that it was built for, less one for each processor (126 on two processors with
+ *    Debian's package). Where that limits a call, the log says so, once in a process
+ *    (level 1).
+ *  - In a child made by fork() from a process with several threads, the thread that
+ *    called fork() runs every call on itself alone. Threads that the child starts
+ *    afterwards use the number of threads that is requested. fork()
+ *    waits until no other thread is inside a call of OpenBLAS (some milliseconds).
  *  - OpenBLAS maps 128 MiB of address space for each processor when it is loaded, and
- *    hangs where a limit (ulimit -v, -d) forbids it. OMP_NUM_THREADS=1 in the environment
- *    makes it 128 MiB in all.
- *  - libease.so stays loaded after dlclose(): OpenMP's threads may be in its code.
+ *    hangs if a resource limit (ulimit -v, -d) does not allow that. With
+ *    OMP_NUM_THREADS=1 in the environment it maps 128 MiB in all.
+ *  - libease.so stays loaded after dlclose(), since threads of OpenMP may still run its
+ *    code.
  *  - The library never prints, exits, aborts or changes process state.
  */
 #ifndef EASE_H
@@ -113,11 +118,14 @@ EASE_API const char *ease_blas_core(const char **better);
  * says so. 0 if unknown. */
 EASE_API size_t ease_memory_available(void);
 
-/* Fails as writing `bytes` (0: unknown) to the file `path` would, and changes nothing:
- * for what works long before it writes. Every function here that writes a file makes a
- * new one beside it and replaces it in the end, keeping its owner, group and
- * permissions where the process may; a symbolic link stays, and what it leads to is
- * made or replaced. "-" and pipes are fine here. Fails with EASE_E_IO. */
+/* Checks, before a long computation, that `bytes` (0: unknown) can be written to
+ * `path`, and leaves the file as it is. "-", pipes and devices are accepted. Fails with
+ * EASE_E_IO, as writing would.
+ *
+ * Every function of this header that writes a file first writes a new one in the same
+ * directory and then renames it over the old one, whose owner, group and permissions it
+ * keeps as far as the process is permitted. If `path` is a symbolic link, the link
+ * stays and the file that it points to is created or replaced. */
 EASE_API EASE_MUST_USE ease_status ease_output_check(const char *path, size_t bytes,
                                                      ease_error *err);
 
@@ -150,12 +158,14 @@ typedef enum ease_repeat {
     EASE_REPEAT_SUM
 } ease_repeat;
 
-/* Which columns of a table are what, from 0 on; -1: there is none. */
+/* The columns of a table that hold the user, the item, the value and the time: indices
+ * from 0 on, or -1 if there is no such column. */
 typedef struct ease_columns {
     int user, item, value, time;
-    int guessed;      /* EASE_GUESSED_...: by values or order, not by a clear name */
+    int guessed;      /* EASE_GUESSED_... bits: columns chosen by their values, by their
+                         order or by a name that is only a last resort (an invoice) */
     char words[256];  /* "user = client, item = sku, time = ts" */
-    char advice[288]; /* what to give as `columns` if the guess is wrong, in words */
+    char advice[288]; /* a sentence with the `columns` to give if the guess is wrong */
 } ease_columns;
 
 enum { EASE_GUESSED_USER = 1, EASE_GUESSED_ITEM = 2 };
@@ -175,13 +185,14 @@ typedef struct ease_read_options {
     int64_t min_user, min_item; /* drop users/items with fewer interactions, ... */
     int one_pass;               /* ... items once, then users once, not until stable */
     int threads;                /* 0: all */
-    size_t memory_limit;        /* bytes that reading may take; 0: what is available
-                                   when it begins; SIZE_MAX: any */
+    size_t memory_limit;        /* bytes that reading may use; 0: the memory that is
+                                   available when reading begins; SIZE_MAX: no limit */
     ease_hooks hooks;
-    const char *columns_option; /* what stands before columns in a message that
-                                   proposes some; NULL: "columns " */
-    const ease_columns *guess;  /* NULL, or where the given columns come from: they may
-                                   be doubted as those of a file are */
+    const char *columns_option; /* how messages introduce columns that they propose,
+                                   such as "--columns "; NULL: "columns " */
+    const ease_columns *guess;  /* for ease_interactions_from_table: the result of
+                                   ease_columns_recognize that its columns were chosen
+                                   by, so that `doubt` can be set; NULL: no guess */
 } ease_read_options;
 
 typedef struct ease_interactions_info {
@@ -191,12 +202,14 @@ typedef struct ease_interactions_info {
     const char *recognized; /* what the file was taken for, in words; borrowed */
     int64_t rows;           /* rows with a pair, before any was dropped */
     int64_t below_rating, zero_weight, repeated, filtered; /* rows not kept */
-    /* Values that neither weights nor min_rating use: every row counts as 1. */
-    int64_t unused;   /* rows with another value than 1, ... */
-    int64_t negative; /* ... and with one below 0 */
-    /* NULL, or why columns that were guessed (not named in a header or by `columns`) are
-     * not the user and the item: all rows are of one user or of one item, or each user
-     * has one row. Training, Gram matrices and splits fail with it (EASE_E_ARG). */
+    /* Rows whose value is ignored, as neither weights nor min_rating is set and every
+     * row counts as 1: */
+    int64_t unused;   /* those with a value other than 1, ... */
+    int64_t negative; /* ... and among these, those with a value below 0 */
+    /* NULL, or a message saying why the columns that were guessed (see ease_columns)
+     * are probably not the user and the item: all rows have the same user or the same
+     * item, or no user has two rows. Training, tuning, Gram matrices and splits then
+     * fail with EASE_E_ARG and this message. */
     const char *doubt;
 } ease_interactions_info;
 
@@ -208,12 +221,14 @@ EASE_API void ease_read_options_init(ease_read_options *o);
  * coordinates and the Netflix Prize's ratings. A directory may hold one of the paper's
  * data sets as it is distributed: MovieLens' ratings.csv or ratings.dat,
  * train_triplets.txt, training_set/mv_0000001.txt ..., combined_data_1.txt ... _4.txt.
+ *
  * A table of a split (header uid,sid, in a directory with unique_sid.txt or split.json)
- * has the ids of the data that was split, in place of its numbers; not so where `o` has
- * a format or columns. Columns that are not given are recognized as
- * ease_columns_recognize says. Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"),
- * EASE_E_DATA (nothing left), EASE_E_MEMORY_LIMIT, EASE_E_ARG (also: which columns are
- * meant is not clear). */
+ * is read with the ids of the data that was split in place of its numbers, unless `o`
+ * gives a format, columns, no header or a separator other than a comma. Columns that
+ * `o` does not give are recognized as described at ease_columns_recognize.
+ *
+ * Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (nothing left),
+ * EASE_E_MEMORY_LIMIT, EASE_E_ARG (also if the columns are ambiguous). */
 EASE_API EASE_MUST_USE ease_status ease_interactions_read(const char *path,
                                                           const ease_read_options *o,
                                                           ease_interactions **out,
@@ -226,16 +241,18 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_from_csr(
     int64_t users, int32_t items, const int64_t *row_ptr, const int32_t *cols,
     const float *vals, ease_interactions **out, ease_error *err);
 
-/* The same with the users of `users` and the items of `items`, and their ids: a part of
- * other interactions, or a selection from them. The two may be one. */
+/* Copies a CSR matrix whose rows are the users of `users` and whose columns are the
+ * items of `items`, and takes over their ids: for a selection from other interactions.
+ * `users` and `items` may be the same object. Otherwise as
+ * ease_interactions_from_csr. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_from_csr_ids(
     const ease_interactions *users, const ease_interactions *items,
     const int64_t *row_ptr, const int32_t *cols, const float *vals,
     ease_interactions **out, ease_error *err);
 
-/* ease_interactions_from_csr without copying: the arrays must stay as they are until the interactions are
- * freed. Columns are strictly increasing in each row and no value is 0, else it fails
- * with EASE_E_ARG. */
+/* As ease_interactions_from_csr, but without copying: the arrays must not change until
+ * the interactions are freed. Fails with EASE_E_ARG unless the columns are strictly
+ * increasing in each row and no value is 0. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_borrow_csr(
     int64_t users, int32_t items, const int64_t *row_ptr, const int32_t *cols,
     const float *vals, ease_interactions **out, ease_error *err);
@@ -247,23 +264,30 @@ typedef struct ease_id_column {
     const int64_t *offsets; /* rows + 1, not decreasing */
 } ease_id_column;
 
-/* Recognizes the columns of a table as ease_interactions_read does those of a file: by
- * their names in several languages (user_id, Kunden-Nr, cliente; sku, produit; rating,
- * Menge; timestamp, fecha), then by their values (times, fractions, and columns that
- * hold one value, a few, or another one in each row are no ids where others could be),
- * then by their order: user, item, value, time. `names` has `count` entries, or is NULL
- * where there are none. `values` has the first rows, some thousands at most: rows x
- * count texts, row by row; NULL is a missing one. Of `o` (may be NULL) columns_option is
- * used. Fails with EASE_E_ARG if another reading is as likely: the text has columns to
- * give. */
+/* Recognizes the columns of a table in memory by the rules that ease_interactions_read
+ * applies to a file:
+ *
+ *  1. by their names in several languages (user_id, Kunden-Nr, cliente; sku, produit;
+ *     rating, Menge; timestamp, fecha);
+ *  2. by their values: times and fractions are not ids, nor are columns with a single
+ *     value, with five values or fewer, or with a different value in each row, if other
+ *     columns can be the ids;
+ *  3. by their order: user, item, value, time.
+ *
+ * `names` has `count` entries, or is NULL for a table without names. `values` has the
+ * first rows of the table, of which at most 4,096 are used: rows x count strings, row
+ * by row, NULL for a missing value. Of `o`, which may be NULL, only columns_option is
+ * used. Fails with EASE_E_ARG if another choice is as likely (the message proposes the
+ * columns to give), EASE_E_PARSE if there are fewer than two columns, EASE_E_NOMEM. */
 EASE_API EASE_MUST_USE ease_status ease_columns_recognize(
     const char *const *names, int count, const char *const *values, int64_t rows,
     const ease_read_options *o, ease_columns *out, ease_error *err);
 
-/* The rows of a table in memory, taken as ease_interactions_read takes those of a file.
- * `values` may be NULL where `o` asks for none, and need not be finite there; of `o`
- * format, columns, separator and header do not matter; where ease_columns_recognize has
- * found the columns, o->guess is what it found. Fails with EASE_E_DATA ("row 3: ..."), EASE_E_ARG. */
+/* Interactions from the rows of a table in memory, which are treated as
+ * ease_interactions_read treats those of a file. `values` may be NULL if `o` sets
+ * neither weights nor min_rating; values that are not used may be NaN or infinite. The
+ * format, columns, separator and header of `o` are ignored. Fails with EASE_E_DATA
+ * ("row 3: ..."), EASE_E_MEMORY_LIMIT, EASE_E_NOMEM, EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_interactions_from_table(
     int64_t rows, const ease_id_column *users, const ease_id_column *items,
     const double *values, const ease_read_options *o, ease_interactions **out,
@@ -271,8 +295,8 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_from_table(
 
 /* Synthetic data: exactly `interactions` distinct pairs, each user and each item
  * at least once, long-tailed in both, with tastes that a model can learn. The
- * same seed gives the same pairs, at any number of threads. Fails with
- * EASE_E_MEMORY_LIMIT where they need more memory than is available, EASE_E_ARG. */
+ * same seed gives the same pairs, at any number of threads. Fails with EASE_E_ARG, or
+ * with EASE_E_MEMORY_LIMIT if the data needs more memory than is available. */
 typedef struct ease_synth_options {
     size_t size;
     int64_t users, interactions;
@@ -372,20 +396,25 @@ typedef struct ease_split_info {
 
 EASE_API void ease_split_options_init(ease_split_options *o);
 
-/* Reads `data` and writes a split of it into the directory `dir`, which is made if it
- * is missing; a split that is there already is replaced, anything else refused. The
- * split is made beside `dir` and takes its place in one step: whatever happens, and
- * however many calls write into `dir` at once, it holds one split, whole. Where two
- * directories cannot be exchanged (`dir` is a mount point or the working directory, or
- * its file system or permissions do not allow it) files are replaced one by one; an
- * interruption then leaves a directory that ease_split_open refuses. What a killed
- * process leaves beside `dir` is removed by the next split into it.
+/* Reads `data` and writes a split of it into the directory `dir`, which is created if
+ * it is missing. A split that is already there is replaced; a directory with anything
+ * else in it is refused.
  *
- * Of `r` all applies but weights and the repeats max and sum; liang18 filters in one
- * pass. NULL: those of the recipe, or the defaults, with min_user 5 for liang18, as
- * published; else what `r` says, whatever the recipe. hooks of `r` are for reading,
- * those of `o` for the rest. `info` may be NULL. Fails as ease_interactions_read, and
- * with EASE_E_DATA where a part would be empty. */
+ * The split is written to a temporary directory beside `dir`, which then takes the
+ * place of `dir` in one atomic step: at any time, also after a kill or with several
+ * calls at once, `dir` holds one complete split. Some directories cannot be exchanged
+ * atomically (`dir` is a mount point or the working directory, or its file system or
+ * permissions do not allow it). Their files are replaced one by one: an interruption
+ * leaves a directory that ease_split_open refuses, and a second call at the same time
+ * fails. What a killed process has left beside `dir` is removed by the next split into
+ * `dir`.
+ *
+ * All options of `r` apply except weights and the repeats max and sum; liang18 filters
+ * in one pass. If `r` is NULL, the recipe's options apply, or else the defaults, with
+ * min_user 5 for liang18, as published. If it is not, `r` applies whatever the recipe
+ * says. The hooks of `r` are for reading, those of `o` for the rest. `info` may be
+ * NULL. Fails as ease_interactions_read does, and with EASE_E_DATA if a part would be
+ * empty. */
 EASE_API EASE_MUST_USE ease_status ease_split(const char *data,
                                               const ease_read_options *r,
                                               const ease_split_options *o,
@@ -400,12 +429,12 @@ typedef struct ease_split_parts {
     ease_interactions *test_input, *test_target;
 } ease_split_parts;
 
-/* Reads a directory that ease_split or the published code of liang18 has written. The
- * latter has no split.json: there ids are the numbers where unique_uid.txt or
- * unique_sid.txt is missing. Else all files must be there, and each table must have the
- * users, items and interactions that split.json says. Fails with EASE_E_IO (a file is
- * missing, or the split was replaced meanwhile), EASE_E_PARSE, EASE_E_DATA (other
- * counts, an unfinished split). */
+/* Reads a directory that ease_split or the published code of liang18 has written. With
+ * a split.json all files must exist, and each table must have the number of users,
+ * items and interactions that split.json records. The published code writes no
+ * split.json; without one, if unique_uid.txt or unique_sid.txt is missing, the numbers
+ * are the ids. Fails with EASE_E_IO (a file is missing, or the split was replaced while
+ * it was read), EASE_E_PARSE, EASE_E_DATA (other counts, or an unfinished split). */
 EASE_API EASE_MUST_USE ease_status ease_split_open(const char *dir,
                                                    ease_split_parts *out,
                                                    ease_error *err);
@@ -451,11 +480,11 @@ typedef enum ease_storage {
     EASE_STORE_KNOWN
 } ease_storage;
 
-/* How an evaluation counts held-out items that the model does not know, since nobody
- * had them in its training data. */
+/* How an evaluation counts unknown items: items that were held out but do not occur in
+ * the model's training data, so that the model cannot recommend them. */
 typedef enum ease_unknown {
-    EASE_UNKNOWN_MISS, /* held out like all others, and never found */
-    EASE_UNKNOWN_DROP  /* as if they had not been held out: the figures are higher */
+    EASE_UNKNOWN_MISS, /* as misses: held out, and never found */
+    EASE_UNKNOWN_DROP  /* as if they had not been held out: the means are higher */
 } ease_unknown;
 
 typedef struct ease_train_options {
@@ -478,7 +507,7 @@ typedef struct ease_train_options {
      * is EASE_E_ACCURACY. */
     const ease_interactions *validation_input, *validation_target;
     const char *metric;   /* "ndcg@100" */
-    ease_unknown unknown; /* of the validation users; MISS */
+    ease_unknown unknown; /* among the validation targets; default MISS */
     ease_hooks hooks;
 } ease_train_options;
 
@@ -517,10 +546,11 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
 
 /* From interactions to a model. Every solve is checked by a residual. Where float32
  * fails its check or a pivot, the Gram matrix is built again and solved in float64
- * if memory allows, and the log says so; so it is from the start where an entry of X'X
- * is beyond 2^100 or 2^-100. Fails with EASE_E_MEMORY_LIMIT before allocating,
- * EASE_E_NOT_POSDEF, EASE_E_ACCURACY (also where float32 cannot hold the weights),
- * EASE_E_NOMEM, EASE_E_CANCELLED. */
+ * if memory allows, and the log says so. Float64 is used from the start if a nonzero
+ * entry on the diagonal of X'X is above 2^100 or below 2^-100. Fails with
+ * EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (also for columns in doubt, see
+ * ease_interactions_info), EASE_E_NOT_POSDEF, EASE_E_ACCURACY (also if float32 cannot
+ * represent the weights), EASE_E_NOMEM, EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
                                               const ease_train_options *o,
                                               ease_model **out, ease_error *err);
@@ -567,7 +597,7 @@ EASE_API int ease_method_has_lambda(const char *method);
  * not a history; 0: it scores any history, or there is no method of this name. */
 EASE_API int ease_method_known_users(const char *method);
 
-/* A number that a method can be told. */
+/* A setting of a method: a number with a name. */
 typedef struct ease_setting {
     const char *name, *about;
     double value;       /* the default */
@@ -576,15 +606,16 @@ typedef struct ease_setting {
     const char *words;  /* NULL, or names for 0, 1, ...: "cosine|jaccard" */
 } ease_setting;
 
-/* Whether there is such a method and it can be told this ("rank=64", NULL: nothing),
- * before there is anything to learn from. */
+/* Checks, before any data is read, that the method exists and accepts these settings
+ * ("rank=64"; NULL: none). Fails with EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,
                                                      const char *settings,
                                                      ease_error *err);
 /* Settings of a method from 0 on; NULL past the end. */
 EASE_API const ease_setting *ease_method_setting(const char *method, int index);
-/* What tuning tries unless it is told: "rank=64|128,alpha=1|10" is every rank with every
- * alpha. "": there is nothing to tune. NULL: no such method, or it has a lambda. */
+/* The grid that tuning tries by default: "rank=64|128,alpha=1|10" is every rank with
+ * every alpha. "": there is nothing to tune. NULL: no such method, or it has a
+ * lambda. */
 EASE_API const char *ease_method_grid(const char *method);
 
 /* ---- Gram matrices: all that training needs -------------------------------- */
@@ -597,9 +628,9 @@ typedef struct ease_gram_info {
     int wide;     /* float64 entries */
 } ease_gram_info;
 
-/* X'X, the column sums and the number of users. Only threads, memory_limit,
- * precision (F64: weighted entries in float64, as they are anyway where float32 could
- * not hold them) and hooks of `o` are used. */
+/* X'X, the column sums and the number of users. Of `o`, only threads, memory_limit,
+ * precision and hooks are used. Entries of weighted data are float32, or float64 if
+ * precision is EASE_F64 or if float32 cannot represent them (see ease_train). */
 EASE_API EASE_MUST_USE ease_status ease_gram_build(const ease_interactions *x,
                                                    const ease_train_options *o,
                                                    ease_gram **out, ease_error *err);
@@ -626,29 +657,30 @@ EASE_API EASE_MUST_USE ease_status ease_gram_peek(const char *path,
                                                   ease_error *err);
 
 /* The sum of Gram files of disjoint sets of users, exact for counts. Items are the
- * union by id: those of the first file, then what each further one adds. The same file
- * twice, by whatever names, is EASE_E_ARG. */
+ * union by id: those of the first file, then those that each further file adds. Fails
+ * with EASE_E_ARG if two paths lead to the same file. */
 EASE_API EASE_MUST_USE ease_status ease_gram_merge(const char *const *paths, int count,
                                                    const ease_train_options *o,
                                                    ease_gram **out, ease_error *err);
 
 /* Reads a Gram matrix made elsewhere: rows of item,item,number (upper triangle, lower,
- * or both), plain or compressed, in a file, a directory of part files or "-"; or a dense
- * square .npy. `items` is a file of ids, one a line, in the order of the matrix;
+ * or both), plain or compressed, in a file, a directory of part files or "-"; or a
+ * dense square .npy. `items` is a file of ids, one a line, in the order of the matrix;
  * required for .npy, and for a table it fixes the order and the set; else items are
  * numbered as they appear. A file (or directory) with the header item,users,all_users,
  * as the SQL of `ease gram sql` writes it, has the number of users too: of each item,
  * which is the diagonal where none is given and must agree with it else, and in all. A
- * pair that stands twice is an error. Checked: finite, symmetric, non-negative diagonal,
- * and for counts (all integers) G_ij <= min(G_ii, G_jj) and that none passes 2^32 - 1.
- * users may be -1: unknown. */
+ * pair that stands twice is an error. Checked: finite, symmetric, non-negative
+ * diagonal, and for counts (all integers) G_ij <= min(G_ii, G_jj) and that none passes
+ * 2^32 - 1. users may be -1: unknown. */
 EASE_API EASE_MUST_USE ease_status ease_gram_import(const char *path, const char *items,
                                                     int64_t users,
                                                     const ease_train_options *o,
                                                     ease_gram **out, ease_error *err);
 
-/* The sum of several tables, each of users of its own, in one go; exact for counts. Each
- * has a pair once, and in one order. The same file twice is EASE_E_ARG. */
+/* The sum of several tables, each of users of its own, in one go; exact for counts.
+ * Each has a pair once, and in one order. Fails with EASE_E_ARG if two paths lead to
+ * the same file. */
 EASE_API EASE_MUST_USE ease_status ease_gram_import_shards(
     const char *const *paths, int count, const char *items, int64_t users,
     const ease_train_options *o, ease_gram **out, ease_error *err);
@@ -687,50 +719,58 @@ EASE_API EASE_MUST_USE ease_status ease_model_save(const ease_model *m,
                                                    const ease_hooks *hooks,
                                                    ease_error *err);
 
-/* How many threads saving this model, summing up its weights and plotting them may take;
- * 0: all. At first as many as it was trained with, and all for one from a file. Results
- * do not depend on it. */
+/* How many threads saving this model, summing up its weights and plotting them may
+ * take; 0: all. At first as many as it was trained with, and all for one from a file.
+ * Results do not depend on it. */
 EASE_API EASE_MUST_USE ease_status ease_model_set_threads(ease_model *m, int threads,
                                                           ease_error *err);
 
-/* Opens the model file at `path`. Up to 16 MiB of weights are read and verified here;
- * larger ones are mapped, and each MiB of them is verified against its checksum the
- * first time it is used, so that no result ever comes from a damaged file: whatever
- * uses weights may fail with EASE_E_FORMAT. The file may be renamed, removed or replaced
- * by another meanwhile. If it is written to in place, calls that use its weights fail
- * with EASE_E_FORMAT from then on; see ease_handle_fault() for one that becomes shorter
- * during a call. Fails with EASE_E_IO, EASE_E_FORMAT, EASE_E_VERSION or EASE_E_NOMEM. */
+/* Opens the model file at `path`. Weights of up to 16 MiB are read and verified here.
+ * Larger ones are mapped into memory, and each MiB of them is verified against its
+ * checksum before its first use: no result comes from damaged weights, but any call
+ * that uses weights may fail with EASE_E_FORMAT.
+ *
+ * While the model is open its file may be renamed, removed or replaced by another file.
+ * If it is modified in place, calls that use its weights fail with EASE_E_FORMAT from
+ * then on. For a file that is truncated during a call see ease_handle_fault().
+ *
+ * Fails with EASE_E_IO, EASE_E_FORMAT, EASE_E_VERSION or EASE_E_NOMEM. */
 EASE_API EASE_MUST_USE ease_status ease_model_open(const char *path, ease_model **out,
                                                    ease_error *err);
 
-/* When the weights of a file are held against their checksums. */
+/* When the weights of a file are verified against their checksums. The rest of the
+ * file, such as the header and the ids, is always verified when it is opened. */
 typedef enum ease_verify {
-    EASE_VERIFY_USE,  /* each part before its first use, as ease_model_open has it */
+    EASE_VERIFY_USE,  /* each MiB before its first use, as by ease_model_open */
     EASE_VERIFY_OPEN, /* all of them when the file is opened */
-    EASE_VERIFY_NEVER /* ids, offsets and the like are verified all the same */
+    EASE_VERIFY_NEVER /* not at all; column numbers of sparse rows are range-checked */
 } ease_verify;
 
+/* Like ease_model_open, with a choice of when to verify the weights. */
 EASE_API EASE_MUST_USE ease_status ease_model_open_with(const char *path,
                                                         ease_verify verify,
                                                         ease_model **out,
                                                         ease_error *err);
 
-/* For a program's handler of SIGBUS, which the kernel sends where a mapped file has
- * become shorter or its disk fails; the library itself handles no signals. If the
- * address of the fault (si_addr) lies in a model file that is in use, returns 1: the
- * handler shall return, and the call that has faulted will end with EASE_E_FORMAT or
- * EASE_E_IO. Else returns 0: the fault is not the library's. Async-signal-safe. */
+/* To be called by a program's handler of SIGBUS, which the kernel sends if a page of a
+ * mapped file cannot be read because the file was truncated or its disk failed. The
+ * library itself installs no signal handlers. If `address` (si_addr) lies in a mapped
+ * model file, maps zeros in place of the lost pages and returns 1: the handler should
+ * then return, and the interrupted call of the library goes on and fails with
+ * EASE_E_FORMAT or EASE_E_IO. Otherwise returns 0: the fault has another cause.
+ * Async-signal-safe. Up to 256 mapped sections are known at a time. */
 EASE_API int ease_handle_fault(const void *address);
 
-/* Reads every byte of a model or Gram file against its checksums, used or not. */
+/* Reads a whole model or Gram file and verifies all of its checksums. Fails with
+ * EASE_E_FORMAT if one differs. */
 EASE_API EASE_MUST_USE ease_status ease_file_verify(const char *path,
                                                     const ease_hooks *hooks,
                                                     ease_error *err);
 
 /* Titles for display, from a table with an id and a title column, in UTF-8 or
  * Latin-1; the id column is the one whose values match most items. `matched` may
- * be NULL. They are saved with the model. Fails as ease_interactions_read, whose
- * memory_limit is here what is available. */
+ * be NULL. They are saved with the model. Fails as ease_interactions_read does; the
+ * memory limit is the memory that is available. */
 EASE_API EASE_MUST_USE ease_status ease_model_read_titles(ease_model *m,
                                                           const char *path,
                                                           int32_t *matched,
@@ -747,21 +787,24 @@ EASE_API int32_t ease_model_find(const ease_model *m,
 EASE_API const char *ease_model_item_id(const ease_model *m, int32_t item);
 EASE_API const char *ease_model_title(const ease_model *m,
                                       int32_t item); /* NULL if none */
-/* Of a method for known users (others know none): the number of a user, or EASE_NO_USER,
- * and what that user had in the training data. */
+/* Of a method for known users (others know none): the number of a user, or
+ * EASE_NO_USER, and what that user had in the training data. */
 EASE_API int64_t ease_model_find_user(const ease_model *m, const char *user_id);
 EASE_API ease_row ease_model_history(const ease_model *m, int64_t user);
 EASE_API double ease_model_popularity(const ease_model *m,
                                       int32_t item); /* its column sum */
 EASE_API float ease_model_base(const ease_model *m, int32_t item);
-/* Row `item` of B: what it adds to the score of each item. out has `items` floats, NaN
- * where there is no such item. Fails with EASE_E_FORMAT where the file is damaged. */
+/* Row `item` of B: what this item adds to the score of each item. `out` has `items`
+ * floats, and becomes all NaN if `item` is out of range. Fails with EASE_E_FORMAT or
+ * EASE_E_IO if the model's file is damaged or cannot be read. */
 EASE_API EASE_MUST_USE ease_status ease_model_row(const ease_model *m, int32_t item,
                                                   float *out, ease_error *err);
-/* B as it lies in a file of rows in float32, all of it verified now: row i begins at
- * byte i x *stride of *rows. *rows is NULL in any other storage, and for a model that is
- * from no file. It is borrowed, and if mapped it is for the caller to know that nobody
- * writes to the file: ease_handle_fault() no longer knows this model. */
+/* Gives direct access to B in a model file with float32 rows: row i begins at byte i x
+ * *stride of *rows, which is borrowed. In any other storage, and for a model that was
+ * not opened from a file, *rows becomes NULL. All weights are verified by this call.
+ * Later changes of the file are not noticed by readers of *rows, and
+ * ease_handle_fault() returns 0 for this model from then on: the caller must see to it
+ * that the file is not modified. Fails with EASE_E_FORMAT or EASE_E_IO. */
 EASE_API EASE_MUST_USE ease_status ease_model_rows(const ease_model *m,
                                                    const float **rows, size_t *stride,
                                                    ease_error *err);
@@ -798,7 +841,8 @@ typedef struct ease_recommend_options {
     int keep_seen;          /* nonzero: items of the history may be recommended */
     const uint8_t *allowed; /* a byte an item, nonzero: may be recommended; NULL: all */
     /* For a method of known users: who has each history, by ease_model_find_user; the
-     * history only says what is not to be recommended. Others look at histories alone. */
+     * history only says what is not to be recommended. Others look at histories
+     * alone. */
     const int64_t *users;
     int threads;      /* ease_recommend_many: 0: all */
     ease_hooks hooks; /* ease_recommend_many */
@@ -810,10 +854,11 @@ EASE_API EASE_MUST_USE ease_status ease_scorer_new(const ease_model *m,
                                                    ease_scorer **out, ease_error *err);
 
 /* The k best items for a history, best first; ties go to the smaller item number.
- * recs has room for k; *count is how many there are. An empty history gets the
+ * `recs` has space for k items; *count is how many there are. An empty history gets the
  * popular items, scored by their share of users, but for a known user. Fails with
  * EASE_E_ARG, EASE_E_DATA for a user that a method of known users does not know,
- * EASE_E_FORMAT where the model's file is damaged; recs is scratch then. */
+ * EASE_E_FORMAT or EASE_E_IO if the model's file is damaged or cannot be read; the
+ * contents of `recs` are then undefined. */
 EASE_API EASE_MUST_USE ease_status ease_recommend(ease_scorer *s, ease_row history,
                                                   const ease_recommend_options *o,
                                                   ease_rec *recs, int32_t *count,
@@ -860,7 +905,7 @@ typedef struct ease_report ease_report;
 typedef struct ease_eval_options {
     size_t size;
     const char *metrics;  /* "recall@20,recall@50,ndcg@100", the default: NAME@K, ... */
-    ease_unknown unknown; /* MISS */
+    ease_unknown unknown; /* default MISS */
     int threads;          /* 0: all */
     ease_hooks hooks;
 } ease_eval_options;
@@ -870,9 +915,9 @@ typedef struct ease_report_info {
     int64_t without_target;  /* users left out: nothing was held out */
     int64_t without_input;   /* users with an empty history, or for a method of known
                                 users none in training: they got popular items */
-    int64_t unknown_targets; /* held-out items that the model does not know */
-    int64_t unknown_inputs;  /* interactions of the input with such items: not used */
-    ease_unknown unknown;    /* how the targets among them count */
+    int64_t unknown_targets; /* interactions of the target with unknown items */
+    int64_t unknown_inputs;  /* interactions of the input with unknown items: ignored */
+    ease_unknown unknown;    /* how unknown items of the target were counted */
     int metrics;
 } ease_report_info;
 
@@ -894,14 +939,15 @@ EASE_API EASE_MUST_USE ease_status ease_eval_options_check(const ease_eval_optio
  * min(k, held out)), mrr, popularity (the mean count of what was recommended); for all
  * together: coverage and gini, over the catalog.
  *
- * An item of the target that the model does not know is one that was held out and not
- * found: a miss in every metric, also in the ideal DCG, and a user who has no others gets
- * a list and scores 0. With EASE_UNKNOWN_DROP such items are left out, and so are such
- * users. An item of the input that the model does not know is not used. The log says how
- * many there are of both (level 1).
+ * Unknown items of the target, those that do not occur in the model's training data,
+ * count as misses: they are part of the number held out in every metric and of the
+ * ideal DCG, and a user with only such items scores 0. With EASE_UNKNOWN_DROP these
+ * items and these users are left out instead. Unknown items of the input are ignored.
+ * The log says how many there are of both (level 1).
  *
- * Fails with EASE_E_DATA if the model knows none of the held-out items, EASE_E_ARG,
- * EASE_E_NOMEM, EASE_E_CANCELLED. */
+ * Fails with EASE_E_DATA if the model knows none of the held-out items, EASE_E_FORMAT
+ * or EASE_E_IO if its file is damaged or cannot be read, EASE_E_ARG, EASE_E_NOMEM,
+ * EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_evaluate(const ease_model *m,
                                                  const ease_interactions *input,
                                                  const ease_interactions *target,
@@ -932,8 +978,8 @@ typedef struct ease_difference {
 
 /* reports[0] is what the others are compared with, on one metric of theirs all (by
  * number, one with a value for each user). out has count - 1 entries. Fails with
- * EASE_E_ARG if the reports are not of the same users in the same order, or count
- * unknown items in different ways. */
+ * EASE_E_ARG if the reports are not of the same users in the same order, or differ in
+ * how they count unknown items. */
 EASE_API EASE_MUST_USE ease_status ease_compare(const ease_report *const *reports,
                                                 int count, int metric,
                                                 ease_difference *out, ease_error *err);
@@ -954,12 +1000,12 @@ typedef struct ease_tune_options {
     const char *method;    /* "ease" */
     const double *lambdas; /* EASE: a grid of `count`; NULL: search */
     int count;
-    ease_unknown unknown;     /* of the validation users; MISS */
+    ease_unknown unknown;     /* among the validation targets; default MISS */
     const char *grid;         /* others: "rank=64|128"; NULL: ease_method_grid's */
     const char *metric;       /* one of ease_evaluate's; "ndcg@100" */
     double seconds;           /* no trial begins that would end later; 0: any time */
-    ease_train_options train; /* its settings stay as given; its lambda, metric and
-                                 unknown are not used */
+    ease_train_options train; /* the settings in it are fixed; its lambda, metric and
+                                 unknown are ignored */
 } ease_tune_options;
 
 EASE_API void ease_tune_options_init(ease_tune_options *o);
@@ -968,7 +1014,7 @@ EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_optio
                                                            ease_error *err);
 
 /* Tries lambdas, or settings, on validation users: trains on x, measures as
- * ease_evaluate does. Each trial is told to the log (level 2). If it is cancelled or
+ * ease_evaluate does. Each trial is logged (level 2). If tuning is cancelled or
  * runs out of time after at least one trial, what was tried so far is the result.
  *
  * EASE: the Gram matrix is built once; beside it one more of its size is needed. The
@@ -993,7 +1039,7 @@ EASE_API int ease_tuning_count(const ease_tuning *t);
 EASE_API ease_trial ease_tuning_trial(const ease_tuning *t, int trial);
 EASE_API int ease_tuning_best(const ease_tuning *t);
 EASE_API int ease_tuning_stopped(const ease_tuning *t); /* 1: before it was done */
-/* Held-out items of the validation users that the models do not know. */
+/* The number of interactions of the validation target with unknown items. */
 EASE_API int64_t ease_tuning_unknown_targets(const ease_tuning *t);
 /* The model of the best trial, which is used up: of the best lambda it is made from the
  * Gram matrix at hand. */
@@ -1030,8 +1076,8 @@ EASE_API const char *ease_blas_name(void);
  * the viewer's colour scheme, on a dark page; the same bytes for the same data. Names
  * may hold any bytes. */
 
-/* Whether a figure can have this path: "-", a name without a suffix, or one that ends in
- * .svg. EASE_E_ARG for any other, as .png, and of the functions below. */
+/* Checks the path of a figure: it is "-", has no suffix, or ends in .svg. Fails with
+ * EASE_E_ARG for any other suffix, such as .png; so do the functions below. */
 EASE_API EASE_MUST_USE ease_status ease_plot_check(const char *path, ease_error *err);
 
 enum { EASE_WEIGHT_QUANTILES = 7 };

@@ -60,6 +60,22 @@ static void tanh_is_close_to_that_of_the_library(test *t)
         check_near(t, y[i], tanh((double)x[i]), 2 * (double)FLT_EPSILON);
 }
 
+/* Scores from what is no number are none either: such items are not recommended. */
+static void tanh_of_what_is_no_number_is_none(test *t)
+{
+    for (size_t at = 0; at < 40; at++) {
+        float x[40] = {[3] = INFINITY, [5] = -INFINITY};
+
+        x[at] = NAN;
+        ease__tanh(x, 40);
+        for (size_t i = 0; i < 40; i++)
+            check(t, i == at  ? isnan(x[i])
+                     : i == 3 ? x[i] == 1
+                     : i == 5 ? x[i] == -1
+                              : x[i] == 0);
+    }
+}
+
 /* Of every length up to some lanes and a rest. */
 static void panels_are_exponentiated_and_squared(test *t)
 {
@@ -791,6 +807,7 @@ static void training_survives_every_failed_allocation(test *t)
 
 static const test_case cases[] = {
     TEST(tanh_is_close_to_that_of_the_library),
+    TEST(tanh_of_what_is_no_number_is_none),
     TEST(panels_are_exponentiated_and_squared),
     TEST(scores_far_apart_do_not_overflow),
     TEST(adam_follows_its_definition),

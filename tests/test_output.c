@@ -231,7 +231,7 @@ static void stale_parts_are_swept(test *t)
                                         "ease.5.0.part",     ".ease.6.0.part"};
     bool kept[] = {false, true, false, true, true, true};
     char *dir = new_directory(t, "stale");
-    int held;
+    int held, seen;
 
     for (int i = 0; i < 6; i++) {
         test_write_text(inside(dir, names[i]), "left");
@@ -239,6 +239,8 @@ static void stale_parts_are_swept(test *t)
     }
     held = open(inside(dir, names[1]), O_RDWR); /* as who writes it does */
     check_int(t, flock(held, LOCK_EX | LOCK_NB), 0);
+    seen = open(inside(dir, names[0]), O_RDONLY); /* as who sweeps, too, does */
+    check_int(t, flock(seen, LOCK_SH | LOCK_NB), 0);
     test_write_text(inside(dir, names[5]), "just now");
     without_tmpfile(true);
     check_status(t, write_file(inside(dir, "x"), "text", NULL), EASE_OK);
@@ -246,6 +248,7 @@ static void stale_parts_are_swept(test *t)
     for (int i = 0; i < 6; i++)
         check_int(t, access(inside(dir, names[i]), F_OK) == 0, kept[i]);
     close(held);
+    close(seen);
     free(dir);
 }
 

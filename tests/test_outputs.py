@@ -1,6 +1,7 @@
 """Outputs that would take each other's place, or that of an input, are refused before any
 work; a run that fails says what it has written."""
 import os
+import socket
 import subprocess
 
 import support
@@ -68,6 +69,19 @@ class Outputs(support.Case):
             os.unlink(self.path("x.svg"))
         r = self.ease("export", "m.ease", "-o", "/dev/stdout")
         self.assertTrue(r.out.startswith("a,"), r)
+
+    def test_a_socket_is_both_ends(self):
+        """As a remote shell may have it: what is written to it takes no place."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            ours.sendall(b"lambda,mean,stderr,seconds\n1,.5,.1,1\n2,.6,.1,1\n")
+            ours.shutdown(socket.SHUT_WR)
+            done = subprocess.run([support.EASE, "plot", "lambda", "-", "-o", "-"],
+                                  stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
+                                  check=False)
+            theirs.close()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"<svg", ours.recv(1000))
 
     def test_an_output_takes_no_place_of_an_input(self):
         measured = ["--input", "data.csv", "--target", "data.csv"]

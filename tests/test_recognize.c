@@ -39,6 +39,9 @@ static void put_cell(char kind, int k, char to[CELL])
     case 't':
         snprintf(to, CELL, "%d", 1700000000 + 60 * k);
         break;
+    case 'T': /* ids that look like times */
+        snprintf(to, CELL, "%d", 1000000000 + k * 7 % 23);
+        break;
     case 'm':
         snprintf(to, CELL, "%lld", 1433221332117LL + k);
         break;
@@ -212,6 +215,27 @@ static void times_are_neither_ids_nor_values(test *t)
     check_columns(t, "what,who", "du", "user = who, item = what");
 }
 
+static void ids_that_look_like_times_are_not_passed_over(test *t)
+{
+    static const char *const tables[] = {"Tir", "Tirt"};
+    ease_columns c;
+    ease_error err = {0};
+
+    check_columns(t, NULL, "Ti", "user = column 1, item = column 2");
+    check_columns(t, NULL, "iT", "user = column 1, item = column 2");
+    check_columns(t, NULL, "TT", "user = column 1, item = column 2");
+    check_columns(t, "asiakas,tuote", "Ti", "user = asiakas, item = tuote");
+    check_columns(t, "user_id,item_id,rating", "Tir",
+                  "user = user_id, item = item_id, value = rating");
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        check_status(t, recognize(NULL, tables[i], ROWS, &c, &err), EASE_E_ARG);
+        check_contains(t, err.text, "columns '2,3' or columns '1,2'");
+    }
+    /* Another one in each row, but what else would be the item is a rating. */
+    check_status(t, recognize(NULL, "utr", ROWS, &c, &err), EASE_E_ARG);
+    check_contains(t, err.text, "columns '1,3' or columns '1,2'");
+}
+
 static void names_that_are_not_known_go_by_their_values(test *t)
 {
     check_columns(t, "asiakas,tuote", "ui", "user = asiakas, item = tuote");
@@ -252,9 +276,19 @@ static void a_table_without_two_columns_is_refused(test *t)
 {
     const char *none[] = {NULL};
     ease_columns c;
+    ease_error err = {0};
 
     check_status(t, recognize("user", "u", ROWS, &c, NULL), EASE_E_PARSE);
-    check_status(t, recognize("user,rating", "ur", ROWS, &c, NULL), EASE_E_PARSE);
+    check_status(t, recognize("user,rating", "ur", ROWS, &c, &err), EASE_E_PARSE);
+    check_contains(t, err.text,
+                   "recognized as the item: name the columns, such as "
+                   "columns 'user,rating'");
+    check_status(t, recognize("date,item", "di", ROWS, &c, &err), EASE_E_PARSE);
+    check_contains(t, err.text,
+                   "the user: name the columns, such as columns "
+                   "'date,item'");
+    check_status(t, recognize("item,date", "id", ROWS, &c, &err), EASE_E_PARSE);
+    check_contains(t, err.text, "columns 'date,item'");
     check_status(t, ease_columns_recognize(NULL, 0, none, 0, NULL, &c, NULL),
                  EASE_E_ARG);
     check_status(t, ease_columns_recognize(NULL, 2, NULL, 1, NULL, &c, NULL),
@@ -480,6 +514,7 @@ static const test_case cases[] = {
     TEST(a_value_that_is_no_number_is_none),
     TEST(without_a_header_order_counts),
     TEST(times_are_neither_ids_nor_values),
+    TEST(ids_that_look_like_times_are_not_passed_over),
     TEST(names_that_are_not_known_go_by_their_values),
     TEST(another_reading_that_is_as_likely_is_refused),
     TEST(a_table_without_two_columns_is_refused),

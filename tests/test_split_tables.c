@@ -317,6 +317,35 @@ static void reading_survives_every_failed_allocation(test *t)
     check_status(t, st, EASE_OK);
 }
 
+/* While a table is read another split comes into its place. */
+static int replace_split(void *user, const char *stage, double fraction)
+{
+    const char *const *dirs = user;
+    char away[1200];
+
+    (void)stage;
+    (void)fraction;
+    snprintf(away, sizeof(away), "%s.away", dirs[0]);
+    if (rename(dirs[0], away) == 0 && rename(dirs[1], dirs[0]) != 0)
+        return 1;
+    return 0;
+}
+
+static void a_table_of_a_split_that_is_replaced_is_refused(test *t)
+{
+    const char *dirs[] = {make_split(t, "before"), make_split(t, "behind")},
+               *path = path_in(dirs[0], "test_te.csv");
+    ease_read_options o;
+
+    ease_read_options_init(&o);
+    check_text(t, refusal(path, &o), "");
+    o.hooks.progress = replace_split;
+    o.hooks.user = dirs;
+    check_contains(t, refusal(path, &o), "was replaced while it was read");
+    o.hooks.progress = NULL;
+    check_text(t, refusal(path, &o), "");
+}
+
 static const test_case cases[] = {
     TEST(a_table_has_the_ids_of_its_split),
     TEST(a_copy_in_the_directory_is_as_good),
@@ -326,6 +355,7 @@ static const test_case cases[] = {
     TEST(what_is_said_is_taken_at_its_word),
     TEST(other_tables_are_not_of_a_split),
     TEST(damaged_splits_are_refused),
+    TEST(a_table_of_a_split_that_is_replaced_is_refused),
     TEST(reading_survives_every_failed_allocation),
 };
 TEST_MAIN(cases)

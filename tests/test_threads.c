@@ -200,6 +200,7 @@ static void tuning_runs_on_very_many_threads(test *t)
 /* Threads of the caller, each with a region of the library of its own. */
 typedef struct crowd {
     atomic_int inside, most;
+    atomic_bool over;
 } crowd;
 
 static void *pass_the_gate(void *user)
@@ -309,12 +310,53 @@ static void a_forked_child_can_call_everything(test *t)
     ease_interactions_free(x);
 }
 
+static void *come_and_go(void *user)
+{
+    crowd *c = user;
+
+    while (!atomic_load(&c->over))
+        pass_the_gate(c);
+    return NULL;
+}
+
+/* What they hold in BLAS, locks too, would be lost in the child. */
+static void no_call_is_in_blas_while_a_child_is_forked(test *t)
+{
+    enum { THREADS = 8, FORKS = 5 };
+    pthread_t threads[THREADS];
+    crowd c = {0};
+
+    for (int i = 0; i < THREADS; i++)
+        check_int(t, pthread_create(&threads[i], NULL, come_and_go, &c), 0);
+    for (int i = 0; i < FORKS; i++) {
+        int status = -1;
+        pid_t child;
+
+        while (atomic_load(&c.inside) == 0)
+            usleep(100);
+        child = fork();
+        if (child == 0) {
+            int inside = atomic_load(&c.inside);
+
+            alarm(120);
+            pass_the_gate(&c);
+            _exit(inside);
+        }
+        check_int(t, waitpid(child, &status, 0), child);
+        check_int(t, status, 0);
+    }
+    atomic_store(&c.over, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
 static const test_case cases[] = {
     TEST(products_run_on_any_number_of_threads),
     TEST(any_number_of_threads_gives_the_same_lists),
     TEST(tuning_runs_on_very_many_threads),
     TEST(no_more_calls_are_in_blas_than_it_has_buffers),
     TEST(a_forked_child_can_call_everything),
+    TEST(no_call_is_in_blas_while_a_child_is_forked),
 };
 
 TEST_MAIN(cases)

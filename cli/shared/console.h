@@ -78,8 +78,9 @@ void phases_note(console *c);
 
 /* ---- signals ------------------------------------------------------------------- */
 
-/* The first SIGINT or SIGTERM is remembered, a second one kills. SIGBUS from a model
- * file ends in an error of the call, any other with a message and EXIT_DATA. */
+/* Installs the signal handlers. The first SIGINT or SIGTERM is remembered, a second one
+ * kills. A SIGBUS in a mapped model file makes the library call that reads it fail; any
+ * other ends the program with a message and EXIT_DATA. */
 void signals_install(void);
 /* Its number, or 0. */
 int signals_caught(void);

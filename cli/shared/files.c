@@ -29,7 +29,7 @@ const option reading_options[] = {
      AT(columns),
      .value = "USER,ITEM[,VALUE[,TIME]]",
      .help = "columns of a table, by name in its header or by number from 1; VALUE may "
-             "be empty. Needed where the guess is unlikely: it is then refused"},
+             "be empty. Required if the columns cannot be recognized with confidence"},
     {.name = "separator",
      .type = OPTION_TEXT,
      AT(separator),
@@ -309,7 +309,7 @@ int check_space(console *c, const char *path, size_t bytes)
 
 void warn_written(console *c, const char *path)
 {
-    warn(c, "%s was written before that", path);
+    warn(c, "%s was written before the failure", path);
 }
 
 size_t file_bytes(const char *path)

@@ -36,11 +36,12 @@ ease_read_options reading_options_of(console *c, const common_args *common,
 /* Notes what was found and dropped. */
 void note_data(console *c, const char *path, const ease_interactions_info *info);
 
-/* Notes values that do not count, and warns where some are below 0. `use`: how they
- * would. */
+/* Notes that values of the data are ignored, or warns if some of them are below 0.
+ * `use` says which options would use them. */
 void note_values(console *c, const ease_interactions_info *info, const char *use);
 
-/* Before the data is learned from: are its columns what they were guessed to be? */
+/* To be called before anything is learned from the data: fails with EXIT_USAGE if its
+ * columns were guessed and are in doubt. */
 int check_guess(console *c, const ease_interactions *x);
 
 /* Notes what was published of a recipe's data (NULL: none) where this is something
@@ -67,17 +68,19 @@ int find_item(console *c, const ease_model *m, const char *path, const char *id,
 
 /* ---- output files ---------------------------------------------------------------- */
 
-/* Before the long work: can it be written? */
+/* Checks return 0, or the exit code after a message. */
+
+/* Checks, before long work, that the file can be written. */
 int check_output(console *c, const char *path);
 /* The same, for files that cannot go to standard output. */
 int check_output_file(console *c, const char *path);
-/* Is this a name for a figure? */
+/* Checks that the name suits a figure: no suffix other than .svg. */
 int check_figure(console *c, const char *path);
-/* Is this a directory that files can be made in? */
+/* Checks that files can be created in this directory. */
 int check_directory(console *c, const char *path);
-/* The same, and is there room for so many bytes? */
+/* Checks that `bytes` bytes can be written to the file. */
 int check_space(console *c, const char *path, size_t bytes);
-/* After a failure: an output that is there all the same. */
+/* Warns, after a failure, that this output was written nevertheless. */
 void warn_written(console *c, const char *path);
 /* Its size, or 0. */
 size_t file_bytes(const char *path);

@@ -23,7 +23,8 @@ static void id_list_free(id_list *l)
     free((void *)l->at);
 }
 
-/* Is so much memory to be had? Small lists are not worth the question. */
+/* Fails with EXIT_MEMORY if more memory is needed than is available. Less than a MiB is
+ * not checked. */
 static int check_memory(console *c, const char *path, size_t bytes)
 {
     char need[NUMBER_ROOM], have[NUMBER_ROOM];
@@ -69,8 +70,8 @@ static int read_whole(console *c, int fd, const char *path, char **bytes, size_t
     return EXIT_DONE;
 }
 
-/* Cuts `l->bytes` at each `mark`, in place. Empty parts are no ids. `path` is for the
- * message where a number for each of them would be too much. */
+/* Cuts `l->bytes` at each `mark`, in place. Empty parts are not ids. `path` is named in
+ * the message if the list of ids needs too much memory. */
 static int split_ids(console *c, const char *path, id_list *l, char mark)
 {
     size_t parts = 1;

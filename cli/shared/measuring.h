@@ -12,28 +12,30 @@
     "min(k, held out)), plain-recall (by held out), ndcg, precision, hit, map, mrr, "  \
     "coverage, gini and popularity"
 #define UNKNOWN_VALUE "miss|drop"
-#define UNKNOWN_HELP                                                                 \
-    "held-out items that the model does not know count as misses (default), or are " \
-    "dropped as if they had not been held out"
+#define UNKNOWN_HELP                                                            \
+    "held-out items that the model does not know count as misses (the default)" \
+    ", or are dropped as if they had not been held out"
 
 /* Both before any work: 0, or the exit code after a message. */
 int check_metrics(console *c, const char *metrics);
 int check_method(console *c, const verb *v, const char *method);
 
-/* What models are measured with: two files, or the test part of a split. */
+/* The data that models are evaluated on: two files, or the test part of a split. */
 typedef struct held_out {
     const char *input, *target, *split; /* paths; NULL: not given */
 } held_out;
 
-/* Usage errors: neither or both are given, or options for reading with a split. */
+/* Checks the options: either --input and --target or --split is given, and options for
+ * reading are not combined with --split. Returns 0, or EXIT_USAGE after a message. */
 int check_held_out(console *c, const verb *v, const reading_args *reading,
                    const held_out *from);
+/* Reads the data. Returns 0, or the exit code after a message. */
 int read_held_out(console *c, const common_args *common, const reading_args *reading,
                   const held_out *from, ease_interactions **input,
                   ease_interactions **target);
 
-/* ease_evaluate with the program's hooks; notes what was left out. `unknown` is an
- * ease_unknown, as --unknown has it. */
+/* ease_evaluate with the program's hooks; notes what was left out. `unknown` is the
+ * value of --unknown, an ease_unknown. */
 int measure(console *c, const common_args *common, const ease_model *m,
             const ease_interactions *input, const ease_interactions *target,
             const char *metrics, int unknown, ease_report **out);
@@ -47,7 +49,7 @@ int put_report(console *c, output_format format, const ease_report *r);
 void json_report(json *j, const ease_report *r);
 /* The keys unknown and unknown_targets. */
 void json_unknown(json *j, ease_unknown how, int64_t targets);
-/* A sentence below a table of several models, if there are unknown targets. */
+/* Prints the number of unknown targets, if any, as a sentence below a table. */
 void put_unknown(const ease_report *r);
 /* The key metrics alone. */
 void json_metrics(json *j, const ease_report *r);

@@ -65,8 +65,8 @@ const option verify_options[] = {
     {.name = "no-verify",
      .type = OPTION_FLAG,
      .at = offsetof(common_args, no_verify),
-     .help = "take the weights as they are: otherwise each MiB of them is verified "
-             "against its checksum before it is used"},
+     .help = "do not verify the weights; by default each MiB of them is verified "
+             "against its checksum before its first use"},
     OPTIONS_END};
 
 const option *options_next(const verb *v, option_walk *walk, const option_group **group)

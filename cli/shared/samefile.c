@@ -7,48 +7,45 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where a path leads: to a file that is there, or to where it will be. */
+/* What a path refers to: an existing file, or the place where one would be created. */
 typedef struct place {
     bool there;
+    mode_t mode;
     dev_t device;
     ino_t inode;
-    char path[PATH_MAX]; /* absolute, without links; if it is not there */
+    char path[PATH_MAX]; /* absolute, without links; only if there is no file yet */
 } place;
 
-/* Devices hold nothing that could be lost: what is written to /dev/null or a terminal
- * need not differ from anything. */
-static bool holds_data(const struct stat *st)
-{
-    return S_ISREG(st->st_mode) || S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode);
-}
-
-/* False for what is no file, or is in a directory that is not there. `standard` is the
- * stream that "-" stands for. */
+/* False for a path in a directory that does not exist. `standard` is the stream that "-"
+ * stands for. */
 static bool find_place(const char *path, int standard, place *out)
 {
     bool is_stream = strcmp(path, "-") == 0;
     struct stat st;
 
-    *out = (place){.there = true};
+    *out = (place){.there = true, .mode = S_IFREG};
     if ((is_stream ? fstat(standard, &st) : stat(path, &st)) == 0) {
         out->device = st.st_dev;
         out->inode = st.st_ino;
-        return holds_data(&st);
+        out->mode = st.st_mode;
+        return true;
     }
     out->there = false;
-    /* An extension of glibc: of a path that leads nowhere, the buffer has the first part
-     * that is missing, with all links before it followed. That is the file itself if its
-     * directory is there. */
+    /* With glibc, realpath() of a missing file leaves the resolved path up to the first
+     * missing component in the buffer. If the directory exists, this is the file. */
     return !is_stream && !realpath(path, out->path) && errno == ENOENT;
 }
 
-static bool is_same(const char *a, int a_stream, const char *b, int b_stream)
+/* Gives the kind of file, if it is one: that of what is not there yet is regular. */
+static bool is_same(const char *a, int a_stream, const char *b, int b_stream,
+                    mode_t *mode)
 {
     place x, y;
 
     if (!find_place(a, a_stream, &x) || !find_place(b, b_stream, &y) ||
         x.there != y.there)
         return false;
+    *mode = x.mode;
     if (x.there)
         return x.device == y.device && x.inode == y.inode;
     return strcmp(x.path, y.path) == 0;
@@ -61,7 +58,13 @@ static const char *name_of(const char *path, const char *stream)
 
 int check_outputs_differ(console *c, const char *one, const char *other)
 {
-    if (!one || !other || !is_same(one, STDOUT_FILENO, other, STDOUT_FILENO))
+    mode_t mode;
+
+    if (!one || !other || !is_same(one, STDOUT_FILENO, other, STDOUT_FILENO, &mode))
+        return EXIT_DONE;
+    /* Devices hold nothing that could be lost: both may go to /dev/null, or a
+     * terminal. */
+    if (!S_ISREG(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode))
         return EXIT_DONE;
     return fail(c, EXIT_USAGE,
                 "%s and %s are the same file: one of two outputs would be lost",
@@ -70,7 +73,11 @@ int check_outputs_differ(console *c, const char *one, const char *other)
 
 int check_differs(console *c, const char *output, const char *input)
 {
-    if (!input || !is_same(output, STDOUT_FILENO, input, STDIN_FILENO))
+    mode_t mode;
+
+    /* Nothing is lost in a socket: a remote shell may have but one for both. */
+    if (!input || !is_same(output, STDOUT_FILENO, input, STDIN_FILENO, &mode) ||
+        !S_ISREG(mode))
         return EXIT_DONE;
     return fail(c, EXIT_USAGE, "%s: the output is the input, which would be lost",
                 name_of(output, "standard output"));

@@ -1,14 +1,14 @@
-/* Whether two paths lead to one file. */
+/* Refuses outputs that would overwrite another output, or an input. */
 #ifndef EASE_CLI_SHARED_SAMEFILE_H
 #define EASE_CLI_SHARED_SAMEFILE_H
 
 #include "console.h"
 
-/* Two outputs of a verb (NULL: none; "-": standard output) in one file would destroy each
- * other: exit 2. */
+/* Fails with EXIT_USAGE if two outputs of a verb (NULL: none; "-": standard output) are
+ * the same file. */
 int check_outputs_differ(console *c, const char *one, const char *other);
-/* An output that is one of its own inputs (NULL: none; "-": standard input) would destroy
- * it: exit 2. */
+/* Fails with EXIT_USAGE if an output is the same file as an input (NULL: none; "-":
+ * standard input). */
 int check_differs(console *c, const char *output, const char *input);
 
 #endif

@@ -26,8 +26,8 @@ static void install(int number, void (*handler)(int))
         sigaction(number, &action, NULL);
 }
 
-/* A model file has become shorter under us, or its disk fails: the call that reads it
- * ends with an error. Whatever else it may be has no better words than these. */
+/* SIGBUS: a mapped file was truncated, or its disk failed. In a model file the library
+ * handles it, and the call that reads the file fails; otherwise the program ends. */
 static void catch_fault(int number, siginfo_t *info, void *context)
 {
     static const char text[] = "ease: a mapped file can no longer be read\n";

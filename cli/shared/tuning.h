@@ -30,7 +30,7 @@ typedef struct lambdas {
 int lambdas_parse(console *c, const verb *v, const char *text, lambdas *out);
 void lambdas_free(lambdas *l);
 
-/* An output that would be a file of the split: exit 2. */
+/* Fails with EXIT_USAGE if an output is a file of the split in `dir`. */
 int check_differs_split(console *c, const char *output, const char *dir);
 /* Reads a split's directory and notes the sizes of its parts. */
 int open_split(console *c, const char *dir, ease_split_parts *out);

@@ -31,7 +31,7 @@ static const option eval_options[] = {
      .type = OPTION_PATH,
      AT(from.split),
      .value = "DIR",
-     .help = "instead of both: the test part of a split"},
+     .help = "the test part of a split, instead of --input and --target"},
     {.name = "metrics",
      .type = OPTION_TEXT,
      AT(metrics),
@@ -140,15 +140,15 @@ const verb verb_eval = {
         "of the input, whose items are left out, and the metrics say where the "
         "held-out items are. Means are over users, with the standard error std / "
         "sqrt(users); coverage and gini are of all lists together and have none. "
-        "Held-out items that the model does not know are misses, unless --unknown "
-        "drop leaves them out; users with nothing held out are left out. How many "
-        "there are is said.\n\n--json gives "
+        "Held-out items that the model does not know count as misses, or with "
+        "--unknown drop are left out; users with nothing held out are left out. The "
+        "numbers of such items and users are printed.\n\n--json gives "
         "one object with the keys users, metrics (by name, each with mean and "
         "stderr), without_target, without_input, unknown (miss or drop), "
         "unknown_targets, unknown_inputs and seconds. "
-        "Both files are read as train reads DATA, with the same options. A split's "
-        "own test_tr.csv and test_te.csv give what --split does: their numbers are "
-        "replaced by the ids that the split lists.",
+        "Both files are read as train reads DATA, with the same options. The files "
+        "test_tr.csv and test_te.csv of a split give the same result as --split: their "
+        "numbers are replaced by the ids that the split lists.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -224,11 +224,11 @@ const verb verb_gram = {
     .usage = usage,
     .about =
         "A Gram file holds X'X, the column sums and the number of users: all that "
-        "training needs. Counts of disjoint sets of users merge exactly; the same file "
-        "twice is refused.\n\nAn engine "
-        "can count where the data lies: sql prints what it is to run, import takes "
-        "what "
-        "it writes and checks that no shard is missing or stands twice.\n\nA file of "
+        "training needs. Counts of disjoint sets of users merge exactly; merging a "
+        "file with itself is refused.\n\nAn engine can count where the data lies: sql "
+        "prints what it is to run, import takes what it writes and checks that no "
+        "shard "
+        "is missing or occurs twice.\n\nA file of "
         "data that is called merge, import or sql is written ./merge, ./import, ./sql.",
     .operands = operands,
     .groups = groups,

@@ -42,7 +42,7 @@ static const option plot_options[] = {
      .type = OPTION_PATH,
      AT(from.split),
      .value = "DIR",
-     .help = "longtail: instead of both the test part of a split"},
+     .help = "longtail: the test part of a split, instead of --input and --target"},
     {.name = "count",
      .letter = 'k',
      .type = OPTION_COUNT,

@@ -231,8 +231,8 @@ const verb verb_split = {
         "of "
         "users who train, validation_train.csv has what to fit while tuning. "
         "split.json "
-        "says how it was made. A split takes its place in one step: what is there "
-        "already is replaced whole, or not at all if the program is killed.",
+        "records how it was made. A split that is already in the directory is replaced "
+        "in one step: if the program is killed, the old split stays as it was.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -346,13 +346,14 @@ static int check(console *c, const tune_args *a, lambdas *l)
     return code;
 }
 
-/* The work may have taken hours: what there is of it is kept. */
+/* The work may have taken hours: files that were written before a failure are kept. */
 static void tell_written(console *c, const tune_args *a, const outcome *did)
 {
     if (did->drawn)
         warn_written(c, a->plot);
     if (did->saved)
-        warn(c, "%s was written before that: the model is whole, but not tested",
+        warn(c,
+             "%s was written before the failure: the model is complete, but not tested",
              a->output);
 }
 
@@ -411,14 +412,14 @@ const verb verb_tune = {
         "validation users of a split, trains on its train part with the best, "
         "writes the model, and measures it on the test users. Co-occurrences are "
         "counted once. A network takes its best epoch. Ctrl-C during the trials "
-        "keeps the best so far. Should anything fail once the model is written, the "
-        "model stays, and this is said.\n\n--json gives one object with the keys "
-        "model, "
-        "metric, trials (lambda or settings, mean, stderr, seconds), lambda or "
+        "keeps the best so far. If anything fails after the model was written, the "
+        "model is kept, and a warning says so.\n\n--json gives one object with the "
+        "keys "
+        "model, metric, trials (lambda or settings, mean, stderr, seconds), lambda or "
         "settings (the best), stopped, unknown and unknown_targets (of the validation "
-        "users), test (as eval gives it), seconds, bytes and "
-        "path; --csv the trials alone. Those of lambda can be drawn by ease plot "
-        "lambda.",
+        "users), test (as eval gives it), seconds, bytes and path; --csv has the "
+        "trials "
+        "alone. ease plot lambda draws trials of lambda.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

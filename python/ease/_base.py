@@ -45,7 +45,7 @@ def is_many(ids: Any) -> bool:
 
 
 def weighted_row(ids: Ids, weights: Mapping[Any, Any]) -> Rows:
-    """A history of item ids with their weights; what has weight 0 is not there."""
+    """A history from item ids with weights; items of weight 0 are left out."""
     numbers, values = ids.numbers(weights), np.array(list(weights.values()))
     if len(values) and (values.ndim != 1 or values.dtype.kind not in "biuf"):
         raise ValueError(f"weights of a history are numbers, not {list(weights.values())!r}")
@@ -70,7 +70,7 @@ class Recommender:
     _seen: Optional[Interactions] = None
     _ids_of_items: Optional[Ids] = None
     _weights: Optional[Array] = None
-    _how: Mapping[str, Any] = {}  # keywords by which X was read for the fit
+    _how: Mapping[str, Any] = {}  # keywords that X was read with by fit
 
     # ---- parameters, as scikit-learn has them ------------------------------------------
 
@@ -159,7 +159,7 @@ class Recommender:
         the other keywords. ``y`` is there for scikit-learn and not used.
 
         validation: (input, target) of users by which methods that are trained by epochs
-        choose the best one, by ``metric``, as :func:`ease.evaluate` measures it with
+        choose the best one by ``metric``, which :func:`ease.evaluate` computes with
         ``unknown``.
         """
         x = X
@@ -201,7 +201,7 @@ class Recommender:
         self._model = model
 
     def _plain(self) -> bool:
-        """Whether items are called 0, 1, ..."""
+        """Whether the ids of the items are 0, 1, ... in this order."""
         self._fitted()
         assert self._ids_of_items is not None
         return self._ids_of_items.plain
@@ -246,8 +246,9 @@ class Recommender:
     @property
     def B(self) -> Array:
         """The weights, items x items in float32, read-only and mapped from a file: that
-        of the model if it is one of float32 rows (do not write to that file while B is in
-        use), else one of B's size without a name in the temporary directory. ``X[u] @ model.B`` are the scores of user u."""
+        of the model if it has float32 rows (do not modify that file while B is in use), else
+        an unnamed file of B's size in the temporary directory. ``X[u] @ model.B`` are the
+        scores of user u."""
         model = self._fitted()
         if self._weights is None:
             n, stride = model.info()["items"], model.stride()
@@ -290,8 +291,8 @@ class Recommender:
         return sum(t is not None for t in out)
 
     def plot(self, path: Any, *, show_progress: ShowProgress = None) -> None:
-        """Writes the histogram of the weights as SVG; a path with another suffix than
-        .svg is a ValueError."""
+        """Writes the histogram of the weights as SVG. A path with a suffix other than .svg
+        is a ValueError."""
         with watching(show_progress) as watch:
             self._fitted().plot(path_bytes(path), watch)
 
@@ -463,6 +464,7 @@ class Recommender:
                 with open(path, "rb") as f:
                     state["_bytes"] = f.read()
             state["_numbers"] = self._ids_of_items.values.dtype != object
+            state["_how"] = dict(self._how)
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
@@ -482,17 +484,16 @@ class Recommender:
 
     def score(self, X: Any, y: Any = None, *, metric: str = "ndcg@100", share: float = 0.2,
               seed: int = 0, unknown: str = "miss", **how: Any) -> float:
-        """The mean of a metric over the users of X, for what they shall be recommended:
-        ``y``, or without it a random share of each user's items, which are taken out of
-        the history that the lists are made from. ``unknown`` is as for
-        :func:`ease.evaluate`.
+        """The mean of a metric over the users of X. The items to be found are those of
+        ``y``; without ``y``, a random share of each user's items is held out, and lists are
+        made from the rest. ``unknown`` is as for :func:`ease.evaluate`.
 
-        Users and items of tables go by their ids. A user whom the model was fitted with
-        has the history of then; if any such user has other items in X, as in a fold over
-        the rows of a frame, these are what the model's users shall be recommended, and a
-        share is held out of new users only. A model that was loaded or unpickled knows no
-        users: all are new. Tables are read as in :meth:`fit`, by the same keywords unless
-        others are given.
+        Users and items of tables are matched by their ids. The history of a user that the
+        model was fitted with is the one in the data of the fit. If any such user has other
+        items in X, as in a fold over the rows of a frame, exactly these are held out for
+        the model's users, and a random share for new users only. A model that was loaded or
+        unpickled has no users: all are new. Tables are read with the keywords of
+        :meth:`fit`, unless others are given.
         """
         from ._measure import evaluate, hold_out, hold_out_new
 
@@ -508,7 +509,7 @@ class Recommender:
                         show_progress=False)[metric]
 
     def _read(self, X: Any, how: Mapping[str, Any]) -> Interactions:
-        """As X was for the fit, but for what `how` says."""
+        """Reads X with the keywords of the fit, except those in `how`."""
         table = not is_sparse(X) and (is_frame(X) or isinstance(X, (str, bytes, os.PathLike,
                                                                     dict)))
         same = {k: v for k, v in self._how.items() if table or k == "weights"}
@@ -558,13 +559,13 @@ class KnownUsers(Recommender):
 
 
 def load(path: Any, ids: Optional[type] = None, *, verify: bool = True) -> Any:
-    """Opens a model file of this module or of the program; weights of more than 16 MiB are
-    mapped.
+    """Opens a model file of this module or of the program. Weights of more than 16 MiB are
+    mapped into memory.
 
     ids: int or str; by default whole numbers are taken as such if all ids are.
 
-    verify: each MiB of weights is held against its checksum before its first use, and a
-    ValueError says that the file is damaged; with False weights are taken as they are.
+    verify: verify each MiB of weights against its checksum before its first use; a damaged
+    file is a ValueError. With False, weights are used without verification.
     """
     model = _ease.open_model(path_bytes(path), VERIFY_USE if verify else VERIFY_NEVER)
     info = model.info()

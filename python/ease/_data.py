@@ -61,7 +61,7 @@ class Interactions:
     def __init__(self, handle: _ease.Interactions, user_kind: Optional[type] = None,
                  item_kind: Optional[type] = None, matrix: bool = False):
         self._handle = handle
-        self._matrix = matrix  # rows and columns have numbers, and no ids of their own
+        self._matrix = matrix  # users and items have numbers, and no ids of their own
         self._user_kind = user_kind
         self._item_kind = item_kind
         self._users: Optional[Ids] = None
@@ -76,7 +76,7 @@ class Interactions:
         return int(self.info["interactions"])
 
     def _plain(self) -> bool:
-        """Whether items are called 0, 1, ..."""
+        """Whether the ids of the items are 0, 1, ... in this order."""
         return self._matrix or bool(np.array_equal(self.item_ids, np.arange(self.shape[1])))
 
     def _user_ids(self) -> Ids:
@@ -218,8 +218,8 @@ def open_frame(X: Any) -> Tuple[Any, List[Any]]:
 
 
 class Chosen(NamedTuple):
-    """The names of user, item, value and time, the latter two may be None, and the
-    library's guess, if they are one."""
+    """The names of the columns user, item, value and time, of which the latter two may be
+    None, and the library's guess if they were recognized."""
 
     names: List[Any]
     guess: Optional[bytes] = None
@@ -228,7 +228,7 @@ class Chosen(NamedTuple):
 def find_column(names: List[Any], column: Any) -> Any:
     if column is None or column in names:
         return column
-    if isinstance(column, int):
+    if isinstance(column, int) and -len(names) <= column < len(names):
         return names[column]
     for name in names:
         if str(name) == column:
@@ -239,7 +239,7 @@ def find_column(names: List[Any], column: Any) -> Any:
 
 
 def choose_columns(frame: Any, names: List[Any], columns: Union[Columns, Chosen]) -> Chosen:
-    """The columns given, or those that the library recognizes."""
+    """The given columns, or if there are none those that the library recognizes."""
     if isinstance(columns, Chosen):
         return columns
     if columns is None:
@@ -249,6 +249,9 @@ def choose_columns(frame: Any, names: List[Any], columns: Union[Columns, Chosen]
     if not 2 <= len(columns) <= 4:
         raise ValueError("columns: user, item[, value[, time]]")
     found = [find_column(names, c) for c in columns]
+    given = [c for c in found if c is not None]
+    if any(c in given[:i] for i, c in enumerate(given)):
+        raise ValueError(f"columns: {given} has a column twice")
     return Chosen(found + [None] * (4 - len(found)))
 
 
@@ -263,7 +266,7 @@ def recognize(frame: Any, names: List[Any]) -> Chosen:
 
 
 def first_texts(column: Any) -> List[Optional[bytes]]:
-    """The first values as a file would have them."""
+    """The first values of a column as text, as they would be in a file."""
     rows = getattr(column, "iloc", column)[:SAMPLE]
     if hasattr(rows, "to_numpy"):
         rows = rows.to_numpy()
@@ -275,7 +278,7 @@ def first_texts(column: Any) -> List[Optional[bytes]]:
 
 
 def as_text(value: Any) -> Optional[bytes]:
-    """None: it is missing."""
+    """A value as text; None if it is missing."""
     if (value is None or (isinstance(value, float) and math.isnan(value))
             or str(value) in ("NaT", "<NA>")):  # pandas, which need not be there
         return None
@@ -341,7 +344,7 @@ def value_column(column: Any) -> Array:
 
 
 def unused_values(column: Any) -> Optional[Array]:
-    """To be counted alone; None: they are no plain numbers."""
+    """Values that are only counted; None if they are not plain numbers."""
     values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
     return np.ascontiguousarray(values, np.float64) if values.dtype.kind in "biuf" else None
 
@@ -390,8 +393,8 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     its values if they are float32; it must not be changed as long as it is in use.
 
     For tables: columns (user, item[, value[, time]], by name or number; by default
-    recognized by their names and values: the logger ``ease`` and ``info["recognized"]``
-    have the guess, and fitting refuses an unlikely one), min_rating
+    recognized by their names and values: the guess is logged by the logger ``ease`` and is
+    in ``info["recognized"]``; fitting refuses an implausible one), min_rating
     (drops what is below), repeat (which of several rows for a pair counts: first, last,
     max or sum), min_user and min_item (users and items with fewer are dropped). For
     files: format, separator and header, where they are not recognized.
@@ -431,7 +434,8 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
 
 
 def by_id(X: Any, plain: Callable[[], bool], **how: Any) -> Interactions:
-    """X for a model, whose ids are ``plain``: 0, 1, ... as the columns of a matrix."""
+    """Interactions of X for a model whose items are matched by id. A matrix is accepted only
+    if ``plain()``: the ids of the model's items are 0, 1, ..., as those of its columns."""
     x = interactions(X, **how)
     if x is not X and x._matrix and not plain():
         raise ValueError("a matrix where the model's items have ids of their own (item_ids): "
@@ -494,9 +498,12 @@ class Split(NamedTuple):
 
 
 def write_frame(X: Any, columns: Union[Columns, Chosen], path: str) -> Optional[bytes]:
-    """Returns the guess, if the columns are one."""
+    """Writes the columns to a file; shows and returns the guess if they were recognized."""
     frame, names = open_frame(X)
     chosen, guess = choose_columns(frame, names, columns)
+    if guess is not None:
+        roles = zip(("user", "item", "value", "time"), chosen)
+        tell(2, "table: " + ", ".join(f"{role} = {c}" for role, c in roles if c is not None))
     for c in chosen[:2]:
         id_column(frame[c])  # for what it refuses: "nan" would be an id in a file
     used = [c for c in chosen if c is not None]
@@ -563,12 +570,14 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
                             else os.path.join(place, "split"))
         with watching(show_progress) as watch:
             try:
-                _, unused, negative = _ease.split(
+                recognized, unused, negative = _ease.split(
                     data, target, options, not filtered, recipe, protocol,
                     whole(heldout_users, 0, "heldout_users"), share,
                     whole(seed, 0, "seed", 2**32 - 1), watch)
             except ValueError as error:  # of a table of ours the path says nothing
                 raise ValueError(str(error).replace(place + "/data.csv: ", "")) from None
+        if isinstance(X, (str, bytes, os.PathLike)):
+            tell(2, f"{os.fsdecode(X)}: {recognized}")
         tell_of_values(unused, negative, "min_rating= uses them")
         return open_split(os.fsdecode(target))
 

@@ -143,7 +143,8 @@ def import_gram(source: Any, items: Any = None, *, users: int = -1,
 
 
 def _check_distinct(paths: List[Any]) -> None:
-    """As the library does, which does not see the files of Parquet."""
+    """Refuses the same file twice. The library does so too, but does not see Parquet
+    files."""
     seen: Dict[Tuple[int, int], Any] = {}
     for path in paths:
         if not os.path.exists(path):

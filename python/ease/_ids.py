@@ -41,8 +41,8 @@ def load_ids(count: int, numbers: Callable[[Any], bool],
 
 
 class Ids:
-    """Numbers of the library <-> ids. `find` gives the number of an id, or -1; `load` all
-    of them, when they are first needed."""
+    """Numbers of the library <-> ids. `find` returns the number of an id, or -1; `load`
+    returns all ids, and is called when they are first needed."""
 
     def __init__(self, count: int, load: Callable[[], Array], find: Callable[[bytes], int],
                  what: str):
@@ -57,13 +57,13 @@ class Ids:
 
     @functools.cached_property
     def plain(self) -> bool:
-        """Whether ids are numbers 0, 1, ... in this order."""
+        """Whether the ids are the numbers 0, 1, ... in this order."""
         return bool(self.values.dtype == np.int64 and
                     np.array_equal(self.values, np.arange(self.count)))
 
     @functools.cached_property
     def permuted(self) -> bool:
-        """Whether ids are numbers 0, 1, ... in another order."""
+        """Whether the ids are the numbers 0, 1, ... in another order."""
         return bool(not self.plain and self.values.dtype == np.int64 and
                     np.array_equal(np.sort(self.values), np.arange(self.count)))
 

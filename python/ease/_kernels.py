@@ -1,12 +1,12 @@
-"""What the BLAS inside the extension needs before it is loaded.
+"""Prepares the loading of OpenBLAS, which is inside the extension.
 
-It chooses its kernels then.
-Where it does not know the processor it takes those of 2004. Only the environment can
-overrule that, and only before: so the extension is asked once, and if there are better
-kernels it is unloaded, told and loaded again. What the environment was is restored.
+OpenBLAS chooses its kernels when it is loaded, and on a processor that it does not know
+falls back to those of 2004. Only the environment can overrule that, and only before it is
+loaded. So the extension is loaded and asked for its kernels; if there are better ones, it
+is unloaded and loaded again with OPENBLAS_CORETYPE set. The environment is restored.
 
-It also maps 128 MiB for each processor, and where a limit of the process does not allow
-that it tries again for ever: hence the attempt to map as much first.
+OpenBLAS also maps 128 MiB for each processor when it is loaded, and retries for ever if a
+resource limit does not allow that. So as much is mapped, as a test, before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VARIABLE = "OPENBLAS_CORETYPE"
 
 
 def check_address_space() -> None:
-    """Raises MemoryError where the BLAS could not map its buffers."""
+    """Raises MemoryError if the BLAS could not map its buffers."""
     buffers = min(len(os.sched_getaffinity(0)), 64)  # which it is built for
     told = os.environ.get("OMP_NUM_THREADS", "")
     if told.isdecimal() and int(told) > 0:
@@ -32,9 +32,9 @@ def check_address_space() -> None:
                   for size in [128 << 20] * buffers + [64 << 20]]
     except OSError:
         raise MemoryError(
-            f"ease: OpenBLAS needs {128 * buffers} MiB of address space to start, and 64 MiB "
-            "are needed beside it: more than 'ulimit -v' or 'ulimit -d' leaves"
-            + ("; OMP_NUM_THREADS=1 in the environment makes it 128 MiB"
+            f"ease: OpenBLAS needs {128 * buffers} MiB of address space to start, and ease "
+            "64 MiB more: 'ulimit -v' or 'ulimit -d' does not allow that"
+            + ("; with OMP_NUM_THREADS=1 in the environment OpenBLAS needs 128 MiB"
                if buffers > 1 else "")) from None
     for part in mapped:
         part.close()

@@ -25,8 +25,9 @@ class Report(Mapping[str, float]):
     """Means by the names of the metrics.
 
     ``standard_error`` has theirs, ``by_user(name)`` one for each user of ``user_ids``
-    where the metric has such. ``info`` counts who was left out and what the model does
-    not know: ``unknown_targets`` are held-out items, which count as ``unknown`` says.
+    where the metric has such. ``info`` has the numbers of users that were left out and of
+    items that the model does not know: ``unknown_targets`` are held-out items, which are
+    counted as ``unknown`` says.
     """
 
     def __init__(self, handle: _ease.Report, unknown: str):
@@ -73,10 +74,9 @@ def evaluate(model: Recommender, input: Any, target: Any = None, *,
     plain-recall, ndcg, precision, hit, map, mrr, popularity, coverage, gini, each with
     @K.
 
-    unknown: what items of ``target`` count for that the model does not know. "miss": they
-    were held out and are not found, and a user who has no others scores 0. "drop": as if
-    they, and such users, were not there, which makes figures higher. A warning says how
-    many there are.
+    unknown: how items of ``target`` that the model does not know are counted. "miss": as
+    misses, and a user with no other held-out items scores 0. "drop": such items and users
+    are left out, which gives higher figures. A warning says how many there are.
 
     >>> import ease
     >>> X = [[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]]
@@ -103,7 +103,7 @@ def evaluate(model: Recommender, input: Any, target: Any = None, *,
 
 
 def random_share(indptr: Array, share: float, seed: int) -> Array:
-    """Marks a random share of each row's entries, at least one of two or more."""
+    """A mask of a random share of each row's entries, at least one if there are two."""
     if not 0 < share < 1:
         raise ValueError(f"share is above 0 and below 1, not {share}")
     counts = np.diff(indptr)
@@ -117,7 +117,7 @@ def random_share(indptr: Array, share: float, seed: int) -> Array:
 
 
 class Entries(NamedTuple):
-    """Interactions one by one."""
+    """Interactions as coordinates: three arrays of equal length."""
 
     users: Array
     items: Array
@@ -136,7 +136,8 @@ class Entries(NamedTuple):
         return Entries(*map(np.concatenate, zip(self, other)))
 
     def with_ids(self, users: Interactions, items: Interactions) -> Interactions:
-        """With the users of one and the items of the other."""
+        """Interactions with the users and ids of `users` and the items and ids of
+        `items`."""
         indptr = np.zeros(users.shape[0] + 1, np.int64)
         np.cumsum(np.bincount(self.users, minlength=users.shape[0]), out=indptr[1:])
         order = np.argsort(self.users, kind="stable")
@@ -147,16 +148,17 @@ class Entries(NamedTuple):
 
 
 def hold_out(x: Interactions, share: float, seed: int) -> Tuple[Interactions, Interactions]:
-    """Of each row a random share, and the rest. Users and items keep their ids."""
+    """Holds out a random share of each row; returns the rest and the share. Users and items
+    keep their ids."""
     all_, held = Entries.of(x), random_share(x.rows()[0], share, seed)
     return all_.some(~held).with_ids(x, x), all_.some(held).with_ids(x, x)
 
 
 def hold_out_new(x: Interactions, seen: Interactions, find_item: Callable[[bytes], int],
                  share: float, seed: int) -> Tuple[Interactions, Interactions]:
-    """The same where some users are those of ``seen``, what a model was fitted with: they
-    have that, and if any of them has something else in x, as in a fold over the rows of a
-    table, just this is held out of theirs."""
+    """The same where some users are also in ``seen``, the data that the model was fitted
+    with. The history of such a user is that in ``seen``. If any of them has other items in
+    x, as in a fold over the rows of a table, exactly these are held out for them."""
     wanted, fitted = Entries.of(x), Entries.of(seen)
     users = np.array([seen._handle.find_user(encode(u)) for u in x.user_ids], np.int64)
     items = np.array([find_item(encode(i)) for i in x.item_ids], np.int64)
@@ -207,7 +209,7 @@ class Trial(NamedTuple):
 
 class Tuning(NamedTuple):
     """Trials and the best of them; best_estimator has its parameters, unfitted.
-    unknown_targets: held-out items that the models do not know."""
+    unknown_targets: the number of held-out items that the models do not know."""
 
     best_estimator: Recommender
     best_params: Dict[str, Any]
@@ -223,7 +225,7 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
          show_progress: ShowProgress = None) -> Tuning:
     """Finds the best parameters on validation users.
 
-    data: a :class:`ease.Split`, or (train, input, target). estimator: EASE unless told;
+    data: a :class:`ease.Split`, or (train, input, target). estimator: EASE by default;
     its other parameters stay. grid: values by name; without it lambda is searched (EASE)
     or the method's own grid is tried, a network's best epoch being its ``epochs``; what
     these data cannot be trained with is left out, with a warning. seconds: no trial begins
@@ -297,7 +299,7 @@ def default_grid(estimator: Recommender) -> Dict[str, List[Any]]:
 
 def _try(parts: List[Interactions], estimator: Recommender, params: Dict[str, Any],
          metric: str, unknown: str, show_progress: ShowProgress) -> Tuple[Trial, int]:
-    """A trial, and how many targets were unknown."""
+    """A trial, and the number of unknown targets."""
     start = time.monotonic()
     how: Dict[str, Any] = {}
     if hasattr(estimator, "epochs"):

@@ -52,7 +52,7 @@ def parquet_batches(path: bytes) -> Iterator[Any]:
 
 
 def parquet_head(path: bytes, rows: int) -> Any:
-    """The first rows of the first file, whose columns all have."""
+    """The first rows of the first file; all files have its columns."""
     pa = need_pyarrow("Parquet")
     for part in open_parts(path):  # which stays open until the next
         first = next(part.iter_batches(batch_size=rows), None)

@@ -32,8 +32,9 @@ typedef ease_status call_work(void *job, call *c);
 bool call_run(call *c, PyObject *watch, call_work *work, void *job);
 void call_setup(void);
 
-/* From the first model file on: faults in mapped files end the call that has them, all
- * others go to whoever had SIGBUS before. */
+/* Installs a handler of SIGBUS, once, when the first model file is opened: a fault in a
+ * mapped model file makes the call that reads it fail, and all others are passed to the
+ * previous handler. */
 void faults_install(void);
 
 /* Sets the exception that stands for an error of the library. */

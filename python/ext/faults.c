@@ -1,13 +1,13 @@
-/* SIGBUS from a model file that has become shorter: the call that reads it fails, instead
- * of the whole process. */
+/* SIGBUS from a model file that was truncated: the call that reads it fails, and the
+ * process goes on. */
 #include <signal.h>
 
 #include "ext.h"
 
 static struct sigaction before;
 
-/* As if there were no handler of ours. By the default action the process ends when the
- * instruction faults again. */
+/* Passes the signal to the previous handler. If that is the default action, the process
+ * ends when the instruction faults again. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     if (before.sa_flags & SA_SIGINFO)

@@ -34,12 +34,29 @@ def test_frames_are_recognized_and_the_guess_is_shown(rows, want, caplog):
         assert "table: " + want in caplog.messages
 
 
+def test_a_split_shows_the_guess_too(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "ease")
+    rows = {"asiakas": USERS, "tuote": ITEMS}
+    path = tmp_path / "x.csv"
+    path.write_text("".join(f"{a},{b}\n" for a, b in zip(*rows.values())))
+    for X, want in ((rows, "table: user = asiakas, item = tuote"),
+                    (path, f"{path}: CSV without header: user = column 1, item = column 2")):
+        caplog.clear()
+        ease.split(X, "random")
+        assert want in caplog.messages
+    caplog.clear()
+    ease.split(rows, "random", columns="asiakas,tuote")
+    assert not caplog.messages
+
+
 def test_names_that_are_no_strings():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(KNOWN[-1][0])
     assert ease.interactions(frame).info["recognized"].endswith(KNOWN[-1][1])
     assert ease.interactions(frame, columns="0,1").shape == (23, 31)
     assert ease.interactions(frame, columns="2,3").shape == (23, 31)  # from 1, as in files
+    with pytest.raises(ValueError, match="no column 7"):
+        ease.interactions(frame, columns=[0, 7])
 
 
 def test_missing_values_are_no_obstacle():
@@ -67,6 +84,21 @@ def test_an_unlikely_guess_is_refused_with_what_to_give(tmp_path):
         assert x.info["doubt"] is None
         ease.EASE(lambda_=1.0).fit(x)
     ease.split(two, "random", columns=("b", "a"))
+
+
+def test_what_to_give_where_names_are_numbers():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.array([np.arange(N), USERS]).T)  # columns 0 and 1
+    with pytest.raises(ValueError, match="columns='1,0', or columns='0,1' if"):
+        ease.gram(frame)
+    assert ease.interactions(frame, columns="1,0").shape == (23, N)
+    assert ease.interactions(frame, columns="0,1").shape == (N, 23)
+
+
+def test_a_column_has_one_meaning():
+    for columns in ("user,user", [0, 0], "user,item,item", ["user", "item", None, 0]):
+        with pytest.raises(ValueError, match="twice"):
+            ease.interactions({"user": USERS, "item": ITEMS}, columns=columns)
 
 
 def test_another_reading_that_is_as_likely_is_refused():

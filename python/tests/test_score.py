@@ -1,5 +1,7 @@
 """Scores of tables: users and items go by their ids, folds are of rows."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -167,6 +169,8 @@ def test_columns_are_those_of_the_fit(X):
     expected = ease.EASE(lambda_=20.0).fit(rows).score(rows, metric=METRIC)
     assert model.score(odd, metric=METRIC) == expected
     assert model.score(odd, odd, metric=METRIC) == 0  # all of it is seen
+    again = pickle.loads(pickle.dumps(model))  # without users, but with the columns
+    assert again.score(odd, metric=METRIC) == again.score(rows, metric=METRIC, columns=None) > 0
     assert model.score(rows, metric=METRIC, columns=None) == expected
     ones = ease.EASE(lambda_=20.0).fit(X * 3, weights=False)
     assert ones.score(X * 3, metric=METRIC) == ones.score(X, metric=METRIC)

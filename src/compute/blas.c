@@ -10,12 +10,24 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sem_t gate;
-static int buffers; /* that are free for our calls */
+static int buffers; /* free for our calls */
 
-/* What another thread had taken when a child was forked never comes back there. */
+/* While a child is forked nobody is in BLAS: it has none of the other threads, and
+ * neither the buffers nor the locks that they held would ever come back there. */
+static pthread_mutex_t forking = PTHREAD_MUTEX_INITIALIZER;
+
+static void close_gate(void)
+{
+    (void)pthread_mutex_lock(&forking); /* two that collect would wait for each other */
+    for (int i = 0; i < buffers; i++)
+        ease__blas_begin();
+}
+
 static void open_gate(void)
 {
-    (void)sem_init(&gate, 0, (unsigned)buffers);
+    for (int i = 0; i < buffers; i++)
+        ease__blas_end();
+    (void)pthread_mutex_unlock(&forking);
 }
 
 static void find_buffers(void)
@@ -25,10 +37,10 @@ static void find_buffers(void)
     int kept = openblas_get_num_threads();
 
     buffers = (most ? 2 * (int)strtol(most + sizeof(name) - 1, NULL, 10) : 0) - kept;
-    if (buffers < kept) /* it was built for no fewer than it keeps */
+    if (buffers < kept) /* OpenBLAS was built for at least as many as it keeps */
         buffers = kept;
-    open_gate();
-    (void)pthread_atfork(NULL, NULL, open_gate);
+    (void)sem_init(&gate, 0, (unsigned)buffers);
+    (void)pthread_atfork(close_gate, open_gate, open_gate);
 }
 
 int ease__blas_threads(int requested, const ease_hooks *hooks)

@@ -1,24 +1,29 @@
 /* Calling OpenBLAS from many threads.
  *
- * A call takes one of a fixed number of buffers, twice the threads that OpenBLAS was
- * built for (Debian's: 64), of which it keeps one for each processor. Calls that find none
- * left corrupt its memory. So all calls of this library pass a gate that lets in as many
- * at a time as there are buffers. */
+ * Each call uses one of a fixed number of buffers: twice the number of threads that
+ * OpenBLAS was built for (64 in Debian's package). OpenBLAS keeps one for each
+ * processor to itself, and a call that finds no free buffer corrupts memory. All calls
+ * of this library therefore pass a semaphore that admits as many threads as there are
+ * free buffers. */
 #ifndef EASE_COMPUTE_BLAS_H
 #define EASE_COMPUTE_BLAS_H
 
 #include "core/core.h"
 
-/* How many threads may call BLAS: `requested` (0: all), or as many as there are buffers.
- * The log is told of the latter (level 1), once in a process. */
+/* The number of threads for a parallel region that calls BLAS: `requested` (0: one for
+ * each processor), but no more than there are free buffers. Where that is fewer, the
+ * log says so, once in a process (level 1). */
 int ease__blas_threads(int requested, const ease_hooks *hooks);
 
-/* EASE_E_NOMEM where OpenBLAS could not map its buffers for so many threads: it would
- * try for ever. To be asked before calling it. */
+/* Checks, before BLAS is called, that the address space has space for its buffers for
+ * so many threads, since OpenBLAS retries for ever if it cannot map them. Fails with
+ * EASE_E_NOMEM. */
 ease_status ease__blas_room(int threads, ease_error *err);
 
-/* Around one or some calls of a thread; not nested. Beginning waits while all buffers
- * are in use, which only concurrent calls of the library can bring about. */
+/* To be called by a thread before and after one or more calls of BLAS. They do not nest,
+ * and there is no fork() between them, since fork() waits for all of them to end.
+ * ease__blas_begin waits while all buffers are in use, which happens only during a
+ * fork() or if several threads call the library at the same time. */
 void ease__blas_begin(void);
 void ease__blas_end(void);
 

@@ -1,6 +1,6 @@
-/* By blocks of rows as high as a panel is wide. With the block on the diagonal inverted
- * the rest of its rows is a product, and so is what they change below them: those two
- * are nearly all of the work. */
+/* Blocked factorization, with blocks of as many rows as a panel has columns. Once the
+ * diagonal block is inverted, the rest of its rows is a matrix product, and so is the
+ * update of the rows below: these products are nearly all of the work. */
 #include "compute/cholesky.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { BLOCK = EASE__PANEL };
 
-/* The block on the diagonal: its factor in place. */
+/* Factors the diagonal block in place. */
 static bool factor_block(const ease__kernels *kernels, float *a, size_t n, size_t ld)
 {
     for (size_t k = 0; k < n; k++) {

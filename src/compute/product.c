@@ -41,14 +41,15 @@ void ease__pack(ease__operand a, int32_t rows, int32_t depth, const float *scale
     }
 }
 
-/* One row of a panel that is transposed, or what is left of one. */
+/* Copies a column of a transposed operand to a row of a panel. */
 static void gather(const float *column, size_t ld, int32_t width, float *row)
 {
     for (int32_t j = 0; j < width; j++)
         row[j] = column[(size_t)j * ld];
 }
 
-/* Of B, `depth` rows of `width` columns from `at` on; what the panel is wider is 0. */
+/* Copies `depth` rows of `width` columns of B to a panel, whose other columns become
+ * 0. */
 static void pack_panel(const ease__kernels *kernels, ease__operand b, int32_t depth,
                        int32_t width, float *panel)
 {

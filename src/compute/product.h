@@ -1,13 +1,12 @@
-/* Products of matrices in float32 whose bits depend on nothing but the numbers: every
- * element is one sum, in the order of the depth, each product fused with its addition.
- * How many rows are multiplied at once does not matter, nor does the processor, which
- * is what a BLAS does not promise. */
+/* Matrix products in float32 with the same bits on every processor and for any number
+ * of rows: an element is one chain of fused multiply-adds over the depth, in its order.
+ * A BLAS guarantees neither. */
 #ifndef EASE_COMPUTE_PRODUCT_H
 #define EASE_COMPUTE_PRODUCT_H
 
 #include "compute/kernels.h"
 
-/* A matrix where it lies: element (i, j) is at[i * ld + j], or at[j * ld + i] if
+/* A matrix operand: element (i, j) is at[i * ld + j], or at[j * ld + i] if
  * transposed. */
 typedef struct ease__operand {
     const float *at;
@@ -15,23 +14,25 @@ typedef struct ease__operand {
     bool transposed;
 } ease__operand;
 
-/* `count` rounded up to whole panels: what a row of a product must have room for. */
+/* `count` rounded up to whole panels: the length of a row of a product, with
+ * padding. */
 size_t ease__padded(int32_t count);
 
-/* The left operand, rows x depth, is packed before it is used. Floats that this takes;
- * and the packing, column k times scale[k] (NULL: as it is). */
+/* The number of floats of a packed left operand, rows x depth. */
 size_t ease__packed_count(int32_t rows, int32_t depth);
+/* Packs the left operand of a product, rows x depth, as ease__product needs it; column
+ * k is multiplied by scale[k] (NULL: not scaled). */
 void ease__pack(ease__operand a, int32_t rows, int32_t depth, const float *scale,
                 float *packed);
 
-/* C += A B: A is rows x depth and packed, B is depth x columns, C is row-major. Its rows
- * are written to the end of the last panel. */
+/* C += A B: A is rows x depth and packed, B is depth x columns, C is row-major. Rows of
+ * C are written up to ease__padded(columns). */
 void ease__product(const ease__kernels *kernels, const float *packed, int32_t rows,
                    int32_t depth, ease__operand b, int32_t columns, float *c,
                    size_t ldc);
 
-/* The same for the elements on and above the diagonal of a square C; some of those below
- * it are changed, too. */
+/* The same for the upper triangle of a square C, including the diagonal. Elements below
+ * the diagonal become undefined. */
 void ease__product_upper(const ease__kernels *kernels, const float *packed,
                          int32_t rows, int32_t depth, ease__operand b, float *c,
                          size_t ldc);

@@ -330,7 +330,7 @@ ease_status ease__container_copy(const ease__container *c, size_t offset, size_t
     return status;
 }
 
-/* Each in the file and in no other. */
+/* Each section lies within the file, and no two overlap. */
 static bool section_lies_right(const ease__container *c, uint32_t i)
 {
     const ease__disk_header *h = &c->header;
@@ -362,8 +362,8 @@ static ease_status check_layout(const ease__container *c, ease_error *err)
     return EASE_OK;
 }
 
-/* Small sections into memory: whatever happens to the file later, ids and offsets stay
- * what they were when they were checked. */
+/* Copies small sections into memory: whatever happens to the file later, ids and
+ * offsets stay as they were when they were checked. */
 static ease_status read_small_sections(const ease__container *c, ease_error *err)
 {
     const ease__disk_header *h = &c->header;

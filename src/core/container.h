@@ -1,8 +1,8 @@
-/* The one form of our own files: a page of header, then named sections, each at a
- * page boundary. Small sections are read and checked when the file is opened; a large
- * one carries a checksum for each MiB, which is checked when it is streamed, or the
- * first time it is needed. Little-endian machines only. docs/file-formats.md describes
- * it byte by byte. */
+/* The container format of model and Gram files: a page of header, then named sections,
+ * each at a page boundary. Small sections are read and verified when the file is
+ * opened. A large section has a checksum for each block of 1 MiB, which is verified
+ * when the block is streamed, or before the first use of a mapped block. Little-endian
+ * machines only. docs/file-formats.md describes the format byte by byte. */
 #ifndef EASE_CORE_CONTAINER_H
 #define EASE_CORE_CONTAINER_H
 
@@ -47,9 +47,9 @@ ease_status ease__writer_begin(ease__container_writer *w, const char *name,
                                ease_error *err);
 ease_status ease__writer_put(ease__container_writer *w, const void *data, size_t bytes,
                              ease_error *err);
-/* The same for several threads: begun with its size, then each of them puts whole blocks
- * of it, from an offset that is a multiple of EASE__BLOCK on; the last block may be less.
- * All of it has to be put, in any order, before anything else is done. */
+/* The same for several threads: begun with its size, then each of them puts whole
+ * blocks of it, from an offset that is a multiple of EASE__BLOCK on; the last block may
+ * be less. All of it has to be put, in any order, before anything else is done. */
 ease_status ease__writer_begin_blocks(ease__container_writer *w, const char *name,
                                       size_t bytes, ease_error *err);
 ease_status ease__writer_put_blocks(ease__container_writer *w, const void *data,
@@ -60,17 +60,17 @@ void ease__writer_discard(ease__container_writer *w);
 
 /* ---- reading ------------------------------------------------------------------ */
 
-/* A large section of a file that is mapped. */
+/* A large section of a mapped file. */
 typedef struct ease__mapped {
     size_t offset, bytes;
     const char *name;
-    const uint64_t *hashes;
-    _Atomic uint64_t *verified; /* a bit for each block; NULL: none is to be verified */
+    const uint64_t *hashes;     /* one for each block */
+    _Atomic uint64_t *verified; /* a bit for each block; NULL: no verification */
 } ease__mapped;
 
-/* What is found out about a mapped file while it is in use. */
+/* The state of a mapped file while it is in use. */
 typedef struct ease__watch {
-    atomic_bool lost; /* pages of it could not be read */
+    atomic_bool lost; /* a page of the file could not be read */
     uint32_t count;
     ease__mapped section[EASE__SECTIONS];
 } ease__watch;
@@ -79,64 +79,67 @@ typedef struct ease__container {
     int fd;
     const unsigned char *map; /* the whole file, read-only; small sections are copies */
     size_t bytes;
-    struct timespec written; /* when it was, as it was opened */
+    struct timespec written; /* the file's modification time when it was opened */
     char *path;
     ease__disk_header header;
-    ease__watch *watch; /* NULL: nothing of the file is used but what was read */
+    ease__watch *watch; /* NULL: no mapped section is in use */
 } ease__container;
 
 #define EASE__CONTAINER_NONE ((ease__container){.fd = -1})
 
-/* Reads the small sections. kind NULL: any. Fails with EASE_E_IO, EASE_E_FORMAT,
- * EASE_E_VERSION, EASE_E_NOMEM. */
+/* Opens a file and reads its small sections. kind NULL: any. Fails with EASE_E_IO,
+ * EASE_E_FORMAT, EASE_E_VERSION, EASE_E_NOMEM. */
 ease_status ease__container_open(const char *path, const char *kind, uint32_t newest,
                                  ease__container *out, ease_error *err);
 void ease__container_close(ease__container *c);
 
-/* Only after that may large sections be read other than as streams, and the container
- * has to stay where it is. Where they are
- * small all together they are read and verified now; else they are mapped, and what is
- * used of them has to be needed before. */
+/* Makes the large sections readable through ease__container_section; without it they
+ * can only be streamed. Sections of up to 16 MiB in all are read and verified now;
+ * larger ones are mapped, and ease__container_need must be called before any of their
+ * bytes is used. From then on the structure must not be moved in memory. */
 ease_status ease__container_attach(ease__container *c, ease_verify verify,
                                    ease_error *err);
-/* A large section that would be dangerous if it changed, such as one of indices: read
- * and verified now. */
+/* Replaces a mapped section by a verified copy in memory (not verified under
+ * EASE_VERIFY_NEVER): for indices, which must not change once they have been
+ * range-checked. */
 ease_status ease__container_load(ease__container *c, const char *name, ease_error *err);
 
-/* Mapped; NULL if there is none of this name. */
+/* A section's bytes in memory, borrowed; NULL if there is no section of this name. */
 const void *ease__container_section(const ease__container *c, const char *name,
                                     size_t *bytes);
 
-/* Blocks may be divided among threads: this one verifies every count-th of them. */
+/* A thread's share of the blocks to verify: every count-th one, from `index` on. */
 typedef struct ease__share {
     int index, count;
 } ease__share;
 
 #define EASE__WHOLE ((ease__share){0, 1})
 
-/* Before bytes of a large section are used: verifies those of their blocks that nobody
- * has verified yet. EASE_E_FORMAT where one is damaged, or the file was changed since it
- * was opened. Nothing is to be done, and EASE_OK, where the file is not mapped. */
+/* Must be called before bytes of a large section are used: verifies the blocks that
+ * they lie in, except those that are verified already. Does nothing if the file is not
+ * mapped. Fails with EASE_E_FORMAT if a block is damaged or the file was modified since
+ * it was opened, EASE_E_IO if it cannot be read. */
 ease_status ease__container_need(const ease__container *c, const void *from,
                                  size_t bytes, ease__share share, ease_error *err);
-/* The same for everything, by several threads; 0: all. */
+/* The same for all large sections, by several threads (0: one for each processor). */
 ease_status ease__container_need_all(const ease__container *c, int threads,
                                      ease_error *err);
 
-/* Before results are given that were made from a mapped file: is it still what was
- * opened? Fails with EASE_E_FORMAT if it was written to, EASE_E_IO if it could not be
- * read. Renaming or removing it does not matter. */
+/* Must be called before results computed from a mapped file are returned. Fails with
+ * EASE_E_FORMAT if the file was modified since it was opened, EASE_E_IO if a part of it
+ * could not be read. Renaming or removing the file does not matter. */
 ease_status ease__container_unchanged(const ease__container *c, ease_error *err);
 
-/* From now on a fault in the mapped file is not the library's: somebody else reads it. */
+/* The caller of the library reads the mapping directly from now on: ease_handle_fault()
+ * no longer handles faults in it. */
 void ease__container_lend(const ease__container *c);
 
-/* Before several calls of ease__container_need: the kernel begins to fetch the blocks
- * that this one will verify. */
+/* Asks the kernel to start reading the blocks that ease__container_need would verify
+ * for these bytes. To be called for all ranges before the first of them is needed. */
 void ease__container_fetch(const ease__container *c, const void *from, size_t bytes);
 
-/* A stretch of the mapped file will be read: the kernel begins to fetch it, in the order
- * of the file. Nothing happens if the file is not mapped. */
+/* Asks the kernel to start reading a range of the mapped file, in the order of the
+ * file. Does nothing if the file is not mapped. */
 void ease__container_expect(const ease__container *c, const void *from, size_t bytes);
 
 /* Reads a large section in order, without mapping it, checking as it goes. */
@@ -155,21 +158,21 @@ ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
                               ease_error *err);
 void ease__stream_close(ease__section_stream *s);
 
-/* ---- for those who implement this -------------------------------------------------- */
+/* ---- shared by container.c and watch.c ------------------------------------------- */
 
 static inline size_t ease__blocks_of(size_t bytes)
 {
     return bytes / EASE__BLOCK + (bytes % EASE__BLOCK != 0);
 }
 
-/* Exactly `bytes` of the file. */
+/* Reads exactly `bytes` bytes of the file. */
 ease_status ease__container_read(const ease__container *c, void *to, size_t bytes,
                                  size_t offset, ease_error *err);
-/* The same into memory that takes the place of the mapped file there, whole pages. */
+/* Replaces whole pages of the mapping by a copy of the file's contents in memory. */
 ease_status ease__container_copy(const ease__container *c, size_t offset, size_t bytes,
                                  ease_error *err);
 void ease__watch_free(ease__container *c);
-/* The failure of a block with another checksum than it should have. */
+/* Fails with EASE_E_FORMAT and a message that names the damaged block. */
 ease_status ease__wrong_checksum(const ease__container *c, const char *section,
                                  size_t offset, size_t block, size_t blocks,
                                  ease_error *err);

@@ -194,9 +194,10 @@ ease_status ease__threads_check(int requested, ease_error *err)
                       requested);
 }
 
-/* The calling thread has come through a fork() of a process with several threads. The
- * ones that OpenMP keeps for it are gone, and a parallel region would wait for them for
- * ever; one of a single thread needs none. Threads that are started later are whole. */
+/* `bereft`: this thread has come through a fork() of a process with several threads.
+ * The threads that OpenMP kept for it are gone, and a parallel region would wait for
+ * them for ever; a region of one thread needs none. Threads started later are not
+ * affected. */
 static _Thread_local bool bereft, forking_with_threads;
 
 static void before_fork(void)

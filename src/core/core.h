@@ -49,21 +49,23 @@ uint64_t ease__hash_seed(void);
 size_t ease__size_mul(size_t a, size_t b);
 size_t ease__size_add(size_t a, size_t b);
 
-/* For messages: "312 kB", "1.5 GB". */
+/* A size for messages: "312 kB", "1.5 GB". Returns `to`. */
 enum { EASE__SIZE_ROOM = 32 };
 const char *ease__size_text(size_t bytes, char to[EASE__SIZE_ROOM]);
 
 /* ---- threads and hooks ------------------------------------------------------ */
 
-/* How many threads a parallel region may have: `requested`, or for 0 or less one for each
- * processor that this process may use. 1 on a thread whose others were lost in a fork().
- * Every region asks. */
+/* The number of threads of a parallel region: `requested`, or one for each processor
+ * that this process may use if that is 0 or less. It is 1 on a thread that has come
+ * through a fork(), since the threads that OpenMP kept for it are gone. Every parallel
+ * region must use it. */
 int ease__threads(int requested);
 /* EASE_E_ARG below 0 or past 1,024: the OpenMP runtime would end the process where it
  * cannot start them. */
 ease_status ease__threads_check(int requested, ease_error *err);
 
-/* The first failure of several threads. {0} is none; it is read when all are done. */
+/* The first failure among several threads. Starts as {0}: none. It may be read once all
+ * threads are done. */
 typedef struct ease__failure {
     atomic_bool noted;
     ease_status status;
@@ -71,7 +73,7 @@ typedef struct ease__failure {
 } ease__failure;
 
 void ease__failure_note(ease__failure *f, ease_status status, const ease_error *err);
-/* Its status, and its words into err. */
+/* Returns the status of the failure, or EASE_OK, and copies its message to err. */
 ease_status ease__failure_take(const ease__failure *f, ease_error *err);
 
 /* True: the caller must end with EASE_E_CANCELLED. hooks may be NULL. Only from the

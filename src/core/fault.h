@@ -1,6 +1,6 @@
-/* Mapped files that can no longer be read: one that becomes shorter, or a disk that
- * fails, makes the kernel send SIGBUS to whoever reads the pages. The library handles
- * no signals; a program that does passes the address to ease_handle_fault(). */
+/* Faults in mapped files: the kernel sends SIGBUS to a thread that reads a page of a
+ * mapping after the file was truncated or its disk has failed. The library installs no
+ * signal handler; a program's handler passes the address to ease_handle_fault(). */
 #ifndef EASE_CORE_FAULT_H
 #define EASE_CORE_FAULT_H
 
@@ -8,11 +8,13 @@
 
 #include "core/core.h"
 
-/* Faults in these bytes are ours from now on: *lost becomes true and the pages zero.
- * Pages that are only partly within the bytes are replaced one by one. A table of fixed
- * size: past 256 mappings at once, a fault ends the process as it would without. */
+/* Registers a range of mapped bytes with ease_handle_fault(): a fault in it sets *lost
+ * and replaces the pages by zeros. A page that lies only partly in the range is
+ * replaced only if it is the one that faulted. The table has 256 entries; if it is
+ * full, the range is not registered and a fault in it is not handled. */
 void ease__fault_watch(const void *from, size_t bytes, atomic_bool *lost);
-/* Before the bytes are unmapped or lent; nothing happens if they are not watched. */
+/* Removes a range from the table, before it is unmapped or read by others. Does nothing
+ * if the range is not registered. */
 void ease__fault_forget(const void *from);
 
 #endif

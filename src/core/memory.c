@@ -115,7 +115,8 @@ static size_t cgroup_headroom(void)
     return least;
 }
 
-/* What a resource limit leaves, given the key of what counts against it. */
+/* The bytes that a resource limit leaves; `key` names the usage that counts against
+ * it. */
 static size_t resource_headroom(rlim_t limit, const char *key)
 {
     char text[4096];

@@ -21,8 +21,8 @@ enum {
 
 /* ---- paths ----------------------------------------------------------------- */
 
-/* What the symbolic link `path` leads to, seen from where `path` is seen from. NULL:
- * no memory, or no link, which *is_link tells. */
+/* The path that the symbolic link `path` points to, relative to the same directory as
+ * `path`. NULL: no memory, or `path` is not a link; *is_link tells which. */
 static char *follow_link(const char *path, bool *is_link)
 {
     const char *slash = strrchr(path, '/');
@@ -44,8 +44,8 @@ static char *follow_link(const char *path, bool *is_link)
     return joined;
 }
 
-/* Where `path` leads through symbolic links, also to a file that is missing: a link
- * stays one, and what it leads to is made or replaced. */
+/* Follows symbolic links from `path`, also to a file that does not exist: links stay,
+ * and the file that they point to is created or replaced. */
 static ease_status resolve(const char *path, char **out, ease_error *err)
 {
     char *at = ease__copy_string(path);
@@ -111,8 +111,11 @@ static bool is_part(const char *name)
            strcmp(name + length - end, part_end) == 0;
 }
 
-/* Removes the part if nobody writes it: a writer holds a lock on it. Its age is for
- * file systems without locks between machines, and for one that is not locked yet. */
+/* Removes a part that no process is writing: a writer holds a lock on it. The age is
+ * checked for file systems whose locks do not reach other machines, and for a part that
+ * was just created and is not locked yet. A shared
+ * lock is enough to find out, and the only kind that NFS gives a file opened for
+ * reading. */
 static void remove_stale(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -121,12 +124,12 @@ static void remove_stale(int dir, const char *name)
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_mtime < time(NULL) - STALE_SECONDS && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        st.st_mtime < time(NULL) - STALE_SECONDS && flock(fd, LOCK_SH | LOCK_NB) == 0)
         (void)unlinkat(dir, name, 0);
     close(fd);
 }
 
-/* What killed processes have left behind. */
+/* Removes the parts that killed processes have left in a directory. */
 static void sweep(const char *path)
 {
     DIR *d = opendir(path);
@@ -157,8 +160,9 @@ static ease_status check_space(int fd, const char *path, size_t expect, ease_err
                       ease__size_text(expect, need), ease__size_text(room, have));
 }
 
-/* A file without a name, of which even a kill leaves nothing. -1: the file system has
- * none, or it could not be named later without /proc. */
+/* Opens a file without a name, of which nothing is left after a kill. -1: the file
+ * system does not support that, or there is no /proc through which it could be named
+ * later. */
 static int open_nameless(const char *dir, mode_t mode)
 {
     char self[48];
@@ -196,7 +200,8 @@ static int open_named(const char *path, mode_t mode, char **temporary)
     return -1;
 }
 
-/* What replaces a file is nobody else's to read before it has that file's mode. */
+/* A file that replaces another is readable by its owner only until it has the mode of
+ * the other. */
 static ease_status open_hidden(ease__output *out, bool replaces, ease_error *err)
 {
     mode_t mode = replaces ? 0600 : 0666;
@@ -232,8 +237,8 @@ static ease_status open_special(const char *path, const struct stat *st,
     return out->fd < 0 ? ease__fail_errno(err, "%s: cannot write", path) : EASE_OK;
 }
 
-/* In a sticky directory such as /tmp, a file can be replaced by its owner and that of
- * the directory alone, which the rename would find out in the end. */
+/* In a sticky directory such as /tmp, only the owner of a file or of the directory can
+ * replace the file. The final rename would fail; this finds out before the work. */
 static ease_status check_sticky(const ease__output *out, const struct stat *old,
                                 ease_error *err)
 {
@@ -302,7 +307,8 @@ ease_status ease_output_check(const char *path, size_t bytes, ease_error *err)
 
     if (path && *path && stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
         !S_ISDIR(st.st_mode)) {
-        /* Opening a pipe and closing it would be the end of it for its reader. */
+        /* If a pipe were opened and closed, its reader would see the end of the
+         * data. */
         if (access(path, W_OK) != 0)
             return ease__fail_errno(err, "%s: cannot write", path);
         return EASE_OK;
@@ -392,8 +398,9 @@ static ease_status give_name(ease__output *out, ease_error *err)
     return EASE_OK;
 }
 
-/* Keeps owner, group and permissions of what is replaced, as far as this process may.
- * Where the group cannot be kept, ours may do what others may. */
+/* Keeps owner, group and permissions of the replaced file, as far as this process is
+ * permitted. If the group cannot be kept, the new group gets the permissions of
+ * others. */
 static void keep_ownership(int fd, const char *path)
 {
     struct stat old, made;

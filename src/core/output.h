@@ -15,10 +15,11 @@ typedef struct ease__output {
 
 #define EASE__OUTPUT_NONE ((ease__output){.fd = -1})
 
-/* Opens for writing beside `path`, or beside what it leads to as a symbolic link. "-" is
- * standard output; a device or pipe is written directly. `expect` bytes (0: unknown) are
- * checked against the free space. Where the file system has no nameless files, what
- * killed processes left in the directory is removed. */
+/* Opens a temporary file for writing in the directory of `path`, or if `path` is a
+ * symbolic link in that of the file that it points to. "-" is standard output; a device
+ * or pipe is written directly. `expect` bytes (0: unknown) are checked against the free
+ * space. If the file system does not support O_TMPFILE, temporary files that killed
+ * processes have left in the directory are removed. */
 ease_status ease__output_open(const char *path, size_t expect, ease__output *out,
                               ease_error *err);
 ease_status ease__output_write(ease__output *out, const void *data, size_t bytes,
@@ -27,8 +28,9 @@ ease_status ease__output_write_at(ease__output *out, const void *data, size_t by
                                   size_t offset, ease_error *err);
 /* Has the disk begin with what was written there, so that less is left for the sync. */
 void ease__output_flush(ease__output *out, size_t bytes, size_t offset);
-/* Syncs and takes the name, replacing what had it, with its owner, group and
- * permissions where the process may. The output is closed either way. */
+/* Syncs the file and gives it its name. A file that it replaces passes on its owner,
+ * group and permissions, as far as the process is permitted. The output is closed, also
+ * on failure. */
 ease_status ease__output_commit(ease__output *out, ease_error *err);
 /* Closes and leaves nothing behind. Fine after commit, and on EASE__OUTPUT_NONE. */
 void ease__output_discard(ease__output *out);

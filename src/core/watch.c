@@ -1,5 +1,5 @@
-/* Large sections of files that are mapped: every block is verified before it is used for
- * the first time, and a file that changes meanwhile is noticed. */
+/* Large sections of mapped files: every block is verified before its first use, and a
+ * file that is modified while it is in use is noticed. */
 #include <fcntl.h>
 #include <omp.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 enum {
     READ_LIMIT = 16 << 20, /* bytes of large sections that are read when opening */
-    TICK_LIMIT = 20        /* ms: no clock of file systems is coarser */
+    TICK_LIMIT = 20        /* ms: a tick is 10 at most; FAT's, of 2 s, is not awaited */
 };
 
 /* ---- what is mapped ----------------------------------------------------------------- */
@@ -28,8 +28,9 @@ static bool is_written_now(struct timespec written)
     return age <= 0 && age > -TICK_LIMIT;
 }
 
-/* The time of a file's last change is that of a clock of some ms. If the file was
- * written in the current tick, one that is written in it again would look the same. */
+/* Modification times come from a clock that advances every few ms. If the file was
+ * written in the current tick, another write within the same tick would not change its
+ * time. */
 static void await_next_tick(struct timespec written)
 {
     const struct timespec ms = {.tv_nsec = 1000000};
@@ -90,7 +91,7 @@ void ease__watch_free(ease__container *c)
     c->watch = NULL;
 }
 
-/* All of a small file; what has been read needs to be watched no longer. */
+/* Reads all large sections into memory, after which the file is no longer used. */
 static ease_status read_sections(ease__container *c, ease_error *err)
 {
     ease_status status = EASE_OK;
@@ -186,7 +187,7 @@ static bool is_verified(const ease__mapped *s, size_t block)
     return bits >> block % 64 & 1;
 }
 
-/* Bytes from .. to-1 of a section. */
+/* Verifies bytes from .. to-1 of a section. */
 static ease_status verify_bytes(const ease__container *c, const ease__mapped *s,
                                 size_t from, size_t to, ease__share share,
                                 ease_error *err)
@@ -201,7 +202,8 @@ static ease_status verify_bytes(const ease__container *c, const ease__mapped *s,
     return status;
 }
 
-/* That of a file's bytes which is to be verified, or NULL. */
+/* The section that the address lies in, and its offset there; NULL if the section need
+ * not be verified. */
 static const ease__mapped *section_at(const ease__container *c, const void *from,
                                       size_t *offset)
 {
@@ -231,7 +233,7 @@ ease_status ease__container_need(const ease__container *c, const void *from,
     return s ? verify_bytes(c, s, at, at + bytes, share, err) : EASE_OK;
 }
 
-/* Whether it succeeds does not matter: what is missing is read all the same, if later. */
+/* A failure does not matter: pages that were not fetched ahead are read when used. */
 static void advise(const ease__container *c, size_t from, size_t bytes)
 {
     (void)posix_fadvise(c->fd, (off_t)from, (off_t)bytes, POSIX_FADV_WILLNEED);

@@ -47,9 +47,9 @@ typedef struct ease__dictionary {
     ease__name *names[EASE__NAME_CHUNKS];
     bool owner;        /* names are copied */
     ease__text *texts; /* the copies, the latest first */
-    size_t letters;    /* of all names */
+    size_t letters;    /* bytes of all names */
     ease__budget *budget;
-    size_t bytes; /* taken from the budget, all in all */
+    size_t bytes; /* taken from the budget in all */
 } ease__dictionary;
 
 /* 8 bytes must be readable at text; length is not 0. */
@@ -122,7 +122,7 @@ static inline ease__slot *ease__dictionary_slot(const ease__dictionary *d, ease_
 }
 
 /* Makes it ready, empty. owner: names are copied; else the text must outlive it. False:
- * no memory, or refused by the budget, as in the functions below. */
+ * no memory, or the budget refused it; so it is in the functions below. */
 bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner,
                             ease__budget *budget);
 /* Empties it, and gives back what it grew to. False: no memory. */

@@ -32,16 +32,18 @@ static inline size_t ease__record_words(bool weighted, bool timed)
 
 void ease__draft_free(ease__draft *d);
 void ease__chunk_free(ease__chunk *c);
-/* Room for more records, to be written by the caller, who has taken them from the
- * budget: of a chunk, only what is written becomes memory. NULL: no memory. */
+/* Space for `count` more records, to be filled by the caller, who has taken their bytes
+ * from the budget before: the pages of a chunk become memory only when they are
+ * written. NULL: no memory. */
 uint32_t *ease__draft_add(ease__draft *d, size_t count);
-/* Bytes of the records, and the most that making rows of them takes besides. */
+/* Bytes that the records take. */
 size_t ease__draft_bytes(const ease__draft *d);
+/* The most bytes that ease__draft_rows will take beside the records. */
 size_t ease__draft_rows_bytes(const ease__draft *d, int64_t users, int threads);
 
 /* Rows from records, in file order within a row, repeats and all: x->user_ids,
- * item_ids, row_ptr, cols, vals, recognized, doubt and counts are filled, chunks freed on the
- * way. Times are not looked at. */
+ * item_ids, row_ptr, cols, vals, recognized, doubt and counts are filled, and chunks
+ * are freed on the way. Times are ignored. */
 ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
                              ease_error *err);
 

@@ -34,8 +34,9 @@ static void print_digits(int64_t value, size_t digits, char *to)
     }
 }
 
-/* The id in its cell. A cell's first byte is 0, then BUSY while one thread prints the
- * rest, then a digit: so that no thread reads what another one is writing. */
+/* The id in its cell, formatted on first use. The first byte of a cell is 0, then BUSY
+ * while one thread writes the rest, then a digit, so that no thread reads a cell that
+ * another one is writing. */
 static const char *numbered_at(const ease__ids *t, int64_t number)
 {
     enum { BUSY = 1 };
@@ -146,7 +147,8 @@ size_t ease__ids_held(const ease__ids *t)
 
 size_t ease__ids_growing(const ease__ids *t)
 {
-    /* Slots are made anew, twice as many; the arrays grow where they are. */
+    /* A new table of twice as many slots replaces the old one; the arrays are
+     * resized. */
     return ease__ids_held(t) + (t->slots ? 2 * (t->mask + 1) * sizeof(*t->slots) : 0);
 }
 

@@ -1,5 +1,6 @@
-/* Ids <-> numbers: strings of any bytes but NUL, numbered as they come; or the digits of
- * consecutive numbers, which are printed when they are first asked for. */
+/* Ids <-> numbers: strings of any bytes but NUL, numbered in the order in which they
+ * are added. A "numbered" table has the digits of consecutive integers as its ids; each
+ * is formatted when it is first used. */
 #ifndef EASE_DATA_IDS_H
 #define EASE_DATA_IDS_H
 
@@ -8,7 +9,7 @@
 typedef struct ease__ids {
     int64_t count;
     uint64_t *offsets; /* count + 1; id i is bytes[offsets[i]] .. a NUL */
-    char *bytes; /* numbered: a cell of EASE__DIGITS bytes for each, 0: not printed */
+    char *bytes; /* numbered: EASE__DIGITS bytes for each id, zeros until it is used */
     uint32_t *slots; /* open addressing: number + 1, 0 is free */
     size_t mask;     /* slots - 1 */
     uint64_t seed;   /* of their hashes */
@@ -24,25 +25,26 @@ enum { EASE__DIGITS = 11 }; /* of EASE__MAX_IDS, and a NUL */
 
 /* {0} is an empty table. */
 void ease__ids_free(ease__ids *t);
-/* Its number, new or old; EASE__NO_ID: no memory, or 2^32 of them. Not for a numbered
- * table. */
+/* The number of an id, which is added if it is new. EASE__NO_ID: no memory, or
+ * EASE__MAX_IDS are reached. Not for a numbered table. */
 int64_t ease__ids_add(ease__ids *t, const char *id, size_t length);
-/* Room for `count` ids of so many bytes in an empty table, which then takes as much
- * memory as ease__ids_size() says. False: no memory. */
+/* Reserves space in an empty table for `count` ids of `bytes` bytes in all, which takes
+ * ease__ids_size() bytes of memory. False: no memory. */
 bool ease__ids_reserve(ease__ids *t, int64_t count, size_t bytes);
 size_t ease__ids_size(int64_t count, size_t bytes);
 int64_t ease__ids_find(const ease__ids *t, const char *id, size_t length);
-/* Safe from any number of threads, as long as none adds. */
+/* The string of an id. Any number of threads may call it, as long as none adds ids. */
 const char *ease__ids_at(const ease__ids *t, int64_t number);
 size_t ease__ids_length(const ease__ids *t, int64_t number);
 
-/* "0", "1", ..., or from "1" on, as `first` says. Takes no time, and memory only for
- * the ids that are looked at: a matrix may be far wider than what anyone can train. */
+/* Makes a numbered table of the ids `first`, `first` + 1, ...; `first` is 0 or 1. Takes
+ * constant time, and physical memory only for the ids that are used: a matrix may have
+ * far more columns than can be trained. */
 ease_status ease__ids_number(ease__ids *t, int first, int64_t count, ease_error *err);
 ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err);
 
-/* Bytes of memory that it takes, of what is not borrowed, and that it takes at most while
- * it grows. */
+/* Bytes of memory that the table holds, without what is borrowed; and the most that it
+ * holds while it grows by one more id. */
 size_t ease__ids_held(const ease__ids *t);
 size_t ease__ids_growing(const ease__ids *t);
 /* As it lies in a file: count + 1 offsets, then the bytes. */

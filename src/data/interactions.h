@@ -17,7 +17,8 @@ struct ease_interactions {
     ease_interactions_info counts; /* rows, below_rating, ... only */
 };
 
-/* Whether to learn from: fails with EASE_E_ARG where guessed columns are in doubt. */
+/* To be called before anything is learned from the data: fails with EASE_E_ARG if its
+ * columns were guessed and are in doubt. */
 ease_status ease__check_columns(const ease_interactions *x, ease_error *err);
 
 #endif

@@ -317,7 +317,7 @@ static void summarize_all(ease_report *r)
     }
 }
 
-/* Both in the model's items. What it does not know is counted and told. */
+/* Gives both the model's item numbers. Unknown items are counted and logged. */
 static ease_status align(evaluation *e, const ease_interactions *input,
                          const ease_interactions *target, ease_error *err)
 {

@@ -31,7 +31,7 @@ enum { EASE__MAX_METRICS = 64, EASE__MAX_CUTOFF = 10000 };
 ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int *count,
                                 ease_error *err);
 bool ease__metric_by_user(const ease__ranking_metric *m);
-/* EASE_E_ARG for what is no such choice. */
+/* Fails with EASE_E_ARG unless `how` is one of the values of ease_unknown. */
 ease_status ease__unknown_check(ease_unknown how, ease_error *err);
 
 /* hit[r]: the item at rank r + 1 was held out, for r below `count`, the length of the

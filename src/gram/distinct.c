@@ -1,4 +1,5 @@
-/* Shards are of disjoint users: the same one twice would double its counts. */
+/* Shards have disjoint sets of users: the same file twice would count its users
+ * twice. */
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -19,8 +20,8 @@ static int compare_identities(const void *a, const void *b)
     return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
-/* Files and directories; a pipe can be read but once, and what cannot be opened is found
- * out by reading. */
+/* Only files and directories are compared: a pipe can be read only once, and reading
+ * reports what cannot be opened. */
 static int identify(const char *const *paths, int count, identity *out)
 {
     struct stat st;

@@ -57,30 +57,31 @@ ease_status ease__memory_check(const char *what, int32_t items, size_t peak,
 ease_status ease__gram_read(const char *path, ease__element element,
                             const ease_hooks *hooks, ease_gram **out, ease_error *err);
 
-/* EASE_E_ARG if two of the paths lead to one file or directory, by whatever names. */
+/* Fails with EASE_E_ARG if two of the paths lead to the same file or directory. */
 ease_status ease__shards_check(const char *const *paths, int count, ease_error *err);
 
 /* Options that any use of a Gram matrix relies on: size, kind, precision, threads. */
 ease_status ease__train_options_check(const ease_train_options *o, ease_error *err);
 
-/* What takes G to the matrix A that is solved, n of each:
+/* The scaling of G to the matrix that is inverted, n entries each:
  *
- *     A_ij = C_ij unit_i unit_j,  and  lambda ridge_i is to be added to A_ii
+ *     A_ij = C_ij unit_i unit_j,   the solver inverts A + lambda diagMat(ridge)
  *
- * with C = G for counts. Beside what the kind asks for, the items whose A_ii + lambda
- * would be far from 1 are scaled by a power of two, so that neither A nor its inverse
- * leaves the range of a float. */
+ * with C = G for counts, and the centred matrix for covariance and correlation. An item
+ * whose diagonal entry with lambda is above 2^60 or below 2^-60 is also scaled by a
+ * power of two, so that neither A nor its inverse leaves the range of float32. */
 typedef struct ease__scales {
     double *scale; /* s; 0 for a constant column */
     double *unit;  /* 1 / s, or 0 */
-    double *ridge; /* a power of two, and 1 for data of ordinary size */
-    bool plain;    /* counts of which every s is 1: G is solved as it is */
+    double *ridge; /* the square of an item's power of two; 1 for ordinary data */
+    bool plain;    /* counts, and every s is 1: G is solved as it is */
 } ease__scales;
 
-/* Entries of the diagonal that float32 does not hold well, nor what lies beside them. */
+/* True for a nonzero diagonal entry of X'X above 2^100 or below 2^-100: near the limits
+ * of float32, which the other entries of its row may exceed. */
 bool ease__beyond_float(double diagonal);
-/* The element for X'X of these data: U32 for ones, else F32, or F64 where it is asked for
- * or the values are so large or small that float32 would not do. */
+/* The element type of X'X for this data: U32 if all values are ones, else F32, or F64
+ * if `precision` asks for it or a diagonal entry is beyond float. */
 ease_status ease__gram_element(const ease_interactions *x, ease_precision precision,
                                ease__element *out, ease_error *err);
 

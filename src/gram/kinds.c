@@ -74,8 +74,8 @@ bool ease__beyond_float(double diagonal)
     return diagonal > 0x1p100 || (diagonal > 0 && diagonal < 0x1p-100);
 }
 
-/* The power of two that takes a pivot of this size near 1; 1 where it is near enough, so
- * that ordinary data have the bits that they have without it. */
+/* A power of two whose square scales a pivot to about 1; it is 1 for pivots of ordinary
+ * size, so that the results of such data keep their bits. */
 static double balance(double pivot)
 {
     int exponent = 0;

@@ -37,8 +37,8 @@ ease_status ease__input_read(ease__input *in, void *to, size_t bytes, size_t *go
 /* Looks ahead by `bytes`, or to the end; valid until the next call. */
 ease_status ease__input_peek(ease__input *in, size_t bytes, const char **data,
                              size_t *got, ease_error *err);
-/* Looks ahead to the end of the file, which may take so many bytes of memory (as in
- * ease_read_options). Fails with EASE_E_MEMORY_LIMIT besides. */
+/* Peeks at the rest of the file, within a memory_limit as in ease_read_options. Fails
+ * as ease__input_peek does, and with EASE_E_MEMORY_LIMIT. */
 ease_status ease__input_peek_all(ease__input *in, size_t limit, const char **data,
                                  size_t *got, ease_error *err);
 /* Passes over bytes that were peeked at. */
@@ -47,7 +47,7 @@ void ease__input_skip(ease__input *in, size_t bytes);
 const char *ease__input_name(const ease__input *in); /* for messages */
 /* "", "gzip, ", "zstd, ", "zip, ": of the current file. */
 const char *ease__input_coding(const ease__input *in);
-/* Bytes of memory that it takes, with what was peeked at. */
+/* Bytes of memory that the input holds, including those peeked at. */
 size_t ease__input_held(const ease__input *in);
 /* How much of the file is read, 0 .. 1; -1 for a pipe. */
 double ease__input_fraction(const ease__input *in);

@@ -16,14 +16,15 @@ typedef struct ease__zip {
 
 #define EASE__ZIP_NONE ((ease__zip){.fd = -1})
 
-/* Reads the directory. What cannot be sought is taken into memory first, up to
- * `limit` bytes (as in ease_read_options). The input must outlive it. */
+/* Reads the directory of an archive. An input that is not seekable is read into memory
+ * first, within `limit`, a memory_limit as in ease_read_options. The input must outlive
+ * the archive. */
 ease_status ease__zip_open(ease__input *in, size_t limit, ease__zip *out,
                            ease_error *err);
 void ease__zip_close(ease__zip *z);
 
-/* The name of the entry at *at (0: the first), which moves on to the next; to be freed
- * by the caller. NULL: there are no more. */
+/* The name of the entry at *at (0: the first), to be freed by the caller; NULL: there
+ * are no more. *at moves on to the next entry. */
 ease_status ease__zip_next(const ease__zip *z, size_t *at, char **name,
                            ease_error *err);
 

@@ -19,7 +19,8 @@ typedef struct ease__footprint {
 /* The element that training begins with: exact counts where there are, float64 where
  * it is asked for or what the matrix comes in. */
 ease__element ease__train_element(const ease_gram_info *of, ease_precision precision);
-/* The info of X'X before it is made; `wide` where float32 cannot hold its entries. */
+/* Describes X'X before it is built; `wide` is set if float32 cannot represent its
+ * entries. */
 ease_status ease__train_info(const ease_interactions *x, ease_gram_info *out,
                              ease_error *err);
 

@@ -12,8 +12,8 @@ static bool is_constant(const ease__model_parts *r, int32_t i)
     return r->kind != EASE_GRAM_COUNTS && r->scale[i] == 0;
 }
 
-/* Binary exponents of the scales s that need nothing, and that floats allow for: beyond,
- * W_ij = (P_ij / s_i) (s_j / P_jj) would lose digits on its way. */
+/* Bounds on the binary exponents of the scales s: within ORDINARY they are used as they
+ * are; beyond MOST, W_ij = (P_ij / s_i) (s_j / P_jj) would lose digits in float32. */
 enum { ORDINARY = 60, MOST = 100 };
 /* |W_ij| <= q_i / q_j, by Cauchy and Schwarz on P. */
 static const double LARGEST_WEIGHT = 0x1p120;
@@ -23,8 +23,8 @@ static double scale_of(const ease__model_parts *r, int32_t i)
     return r->scale ? r->scale[i] : 1.0;
 }
 
-/* The scales matter by their ratios alone: a power of two that they are divided by, so
- * that they lie around 1; 1 where they do well enough. */
+/* Only the ratios of the scales matter. Returns a power of two by which to divide them
+ * so that they lie around 1; 1 if they are of ordinary size. */
 static double middle_scale(const ease__model_parts *r, int32_t n)
 {
     int least = INT_MAX, most = INT_MIN, exponent;

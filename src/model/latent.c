@@ -1,4 +1,4 @@
-/* Models of hidden numbers in files. */
+/* Latent models in files. */
 #include "model/latent.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Models of hidden numbers: a history is encoded as h, `rank` floats, and the score of
- * item j is base_j + h . v_j. */
+/* Latent models: a history is encoded as a vector h of `rank` latent factors, and the
+ * score of item j is base_j + h . v_j. */
 #ifndef EASE_MODEL_LATENT_H
 #define EASE_MODEL_LATENT_H
 

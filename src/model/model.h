@@ -17,8 +17,8 @@ typedef struct ease__store {
     void (*read)(const ease_model *m, ease__window w, float *out, size_t ld);
     /* The same as a panel is summed from it: in floats, or in halves as they are. */
     void (*take)(const ease_model *m, ease__window w, void *out, size_t ld);
-    /* Before any of these: verifies what is read of the window, as far as it is this
-     * share's. */
+    /* Must be called before the above: verifies, of the blocks of the file that the
+     * window is read from, those of this share. */
     ease_status (*need)(const ease_model *m, ease__window w, ease__share share,
                         ease_error *err);
     /* Rows top .. bottom-1 will be read: has what is on disk fetched. */
@@ -87,8 +87,8 @@ typedef struct ease__model_parts {
     ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */
 } ease__model_parts;
 
-/* Takes over the inverse (and r->ids): both are empty afterwards, even on failure. Of an
- * inverse mapped from r->work the diagonal tiles are whole. */
+/* Takes over the inverse (and r->ids): both are empty afterwards, even on failure. Of
+ * an inverse mapped from r->work the diagonal tiles are whole. */
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
 
@@ -107,7 +107,8 @@ ease_status ease__model_new(const ease__method *method, const ease_interactions 
 ease_status ease__model_set_settings(ease_model *m, const char *settings,
                                      ease_error *err);
 
-/* Into a file; and out of it, mapped: EASE_E_FORMAT or false where it is damaged. */
+/* Writes weights to a file, and takes them from one, borrowed from its mapping. Fails
+ * with EASE_E_FORMAT, or returns false, if the file is damaged. */
 ease_status ease__sparse_write(const ease__sparse *s, int32_t n,
                                ease__container_writer *w, ease_error *err);
 ease_status ease__sparse_take(ease__container *file, int32_t n, ease__sparse *out,
@@ -123,10 +124,11 @@ void ease__model_forget(const ease_model *m);
 /* What the weights take in a file of n items; SIZE_MAX where it overflows. */
 size_t ease__model_weight_bytes(int32_t n, ease_storage storage);
 
-/* To be called before weights are used: EASE_E_FORMAT where those of the window are
- * damaged, or the file has changed. */
+/* Must be called before weights of the window are used: verifies them. Fails with
+ * EASE_E_FORMAT if they are damaged or the file was modified, EASE_E_IO if it cannot be
+ * read. */
 ease_status ease__model_need(const ease_model *m, ease__window w, ease_error *err);
-/* What the rows of a history need. */
+/* The same for the rows of the items of a history. */
 ease_status ease__model_need_history(const ease_model *m, ease_row history,
                                      ease_error *err);
 

@@ -42,7 +42,7 @@ static void take_f16(const ease_model *m, ease__window w, void *out, size_t ld)
         memcpy(to, (const uint16_t *)row_at(m, i) + w.left, bytes);
 }
 
-/* Whole rows lie together. */
+/* Whole rows are contiguous in the file. */
 static ease_status need_rows(const ease_model *m, ease__window w, ease__share share,
                              ease_error *err)
 {
@@ -147,7 +147,7 @@ static int32_t largest_packed(const ease_model *m, int32_t top, int32_t bottom)
     return largest;
 }
 
-/* Of a tile, whole rows: where the window is of columns, it looks at all rows anyway. */
+/* Verifies whole rows of a tile: a window of some columns reads all rows anyway. */
 static ease_status need_tile(const ease_model *m, int32_t i, int32_t j, int32_t top,
                              int32_t bottom, ease__share share, ease_error *err)
 {

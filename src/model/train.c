@@ -58,8 +58,8 @@ static void prepare(ease_gram *g, const ease_train_options *o, vectors *v)
     ease__gram_prepare(g, o->kind, o->lambda, o->threads, &v->scales);
 }
 
-/* A weight is at most sqrt(n) max C_ii / lambda: where that is below the smallest float,
- * there is nothing to solve. */
+/* A weight is at most sqrt(n) max C_ii / lambda: if that is below the smallest normal
+ * float, all weights would be 0, and training fails. */
 static ease_status check_lambda(const vectors *v, int32_t n,
                                 const ease_train_options *o, ease_error *err)
 {
@@ -141,7 +141,7 @@ static ease__model_parts recipe_of(ease_gram *g, const ease_train_options *o,
     };
 }
 
-/* Consumes g. *residual is set where the solver was at fault, if anything was. */
+/* Consumes g. After a failure *residual is UNSOLVED unless the solver was at fault. */
 static ease_status fit(ease_gram *g, const ease_train_options *o, double *residual,
                        ease_model **out, ease_error *err)
 {

@@ -18,7 +18,7 @@ enum {
     SMALLEST_BLOCK = 1 << 18, /* of many threads */
     TINY_BLOCK = 1 << 14,     /* where memory is scarce */
     RING_BYTES = 1 << 26,
-    RING_SHARE = 16, /* of the limit, is one for the text of the ring */
+    RING_SHARE = 16, /* a 16th of the memory limit is for the text of the ring */
     BLOCKS_A_THREAD = 8
 };
 
@@ -111,7 +111,7 @@ static ease_status no_room(const reader *r, ease_error *err)
     return ease__budget_fail(r->budget, ease__input_name(r->in), err);
 }
 
-/* No room for a line of which `bytes` have been read. */
+/* Fails: there is no memory for a line of which `bytes` have been read. */
 static ease_status too_long(const reader *r, size_t bytes, ease_error *err)
 {
     char line[EASE__SIZE_ROOM], limit[EASE__SIZE_ROOM];
@@ -284,7 +284,7 @@ static bool make_number_room(const reader *r, ease__newcomers *n)
     return true;
 }
 
-/* The same as no_room, of who merges: with the number of rows so far. */
+/* The same while blocks are merged: the message has the number of rows so far. */
 static ease_status no_rows(const reader *r, ease_error *err)
 {
     char needed[EASE__SIZE_ROOM], limit[EASE__SIZE_ROOM];
@@ -333,8 +333,9 @@ static size_t ids_size(const ease__dictionary *met, int64_t claimed)
                    : ease__ids_size((int64_t)met->count, met->letters);
 }
 
-/* What follows reading, when the ring is gone: ids are made of the dictionaries, and
- * rows of the records. The end of the file is not waited for where these would not fit. */
+/* Checks the memory that is needed after reading, when the ring is freed: ids are made
+ * from the dictionaries, and rows from the records. Reading stops as soon as these
+ * would not fit. */
 static ease_status check_later(const reader *r, ease_error *err)
 {
     const ease__draft *d = r->draft;

@@ -7,8 +7,8 @@
 #include "read/records.h"
 
 /* The rest of `in` in the given form, into draft. first_line: the number of the first
- * line read. block_bytes 0: as is best. Of `o`, threads and hooks are used; memory
- * is taken from the draft's budget. */
+ * line read. block_bytes 0: the default. Of `o`, threads and hooks are used; memory is
+ * taken from the draft's budget. */
 ease_status ease__blocks_read(ease__input *in, const ease__row_form *form,
                               int64_t first_line, size_t block_bytes,
                               const ease_read_options *o, ease__draft *draft,

@@ -25,7 +25,7 @@ typedef struct ease__layout {
 ease_status ease__sample(ease__input *in, size_t limit, const char **data,
                          size_t *bytes, bool *whole, ease_error *err);
 
-/* EASE_E_DATA where the sample has only blank lines, or nothing at all. */
+/* Fails with EASE_E_DATA if the sample is empty or has only blank lines. */
 ease_status ease__check_blank(const char *name, const char *sample, size_t bytes,
                               bool whole, ease_error *err);
 
@@ -41,7 +41,7 @@ typedef struct ease__dialect {
     ease__layout layout;
     bool adjacency; /* user item item ... */
     ease_columns columns;
-    bool guessed;     /* they were not given */
+    bool guessed;     /* the columns were recognized, not given */
     char *recognized; /* in words */
 } ease__dialect;
 

@@ -36,15 +36,15 @@ ease_status ease__mtx_read(ease__input *in, const ease_read_options *o,
                            size_t block_bytes, ease__draft *draft, ease_error *err);
 bool ease__mtx_begins(const char *sample, size_t bytes);
 
-/* Sizes that a file merely claims are held against o->memory_limit before they are
- * believed. bytes is beside the two tables of ids. */
+/* Checks the sizes that a file's header claims against o->memory_limit, before anything
+ * is allocated by them. `bytes` are needed beside the two tables of ids. */
 ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
                               size_t bytes, const ease_read_options *o,
                               ease_error *err);
 
-/* Weights or a minimal rating are asked for. */
+/* True if the options use values: weights or a minimal rating. */
 bool ease__wants_values(const ease_read_options *o);
-/* ... where there are no values: EASE_E_ARG. */
+/* Fails with EASE_E_ARG if the options use values and the file has none. */
 ease_status ease__check_values(const char *name, const char *recognized, bool values,
                                const ease_read_options *o, ease_error *err);
 

@@ -14,8 +14,9 @@
 enum {
     MOST_ROWS = 4096,
     MOST_CELLS = 1 << 18,
-    ENOUGH_ROWS = 20, /* below that many, counts of distinct values say nothing */
-    FEW_VALUES = 5    /* more are no gender, status or kind of event */
+    ENOUGH_ROWS = 20, /* with fewer rows, counts of distinct values say nothing */
+    FEW_VALUES = 5,   /* at most this many: a gender, a status, a type of event */
+    MOST_GRADES = 11  /* 0 to 10 */
 };
 
 /* ---- times ------------------------------------------------------------------ */
@@ -79,10 +80,9 @@ static void tally_value(ease__tally *t, const ease__field *f)
     t->numbers++;
     if (fault)
         return;
-    if (v != floor(v))
-        t->fractions++;
-    else
-        t->epochs += is_epoch(v) || is_plain_date(v);
+    t->fractions += v != floor(v);
+    t->epochs += v == floor(v) && is_epoch(v);
+    t->days += v == floor(v) && is_plain_date(v);
 }
 
 bool ease__survey_add(ease__survey *s, const ease__field *fields)
@@ -105,7 +105,7 @@ static int compare_hashes(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* Sorts them. */
+/* Sorts the hashes and counts the distinct ones. */
 static size_t count_distinct(uint64_t *hashes, size_t count)
 {
     size_t distinct = 0;
@@ -125,8 +125,9 @@ typedef struct judging {
     uint64_t *scratch; /* s->rows */
     bool *taken;
     int count;
-    int rest;  /* values without a name stand from here on */
-    int rival; /* a column that could as well have been taken; -1: none */
+    bool epochs_are_ids; /* numbers that look like times are taken as ids */
+    int rest;            /* the first column after user and item: a value may follow */
+    int rival;           /* a column that is as likely as a chosen one; -1: none */
 } judging;
 
 static const uint64_t *hashes_of(const judging *j, int column)
@@ -149,7 +150,7 @@ static void count_values(judging *j)
     }
 }
 
-/* Two columns that divide the rows alike mean the same: user_id and user_name. */
+/* Two columns that group the rows alike mean the same, as user_id and user_name. */
 static bool divide_alike(const judging *j, int a, int b)
 {
     const uint64_t *ha = hashes_of(j, a), *hb = hashes_of(j, b);
@@ -175,7 +176,7 @@ static bool is_constant(const judging *j, int c)
 /* Dates surely, numbers probably: as ids they would have to be believed. */
 static bool looks_like_time(const ease__tally *t)
 {
-    return are_all(t->dates, t) || are_all(t->epochs, t);
+    return are_all(t->dates, t) || are_all(t->days, t) || are_all(t->epochs, t);
 }
 
 /* Could values of a column of this kind be ids? */
@@ -183,9 +184,10 @@ static bool may_be_ids(const judging *j, int c)
 {
     const ease__tally *t = &j->s->tallies[c];
     bool fractions = are_all(t->numbers, t) && t->fractions > 0;
-    bool epochs = j->s->rows >= ENOUGH_ROWS && are_all(t->epochs, t);
+    bool times = j->s->rows >= ENOUGH_ROWS &&
+                 (are_all(t->days, t) || (!j->epochs_are_ids && are_all(t->epochs, t)));
 
-    return !fractions && !epochs && !are_all(t->dates, t);
+    return !fractions && !times && !are_all(t->dates, t);
 }
 
 static bool is_unnamed(const judging *j, int c)
@@ -193,8 +195,9 @@ static bool is_unnamed(const judging *j, int c)
     return !j->taken[c] && j->naming[c].role == EASE__ROLE_UNKNOWN && may_be_ids(j, c);
 }
 
-/* Ids that come again, and are neither all the same nor a few kinds. A value in one
- * run of rows each, as in a table sorted by user, is no kind. */
+/* True if values occur repeatedly, and are neither all the same nor a few categories.
+ * In a table sorted by user, where each value is one run of rows, few values may be
+ * ids. */
 static bool has_ids(const judging *j, int c)
 {
     const ease__tally *t = &j->s->tallies[c];
@@ -267,13 +270,13 @@ static bool is_candidate(const judging *j, int c, ease__role role)
         return false;
     if (role != EASE__ROLE_VALUE)
         return true;
-    /* What is called a rating is to be one. Of a weight or an amount that is not always
-     * there, no row is to fail. */
+    /* A column called rating must hold numbers, and reading fails where it does not. A
+     * weight or an amount is used only if every row has one. */
     return j->naming[c].tier == EASE__TIER_STRONG ? t->numbers > 0 || t->filled == 0
                                                   : t->numbers == j->s->rows;
 }
 
-/* Another name of the same tier for something else than `best`. */
+/* A column whose name fits the role as well as `best`, but means something else. */
 static int find_rival(const judging *j, int best, ease__role role)
 {
     for (int c = 0; c < j->count; c++) {
@@ -303,8 +306,8 @@ static int take_named(judging *j, ease__role role)
 
 /* ---- by values and order ---------------------------------------------------- */
 
-/* The columns for the user and the item that have no name we know. True: nothing but
- * their order speaks for them. */
+/* Chooses the user and the item that were not found by name. True: they were chosen by
+ * their order alone. */
 static bool take_unnamed(judging *j, ease_columns *out)
 {
     int wanted = (out->user < 0) + (out->item < 0);
@@ -322,6 +325,54 @@ static bool take_unnamed(judging *j, ease_columns *out)
     return !said;
 }
 
+static bool may_be_taken(const judging *j, int c)
+{
+    return is_unnamed(j, c) || is_another(j, c);
+}
+
+/* Takes the columns that `out` lacks as if epochs were ids, into `other`, and then as
+ * they look, if there are enough without them. True: nothing but order speaks for
+ * them. */
+static bool take_missing(judging *j, ease_columns *out, ease_columns *other)
+{
+    int wanted = (out->user < 0) + (out->item < 0);
+
+    *other = *out;
+    j->epochs_are_ids = true;
+    (void)take_unnamed(j, other);
+    if (out->user < 0 && other->user >= 0)
+        j->taken[other->user] = false;
+    if (out->item < 0 && other->item >= 0)
+        j->taken[other->item] = false;
+    j->epochs_are_ids = false; /* for the count */
+    j->epochs_are_ids = count_columns(j, may_be_taken) < wanted;
+    return take_unnamed(j, out);
+}
+
+/* A column of the one that the other does not have; -1: they have the same. */
+static int find_odd(const ease_columns *one, const ease_columns *other)
+{
+    if (one->user != other->user && one->user != other->item)
+        return one->user;
+    return one->item != other->user && one->item != other->item ? one->item : -1;
+}
+
+/* Whether epochs, the ids of `other`, may be just that. Times seldom come again and
+ * again, customers with numbers of ten digits do; and ratings are not to be taken in
+ * their place. */
+static bool is_as_likely(const judging *j, const ease_columns *c,
+                         const ease_columns *other)
+{
+    const ease__tally *t = j->s->tallies;
+    int epochs = find_odd(other, c), instead = find_odd(c, other);
+
+    if (epochs < 0)
+        return false;
+    return 2 * t[epochs].distinct <= j->s->rows ||
+           (t[instead].distinct <= MOST_GRADES &&
+            t[instead].runs > t[instead].distinct);
+}
+
 static bool is_value(const judging *j, int c)
 {
     return c >= j->rest && !j->taken[c] && j->naming[c].role == EASE__ROLE_UNKNOWN &&
@@ -334,7 +385,7 @@ static bool is_time(const judging *j, int c)
            looks_like_time(&j->s->tallies[c]);
 }
 
-/* In a table without a name that we know: user, item, value, time. */
+/* Chooses the value and the time in a table without known names, by order. */
 static void take_rest(judging *j, ease_columns *out)
 {
     const ease__tally *t = j->s->tallies;
@@ -353,7 +404,8 @@ static void take_rest(judging *j, ease_columns *out)
     }
 }
 
-/* By numbers what has no name, or a name that cannot be typed. */
+/* How to name a column in an option: by its number if it has no name, or one that
+ * cannot be typed. */
 static void name_column(const judging *j, int c, char *to, size_t room)
 {
     const ease__field *f = j->names ? &j->names[c] : NULL;
@@ -364,7 +416,7 @@ static void name_column(const judging *j, int c, char *to, size_t room)
     for (int i = 0; plain && i < j->count; i++)
         plain = i == c || j->names[i].length != f->length ||
                 strncasecmp(j->names[i].text, f->text, f->length) != 0;
-    if (plain && f->text[0] >= '0' && f->text[0] <= '9')
+    if (plain && !j->s->in_memory && f->text[0] >= '0' && f->text[0] <= '9')
         plain = false; /* it would be taken for a number */
     if (plain)
         snprintf(to, room, "%.*s", (int)f->length, f->text);
@@ -384,8 +436,8 @@ static void propose(const judging *j, const char *option, int user, int item, ch
     snprintf(to, room, "%s'%s,%s'", option, names[0], names[1]);
 }
 
-/* What to type if the guess is wrong: another column instead of the one that is less
- * sure, or these two swapped. */
+/* Writes the columns to give if the guess is wrong: another one in place of the less
+ * certain column, or the two swapped. */
 static void advise(const judging *j, const char *option, ease_columns *out)
 {
     bool item_is_one = j->s->tallies[out->item].distinct == 1;
@@ -409,28 +461,55 @@ static void advise(const judging *j, const char *option, ease_columns *out)
              same);
 }
 
-static ease_status refuse_rivals(const judging *j, const char *option,
-                                 const ease_columns *c, ease_error *err)
+static ease_status refuse_both(const judging *j, const char *option,
+                               const ease_columns *c, int user, int item,
+                               ease_error *err)
 {
-    bool user = j->naming[j->rival].role == EASE__ROLE_USER ||
-                (j->naming[j->rival].role != EASE__ROLE_ITEM &&
-                 (c->guessed & EASE_GUESSED_USER));
     char first[ADVICE_ROOM], second[ADVICE_ROOM];
 
     propose(j, option, c->user, c->item, first, sizeof(first));
-    propose(j, option, user ? j->rival : c->user, user ? c->item : j->rival, second,
-            sizeof(second));
+    propose(j, option, user, item, second, sizeof(second));
     return ease__fail(err, EASE_E_ARG,
                       "which columns are the user and the item is not clear: name "
                       "them, as %s or %s",
                       first, second);
 }
 
+static ease_status refuse_rivals(const judging *j, const char *option,
+                                 const ease_columns *c, ease_error *err)
+{
+    bool user = j->naming[j->rival].role == EASE__ROLE_USER ||
+                (j->naming[j->rival].role != EASE__ROLE_ITEM &&
+                 (c->guessed & EASE_GUESSED_USER));
+
+    return refuse_both(j, option, c, user ? j->rival : c->user,
+                       user ? c->item : j->rival, err);
+}
+
+static ease_status refuse_missing(const judging *j, const char *option,
+                                  const ease_columns *c, ease_error *err)
+{
+    int user = c->user >= 0 ? c->user : c->item == 0, item = c->item;
+    char typed[ADVICE_ROOM];
+
+    if (j->count < 2)
+        return ease__fail_at(err, EASE_E_PARSE, 1,
+                             "a user and an item are needed, found 1 field");
+    if (item < 0)
+        item = user == 0;
+    propose(j, option, user, item, typed, sizeof(typed));
+    return ease__fail_at(err, EASE_E_PARSE, 1,
+                         "no column is recognized as the %s: name the columns, such as "
+                         "%s",
+                         c->user < 0 ? "user" : "item", typed);
+}
+
 static ease_status judge(judging *j, const char *option, ease_columns *out,
                          ease_error *err)
 {
     ease_columns c = {.user = -1, .item = -1, .value = -1, .time = -1};
-    bool named, by_order;
+    ease_columns other;
+    bool named, by_order = false;
 
     for (int i = 0; i < j->count; i++)
         if (j->names)
@@ -445,11 +524,13 @@ static ease_status judge(judging *j, const char *option, ease_columns *out,
         c.guessed |= EASE_GUESSED_USER;
     if (c.item < 0 || j->naming[c.item].tier == EASE__TIER_LOOSE)
         c.guessed |= EASE_GUESSED_ITEM;
-    by_order = (c.user < 0 || c.item < 0) && take_unnamed(j, &c);
+    other = c;
     if (c.user < 0 || c.item < 0)
-        return ease__fail_at(err, EASE_E_PARSE, 1,
-                             "a user and an item are needed, found %d field%s",
-                             j->count, j->count == 1 ? "" : "s");
+        by_order = take_missing(j, &c, &other);
+    if (c.user < 0 || c.item < 0)
+        return refuse_missing(j, option, &c, err);
+    if (by_order && is_as_likely(j, &c, &other))
+        return refuse_both(j, option, &c, other.user, other.item, err);
     if (!named)
         take_rest(j, &c);
     if (by_order && j->names && j->rival < 0)
@@ -552,6 +633,7 @@ static ease_status recognize_texts(const char *const *names, int count,
 {
     bool more = true;
 
+    s->in_memory = true;
     for (int64_t r = 0; r < rows && more; r++) {
         for (int c = 0; c < count; c++)
             fields[c] = field_of(values[r * count + c]);

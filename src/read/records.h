@@ -53,7 +53,7 @@ typedef struct ease__heading {
 typedef struct ease__block {
     char *text; /* whole lines, the last one ended too; changed by unquoting */
     size_t bytes, room;
-    ease__budget *budget; /* of all the arrays here */
+    ease__budget *budget; /* for all arrays of the block */
     /* Small files share a block: the first bytes are of this one of the input's files,
      * and of the next one from each break on. */
     size_t file;
@@ -66,7 +66,7 @@ typedef struct ease__block {
     size_t count, record_room;
     int64_t lines; /* behind the last break */
     int64_t below_rating;
-    int64_t unlike_one, negative; /* values of the other rows */
+    int64_t unlike_one, negative; /* rows kept with a value other than 1, below 0 */
     ease_status status;           /* of the first bad line, ... */
     int64_t bad_line;             /* ... counted from 1 within the block, ... */
     size_t bad_file;              /* ... or behind so many breaks */

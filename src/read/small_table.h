@@ -10,8 +10,9 @@
 typedef struct ease__table ease__table;
 
 /* separator NULL and header -1: recognized. Fails with EASE_E_IO, EASE_E_PARSE (also:
- * a binary file), EASE_E_DATA (an empty file), EASE_E_ARG, EASE_E_NOMEM; what
- * is read past the available memory, here and later, with EASE_E_MEMORY_LIMIT. */
+ * a binary file), EASE_E_DATA (an empty file), EASE_E_ARG, EASE_E_NOMEM, and, as the
+ * functions below, with EASE_E_MEMORY_LIMIT if reading needs more memory than is
+ * available. */
 ease_status ease__table_open(const char *path, const char *separator, int header,
                              const ease_hooks *hooks, ease__table **out,
                              ease_error *err);
@@ -28,7 +29,7 @@ ease_status ease__table_next(ease__table *t, const ease__field **fields, size_t 
 int64_t ease__table_line(const ease__table *t);
 const char *ease__table_name(const ease__table *t); /* of the input, for messages */
 size_t ease__table_columns(const ease__table *t);
-/* What memory is available, for what is kept of the rows. */
+/* The table's memory budget, from which its user takes what is kept of the rows. */
 ease__budget *ease__table_budget(ease__table *t);
 /* The header's fields; NULL without one. */
 const ease__field *ease__table_header(const ease__table *t);

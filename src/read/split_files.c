@@ -179,7 +179,7 @@ ease_status ease__split_ids_restore(const ease__split_ids *ids, ease__ids *users
 
 static const char header[] = "uid,sid";
 
-/* The path without its last part; NULL: no memory. */
+/* The path without its last component; NULL: no memory. */
 static char *directory_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -190,7 +190,8 @@ static char *directory_of(const char *path)
     return dir;
 }
 
-/* A split has at least one of the two. */
+/* True if the directory has a list of items or a record: one of them is in every
+ * split. */
 static bool has_marks(const char *dir)
 {
     int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);

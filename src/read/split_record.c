@@ -1,4 +1,4 @@
-/* Reading split.json: what it says of the parts; all else is passed over. */
+/* Reading split.json: the counts of the parts; everything else is skipped. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { MOST_BYTES = 1 << 16, MOST_DEPTH = 32 };
 
 const char ease__split_unfinished[] = "{\"unfinished\": true}\n";
 
-/* ---- JSON, as much of it as a record has --------------------------------------------- */
+/* ---- JSON, the subset that a record uses ----------------------------------------- */
 
 typedef struct scanner {
     const char *at, *end;
@@ -79,7 +79,7 @@ static bool take_count(scanner *s, int64_t *out)
            !ease__parse_int(digits.text, digits.length, out) && *out >= 0;
 }
 
-/* Passes over a value of any kind; brackets must match in number. */
+/* Skips a value of any type; brackets must match in number. */
 static bool skip_value(scanner *s)
 {
     span passed;
@@ -103,7 +103,7 @@ static bool skip_value(scanner *s)
     return depth == 0;
 }
 
-/* Calls `member` behind each key of an object, to take the value. */
+/* Calls `member` after each key of an object, to parse the value. */
 static bool take_object(scanner *s, void *to,
                         bool (*member)(scanner *s, const span *key, void *to))
 {

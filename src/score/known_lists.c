@@ -45,14 +45,14 @@ static ease_status choose(const ease_model *m, ease_row history, int64_t user,
     return EASE_OK;
 }
 
-/* How a call goes on, seen by all of its threads. */
+/* The state of a call, shared by its threads. */
 typedef struct course {
     atomic_bool over; /* cancelled, or failed */
     atomic_llong done;
     ease__failure failure;
 } course;
 
-/* The caller's thread tells how far all are. */
+/* The caller's thread reports the progress of all threads. */
 static void report(course *c, const ease_recommend_options *o, int64_t count)
 {
     long long done = atomic_fetch_add_explicit(&c->done, 1, memory_order_relaxed) + 1;

@@ -1,5 +1,5 @@
-/* Many histories for a model of hidden numbers: a thread takes a block of them through
- * the whole catalog. */
+/* Lists of a latent model for many histories: a thread scores a block of them over the
+ * whole catalog. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-/* Scores of models of hidden numbers: histories are encoded in blocks, and a block is
- * multiplied with the items' numbers. Products are those of product.h: a history's
- * scores have the same bits alone and in any block. */
+/* Scoring with latent models: histories are encoded in blocks, and a block is
+ * multiplied by the factors of the items. Products are those of product.h: the scores
+ * of a history have the same bits alone and in any block. */
 #include "score/latent_scores.h"
 
 #include <math.h>
@@ -74,8 +74,8 @@ static void run_layers(const ease_model *m, int32_t rows, ease__encode_room *roo
 
 /* ---- fold-in ---------------------------------------------------------------------- */
 
-/* The matrix += sum alpha x v v', on and above the diagonal, and h += sum (1 + alpha x) v
- * over some items of a history, at most TOGETHER. */
+/* The matrix += sum alpha x v v', on and above the diagonal, and h += sum (1 + alpha x)
+ * v over some items of a history, at most TOGETHER. */
 static void add_items(const ease_model *m, ease_row x, ease__encode_room *room,
                       float *h)
 {

@@ -51,7 +51,7 @@ typedef struct batch {
     state *states;     /* of the batch's users */
     double done, step; /* progress, and what a batch adds to it */
     bool cancelled;
-    ease__failure failure; /* to verify what is read */
+    ease__failure failure; /* of verifying the weights */
 } batch;
 
 static size_t weight_bytes(const ease_model *m)
@@ -236,7 +236,8 @@ static void finish_user(batch *b, int64_t u)
     b->counts[u] = b->popular_count;
 }
 
-/* What the runs read of a file, each thread its share of the blocks. False: damaged. */
+/* Verifies the weights that the runs read, each thread its share of the blocks. False:
+ * a block is damaged. */
 static bool verify_runs(batch *b)
 {
     const ease_model *m = b->model;

@@ -10,7 +10,7 @@
 struct ease_scorer {
     const ease_model *model; /* borrowed */
     float *scores;           /* n */
-    ease__encode_room room;  /* of a model of hidden numbers */
+    ease__encode_room room;  /* for latent models */
 };
 
 void ease_recommend_options_init(ease_recommend_options *o)
@@ -158,7 +158,7 @@ static void score_all(const ease_model *m, ease_row history, float *scores)
     }
 }
 
-/* Of all items; no score stays that comes from a damaged file. */
+/* Scores all items. Fails if the model's file is damaged. */
 static ease_status score(ease_scorer *s, ease_row history, ease_error *err)
 {
     const ease_model *m = s->model;

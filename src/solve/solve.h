@@ -61,10 +61,10 @@ int32_t ease__invert_file_columns(const ease__tiled *shape, int threads, size_t 
  * of threads. Bands, one after the other from the first on, sum up to the same. */
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads);
 
-/* Adds lambda ridge_i to the diagonal (NULL: all ones) and 1 to the padding's, inverts,
- * and checks: with
- * w = A v before and a random v, *residual = ||P w - v|| / ||v||. EASE_E_ACCURACY
- * unless it is at most 2e-4 (NaN is not). */
+/* Adds lambda ridge_i to the diagonal (ridge NULL: lambda) and 1 to that of the
+ * padding, inverts, and checks the result: with a random v and w = A v computed before,
+ * *residual = ||P w - v|| / ||v||. Fails with EASE_E_ACCURACY unless the residual is at
+ * most 2e-4 (NaN is not). */
 ease_status ease__solve(ease__tiled *a, double lambda, const double *ridge,
                         const ease__solver *solver, int threads,
                         const ease_hooks *hooks, double *residual, ease_error *err);

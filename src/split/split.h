@@ -52,7 +52,7 @@ ease_status ease__find_protocol(const char *name, const ease__protocol **out,
 ease_status ease__split_divide(ease__split *s, ease_error *err);
 void ease__split_free(ease__split *s);
 
-/* Writes all files into the directory `dir`, and syncs them. */
+/* Writes all files of the split into the directory `dir`, and syncs them. */
 ease_status ease__split_write(const ease__split *s, const char *dir,
                               ease_split_info *info, ease_error *err);
 

@@ -41,8 +41,8 @@ static ease_status read_interactions(opening *o, int table, const char *path,
     return EASE_OK;
 }
 
-/* A split does without validation_train.csv where its record does, or where neither is
- * there; with all others it does not. */
+/* Only validation_train.csv may be absent: if the record does not name it, or if there
+ * is no record. */
 static ease_status read_table(opening *o, int table, ease_interactions **out,
                               ease_error *err)
 {
@@ -82,8 +82,8 @@ static ease_status read_all(opening *o, ease_split_parts *p, ease_error *err)
 
 /* ---- the directory ---------------------------------------------------------------------- */
 
-/* What tells one split in a place from the next: the directory, or where files are
- * replaced one by one its record. */
+/* What distinguishes a split from one that replaces it: the directory, or if files are
+ * replaced one by one the record. */
 typedef struct identity {
     struct stat dir, record;
 } identity;
@@ -106,7 +106,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Another split may have come into the directory between two of its files. */
+/* The split may have been replaced after some of its files were read. */
 static ease_status read_undisturbed(opening *o, ease_split_parts *p, ease_error *err)
 {
     identity before, after;

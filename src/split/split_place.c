@@ -21,7 +21,7 @@ enum {
 static const char part_end[] = ".part";
 /* Begins the names of parts within a target, and of files that are being written. */
 static const char inner[] = ".ease.";
-/* The record that stands in for the true one. */
+/* The name under which the record of an unfinished split is written. */
 static const char stand_in[] = ".ease.unfinished.part";
 
 /* ---- what is in a directory ---------------------------------------------------------- */
@@ -39,7 +39,7 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Opens the directory of `fd` anew, to be listed from its begin. */
+/* Opens the directory of `fd` again, so that it is listed from its beginning. */
 static DIR *list(int fd)
 {
     int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -66,7 +66,8 @@ static ease_status look_around(int fd, const char *dir, ease_error *err)
 
         if (is_dots(name) || is_leftover(name, inner))
             continue;
-        /* A train.csv may be anybody's; the lists and the record are of a split. */
+        /* Any program may write a train.csv; only splits have the lists and the
+         * record. */
         if (file >= EASE__SPLIT_TABLES)
             marked = true;
         else if (file >= 0)
@@ -88,7 +89,7 @@ static ease_status look_around(int fd, const char *dir, ease_error *err)
 
 /* ---- removing ------------------------------------------------------------------------ */
 
-/* Files that were in the making when their process was killed. */
+/* Temporary files of processes that were killed. */
 static void remove_loose(int fd)
 {
     DIR *d = list(fd);
@@ -101,7 +102,7 @@ static void remove_loose(int fd)
         closedir(d);
 }
 
-/* Files of a split, whole or in the making; whatever else is there stays. */
+/* Removes files of a split, complete or temporary; all others stay. */
 static void remove_files(int fd)
 {
     for (int i = 0; i < EASE__SPLIT_FILES; i++)
@@ -109,7 +110,8 @@ static void remove_files(int fd)
     remove_loose(fd);
 }
 
-/* Removes a part in the directory `holder`, `stale`: unless a process has locked it. */
+/* Removes a part in the directory `holder`; if `stale`, only if no process has locked
+ * it. */
 static void remove_part(int holder, const char *name, bool stale)
 {
     int fd = openat(holder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -143,7 +145,8 @@ static ease_status no_memory(const ease__place *p, ease_error *err)
     return ease__fail(err, EASE_E_NOMEM, "writing %s", p->dir);
 }
 
-/* The real path of a target that is not there: that of the directory, and a name. */
+/* The real path of a target that does not exist: that of its directory, and its
+ * name. */
 static ease_status resolve_new(ease__place *p, ease_error *err)
 {
     char *path = ease__copy_string(p->dir), *slash;
@@ -215,7 +218,8 @@ static ease_status open_target(ease__place *p, ease_error *err)
     p->target_fd = open(p->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (p->target_fd < 0)
         return ease__fail_errno(err, "%s: cannot open", p->dir);
-    /* An exchange would not ask for this, but who forbids it means it. */
+    /* An exchange does not need write permission on the target, but its absence means
+     * that the target is not to be changed. */
     if (faccessat(p->target_fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
         return ease__fail_errno(err, "%s: cannot write", p->dir);
     return look_around(p->target_fd, p->dir, err);
@@ -228,7 +232,7 @@ static int holder_of(const ease__place *p)
     return p->inside ? p->target_fd : p->parent;
 }
 
-/* How names of parts begin: as they are made, and as they are swept. */
+/* The prefix of the names of parts. */
 static void begin_name(const ease__place *p, char *to, size_t room)
 {
     if (p->inside)
@@ -237,12 +241,13 @@ static void begin_name(const ease__place *p, char *to, size_t room)
         snprintf(to, room, ".%.*s.", (int)MOST_NAME, p->name);
 }
 
-/* Makes a directory and locks it. A sweep may come between and take it away: then the
- * lock is the other's, or the name is gone. */
+/* Creates a directory and locks it. A sweep by another process may remove it in
+ * between: then that process has the lock, or the name is gone. */
 static bool try_part(ease__place *p)
 {
     struct stat made, named;
-    /* What replaces a split is nobody else's to read before it has that one's mode. */
+    /* What replaces a split is readable by its owner only until it has the same
+     * mode. */
     mode_t mode = p->target_fd >= 0 ? 0700 : 0777;
 
     if (mkdirat(holder_of(p), p->part_name, mode) != 0)
@@ -335,7 +340,7 @@ void ease__place_close(ease__place *p)
 
 /* ---- taking the place ---------------------------------------------------------------- */
 
-/* The data is safe already; this has the names follow. */
+/* Syncs the directory: the contents of the files are synced already. */
 static void sync_names(int directory)
 {
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -396,7 +401,8 @@ static bool put_stand_in(const ease__place *p)
            renameat(p->part_fd, stand_in, p->target_fd, EASE__SPLIT_RECORD) == 0;
 }
 
-/* Moves a file of the part into the target; one that the part does not have goes. */
+/* Moves a file from the part to the target; if the part has no such file, it is removed
+ * from the target. */
 static bool move_file(const ease__place *p, const char *name)
 {
     if (renameat(p->part_fd, name, p->target_fd, name) == 0)
@@ -404,7 +410,8 @@ static bool move_file(const ease__place *p, const char *name)
     return errno == ENOENT && (unlinkat(p->target_fd, name, 0) == 0 || errno == ENOENT);
 }
 
-/* One by one, between a record that says so and the true one. */
+/* Moves the files one by one: first the record of an unfinished split, last the final
+ * record. */
 static ease_status move_files(ease__place *p, ease_error *err)
 {
     if (flock(p->target_fd, LOCK_EX | LOCK_NB) != 0)
@@ -426,8 +433,7 @@ static ease_status move_files(ease__place *p, ease_error *err)
     return EASE_OK; /* the part, empty now, goes when the place is closed */
 }
 
-/* The part has the target's name. What had it before, if anything, now has the
- * part's. */
+/* The part has taken the target's name; the old target, if any, now has the part's. */
 static void settle(ease__place *p, bool exchanged)
 {
     sync_names(p->parent);
@@ -439,8 +445,8 @@ static void settle(ease__place *p, bool exchanged)
     remove_part(p->parent, p->part_name, false);
 }
 
-/* By rename where the target is missing or empty, else by exchange, else by moving its
- * files: the target may come and go meanwhile. */
+/* By rename if the target is missing or empty, else by exchange, else by moving its
+ * files. Other processes may create and remove the target at the same time. */
 static ease_status take_name(ease__place *p, ease_error *err)
 {
     ease_status status;

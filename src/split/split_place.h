@@ -1,17 +1,18 @@
-/* The directory of a split in the making, and how it takes its place.
+/* Atomic replacement of a split's directory, the target.
  *
- * A split is written into a directory of its own, the part: beside the target, under a
- * unique name (".NAME.XXXXXX.part"). It then takes the target's name by one rename, or
- * where a split is there already by an exchange of the two directories; a reader, or
- * who comes after a kill, sees the old split or the new one.
+ * A new split is written into a temporary directory, the part, which lies beside the
+ * target under a unique name (".NAME.XXXXXX.part"). The part is then renamed to the
+ * target's name, or exchanged with the target (RENAME_EXCHANGE) if a split is already
+ * there: a reader sees the old split or the new one, also after a kill.
  *
- * Where directories cannot be exchanged (the file system does not know how; the target
- * is a mount point, or the working directory, which would be lost to the shell in it;
- * nothing may be made beside it), the files are moved one by one. Until the last one is
- * in its place the record says that the split is unfinished, so that it does not open.
+ * Some targets cannot be exchanged: the file system does not support it; the target is
+ * a mount point, or the working directory, which a shell in it would lose; or the
+ * process may not create anything beside it. Then the files are moved one by one. Until
+ * the last one is moved the record says that the split is unfinished, so that it cannot
+ * be opened.
  *
- * The part is locked (flock) by its process: parts without a lock are of killed ones,
- * and the next split into the same place removes them. */
+ * A process holds a lock (flock) on its part. A part without a lock was left by a
+ * killed process, and the next split into the same target removes it. */
 #ifndef EASE_SPLIT_SPLIT_PLACE_H
 #define EASE_SPLIT_SPLIT_PLACE_H
 
@@ -21,27 +22,28 @@
 
 typedef struct ease__place {
     const char *dir;          /* the target as it was given, for messages */
-    char *target, *directory; /* its real path, and that of the directory it is in */
-    const char *name;         /* the last part of `target` */
+    char *target, *directory; /* real paths of the target and of its parent directory */
+    const char *name;         /* the last component of `target` */
     char *part;               /* path of the directory to write into */
     char part_name[NAME_MAX + 1];
     int part_fd;
-    int parent;    /* the directory that the target is in */
-    int target_fd; /* -1: it is not there */
+    int parent;    /* descriptor of the target's parent directory */
+    int target_fd; /* -1: the target does not exist */
     bool inside;   /* the part is in the target, not beside it */
-    bool made;     /* and has its name there */
+    bool made;     /* the directory of the part exists */
 } ease__place;
 
 #define EASE__PLACE_NONE ((ease__place){.part_fd = -1, .parent = -1, .target_fd = -1})
 
-/* Makes a part for the target `dir`, which may be missing, be empty or hold a split;
- * anything else is refused with EASE_E_IO. `dir` is borrowed. Fails with EASE_E_NOMEM
- * too. Close in any case. */
+/* Creates a part for the target `dir`, which may be missing, be empty or hold a split.
+ * `dir` is borrowed. Fails with EASE_E_IO, also for any other target, or EASE_E_NOMEM.
+ * Call ease__place_close afterwards, also on failure. */
 ease_status ease__place_open(const char *dir, ease__place *p, ease_error *err);
-/* Puts the part, whose files are whole and synced, in the target's place. Permissions
- * of what is replaced are kept, owner and group where the process may. */
+/* Puts the part, whose files are complete and synced, in the place of the target. It
+ * keeps the permissions of what it replaces, and owner and group as far as the process
+ * is permitted. */
 ease_status ease__place_commit(ease__place *p, ease_error *err);
-/* Removes the part, unless it was committed. Needs no memory. */
+/* Removes the part, unless it was committed. Allocates no memory. */
 void ease__place_close(ease__place *p);
 
 #endif

@@ -178,7 +178,7 @@ static ease_status start_file(writing *w, const char *name, sheet *f, ease_error
     return f->status;
 }
 
-/* Gives the file its name, if all of it was put. */
+/* Gives the file its name, if all of it was written. */
 static ease_status end_file(sheet *f)
 {
     flush(f);

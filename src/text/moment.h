@@ -9,9 +9,9 @@
  * `+02:00`), in seconds since 1970. Later is larger. False: it is neither. */
 bool ease__parse_moment(const char *text, size_t length, double *out);
 
-/* Three numbers between equal separators, the year first or last, alone or before a
- * time of day: 2005-04-02T23:53, 02.04.2005, 4/2/05 11:53 PM. More than
- * ease__parse_moment can tell the order of. */
+/* True for a date of three numbers between equal separators, the year first or last,
+ * alone or before a time of day: 2005-04-02T23:53, 02.04.2005, 4/2/05 11:53 PM. It
+ * accepts more than ease__parse_moment, which must know the order of day and month. */
 bool ease__looks_like_date(const char *text, size_t length);
 
 #endif

@@ -58,7 +58,8 @@ static const name_list lists[] = {
      "kategorie marke categorie marque categoria marca "},
     {EASE__ROLE_VALUE, EASE__TIER_STRONG,
      " rating ratings stars star score scores overall preference feedback strength "
-     "grade userrating ratingvalue reviewrating reviewscore starrating "
+     "grade userrating bookrating movierating itemrating ratingvalue reviewrating "
+     "reviewscore starrating "
      "bewertung bewertungen sterne note puntuacion calificacion valoracion valutazione "
      "avaliacao "},
     {EASE__ROLE_VALUE, EASE__TIER_WEAK,
@@ -126,15 +127,17 @@ static void normalize(const ease__field *f, char to[NAME_ROOM])
 
 /* ---- looking them up -------------------------------------------------------- */
 
-/* Where `length` letters are a whole name of the list; NULL: nowhere. */
+/* Where `length` letters, fewer than NAME_ROOM, are a whole name of the list; NULL:
+ * nowhere. A line of numbers may have 100,000 that are asked for. */
 static const char *find_in(const char *names, const char *word, size_t length)
 {
-    for (const char *at = names; *at; at += strcspn(at, " ")) {
-        at += strspn(at, " ");
-        if (length && strcspn(at, " ") == length && memcmp(at, word, length) == 0)
-            return at;
-    }
-    return NULL;
+    char whole[NAME_ROOM + 2] = " ";
+    const char *at;
+
+    memcpy(whole + 1, word, length);
+    whole[length + 1] = ' ';
+    at = length ? strstr(names, whole) : NULL;
+    return at ? at + 1 : NULL;
 }
 
 /* ids: only what has ids, a user or an item, or is known to be neither. */

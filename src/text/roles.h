@@ -10,20 +10,21 @@ typedef enum ease__role {
     EASE__ROLE_ITEM,
     EASE__ROLE_VALUE,
     EASE__ROLE_TIME,
-    EASE__ROLE_OTHER /* known to be none of them: a country, a price, a row number */
+    EASE__ROLE_OTHER /* known to be none of these: a country, a price, a row number */
 } ease__role;
 
-/* How good a candidate for its role a column of this name is. */
+/* How well a column of this name fits its role. */
 typedef enum ease__tier {
-    EASE__TIER_LOOSE, /* it may serve if nothing else does: an invoice as the user */
+    EASE__TIER_LOOSE, /* a last resort: an invoice as the user */
     EASE__TIER_WEAK,  /* a session as the user, an artist as the item */
     EASE__TIER_STRONG
 } ease__tier;
 
+/* Whether the name says that the column holds names or ids. */
 typedef enum ease__name_form {
-    EASE__FORM_NAME, /* user_name, productTitle */
-    EASE__FORM_PLAIN,
-    EASE__FORM_ID /* user_id, KundenNr; also of a name that is not known */
+    EASE__FORM_NAME,  /* user_name, productTitle */
+    EASE__FORM_PLAIN, /* user */
+    EASE__FORM_ID     /* user_id, KundenNr; also if the rest of the name is unknown */
 } ease__name_form;
 
 typedef struct ease__naming {
@@ -33,13 +34,14 @@ typedef struct ease__naming {
     const char *stem; /* of a known name: the same for user, user_id and UserName */
 } ease__naming;
 
-/* Case, accents, separators and a RecBole type (`:token`) do not matter. */
+/* What a column's name says. Case, accents, separators and a RecBole type (`:token`)
+ * are ignored. */
 ease__naming ease__name_role(const ease__field *name);
 
-/* Whether the text reads as "nan" or "inf": a number in other programs. */
+/* True for "nan", "inf" and the like, which other programs read as numbers. */
 bool ease__names_no_number(const ease__field *f);
 
-/* Is it what a header calls a title? 2: exactly so, 1: a kind of title, 0: no. */
+/* Whether a column of this name holds titles: 2: exactly, 1: a kind of title, 0: no. */
 int ease__names_title(const ease__field *name);
 
 #endif

@@ -27,7 +27,7 @@ struct ease_tuning {
     ease__attempt tried[EASE__MOST_TRIALS]; /* in the order of lambda, or of the grid */
     int count;
     int stopped;
-    int64_t unknown_targets; /* of the validation users; -1: not measured yet */
+    int64_t unknown_targets; /* among the validation targets; -1: not measured yet */
 };
 
 typedef struct ease__tuner {
