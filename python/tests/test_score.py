@@ -74,6 +74,14 @@ def test_new_users_have_a_share_held_out(X):
     assert got == pytest.approx(expected, abs=0.1) and got > 0.2  # another share
 
 
+def test_nothing_to_hold_out(X):
+    rows = rows_of(X)
+    model = ease.EASE(lambda_=20.0).fit(rows)
+    first = [rows["user"].index(user) for user in set(rows["user"])]
+    with pytest.raises(ValueError, match="no user has anything held out$"):
+        model.score(take(rows, first))
+
+
 def test_items_that_the_model_does_not_know(X):
     rows = rows_of(X)
     model = ease.EASE(lambda_=20.0).fit(rows)

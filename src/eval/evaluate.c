@@ -332,8 +332,8 @@ static ease_status align(evaluation *e, const ease_interactions *input,
     if (status)
         return status;
     if (e->target->nnz == 0)
-        return ease__fail(err, EASE_E_DATA,
-                          "no user has anything held out that the model knows");
+        return ease__fail(err, EASE_E_DATA, "no user has anything held out%s",
+                          target->nnz ? " that the model knows" : "");
     info->unknown = e->o.unknown;
     e->held = dropped ? e->target : target;
     if (info->unknown_targets)
