@@ -153,16 +153,16 @@ static inline ease_model *model_of(const dense_model *d, int64_t users,
     ease__tiled p = tile_matrix(d->inverse, d->n, e);
     ease__ids ids = letter_ids(d->n);
     ease__model_parts r = {.kind = kind,
-                      .precision = e == EASE__F64 ? EASE_F64 : EASE_F32,
-                      .lambda = 1.5,
-                      .residual = 1e-6,
-                      .nonnegative = clip,
-                      .users = users,
-                      .interactions = 77,
-                      .sums = d->sums,
-                      .scale = kind == EASE_GRAM_COUNTS ? NULL : d->scale,
-                      .diagonal = d->diagonal,
-                      .ids = &ids};
+                           .precision = e == EASE__F64 ? EASE_F64 : EASE_F32,
+                           .lambda = 1.5,
+                           .residual = 1e-6,
+                           .nonnegative = clip,
+                           .users = users,
+                           .interactions = 77,
+                           .sums = d->sums,
+                           .scale = kind == EASE_GRAM_COUNTS ? NULL : d->scale,
+                           .diagonal = d->diagonal,
+                           .ids = &ids};
     ease_model *m = NULL;
     ease_error err;
 
