@@ -332,7 +332,7 @@ ease_status ease_model_row(const ease_model *m, int32_t item, float *out,
                            ease_error *err)
 {
     int32_t n = m->info.items;
-    ease__window w = {item, item + 1, 0, n};
+    ease__window w = {.top = item, .right = n};
     ease_status status;
 
     if (item < 0 || item >= n) {
@@ -340,6 +340,7 @@ ease_status ease_model_row(const ease_model *m, int32_t item, float *out,
             out[j] = NAN;
         return EASE_OK;
     }
+    w.bottom = item + 1;
     status = ease__model_need(m, w, err);
     if (status)
         return status;

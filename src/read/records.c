@@ -337,11 +337,15 @@ static bool empty_id(ease__block *b, bool user)
 /* The cursor stands behind `found` fields of a line with another number of them. */
 static bool ragged(const ease__row_form *form, cursor *c, size_t found, bool more)
 {
+    /* A quote that is not closed must not count the fields of the lines below: where the
+     * block ends would show in the message. */
+    const char *line = memchr(c->at, '\n', (size_t)(c->end - c->at));
+    const char *end = line ? line : c->end;
     char what[EASE__BLOCK_WHAT];
     ease__field f;
 
     while (more) {
-        ease__field_stop stop = ease__field_next(c->splitter, &c->at, c->end, &f);
+        ease__field_stop stop = ease__field_next(c->splitter, &c->at, end, &f);
 
         found++;
         more = stop == EASE__FIELD_MORE;

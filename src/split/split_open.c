@@ -1,5 +1,6 @@
 /* Reading a split's directory back. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,47 +84,48 @@ static ease_status read_all(opening *o, ease_split_parts *p, ease_error *err)
 /* ---- the directory ---------------------------------------------------------------------- */
 
 /* What distinguishes a split from one that replaces it: the directory, or if files are
- * replaced one by one the record. */
+ * replaced one by one the record. Both are held open (-1: there is none), so that their
+ * inodes are not given to later files while the split is read. */
 typedef struct identity {
-    struct stat dir, record;
+    int dir, record;
 } identity;
 
-static ease_status identify(const char *dir, identity *out, ease_error *err)
+static int hold(const char *path)
 {
-    char *path = ease__split_path(dir, EASE__SPLIT_RECORD);
-
-    if (!path)
-        return ease__fail(err, EASE_E_NOMEM, "reading %s", dir);
-    *out = (identity){0};
-    (void)stat(dir, &out->dir);
-    (void)stat(path, &out->record);
-    ease__free(path);
-    return EASE_OK;
+    return path ? open(path, O_PATH | O_CLOEXEC) : -1;
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
+static bool is_still(int held, const char *path)
 {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+    struct stat had, has;
+
+    if (held < 0 || !path)
+        return held < 0 && (!path || stat(path, &has) != 0);
+    return fstat(held, &had) == 0 && stat(path, &has) == 0 &&
+           had.st_dev == has.st_dev && had.st_ino == has.st_ino;
+}
+
+static void let_go(int held)
+{
+    if (held >= 0)
+        (void)close(held);
 }
 
 /* The split may have been replaced after some of its files were read. */
 static ease_status read_undisturbed(opening *o, ease_split_parts *p, ease_error *err)
 {
-    identity before, after;
-    ease_status status = identify(o->dir, &before, err), last;
+    char *record = ease__split_path(o->dir, EASE__SPLIT_RECORD);
+    identity at = {.dir = hold(o->dir), .record = hold(record)};
+    ease_status status = record ? read_all(o, p, err)
+                                : ease__fail(err, EASE_E_NOMEM, "reading %s", o->dir);
 
-    if (status)
-        return status;
-    status = read_all(o, p, err);
-    if (status == EASE_E_NOMEM)
-        return status;
-    last = identify(o->dir, &after, err);
-    if (last)
-        return last;
-    if (!is_same_file(&before.dir, &after.dir) ||
-        !is_same_file(&before.record, &after.record))
-        return ease__fail(err, EASE_E_IO,
-                          "%s: the split was replaced while it was read", o->dir);
+    if (status != EASE_E_NOMEM &&
+        (!is_still(at.dir, o->dir) || !is_still(at.record, record)))
+        status = ease__fail(err, EASE_E_IO,
+                            "%s: the split was replaced while it was read", o->dir);
+    let_go(at.dir);
+    let_go(at.record);
+    ease__free(record);
     return status;
 }
 
