@@ -9,7 +9,7 @@ all: ## install what is missing and build build/ease
 demo: all ## train on the embedded example and recommend, with reasons
 	@examples/demo.sh build/ease
 
-test: ## install what is missing, build, and run the tests and the lints
+test: ## install what is missing, build, and run the tests
 	@scripts/setup test
 	@scripts/test release
 
@@ -33,7 +33,7 @@ bench-engines: all ## X'X by DuckDB, PostgreSQL and Spark beside the native one 
 	@scripts/setup engines
 	@bench/engines.py
 
-lint: ## formatting, warnings of both compilers, clang-tidy
+lint: ## formatting, the order of folders, warnings of both compilers, clang-tidy
 	@scripts/setup test
 	@scripts/lint
 

@@ -186,6 +186,8 @@ def main():
         for test in group:
             if len(sys.argv) < 2 or any(a in test.id() for a in sys.argv[1:]):
                 suite.addTest(test)
+    if not suite.countTestCases():
+        sys.exit(f"no test has a name with {' or '.join(sys.argv[1:]) or 'test_'} in it")
     result = _Lines()
     suite.run(result)
     failed = len({name_of(t).split(" ")[0] for t, _ in result.failures + result.errors})

@@ -269,11 +269,31 @@ static bool kernels_are_those_wanted(void)
     return true;
 }
 
+/* A mistyped name must not pass as a run without failures. */
+static bool names_are_known(const test_case *cases, size_t count, int argc, char **argv)
+{
+    for (int a = 1; a < argc; a++) {
+        size_t i = 0;
+
+        while (i < count && strcmp(cases[i].name, argv[a]) != 0)
+            i++;
+        if (i == count) {
+            fprintf(stderr, "%s: no test '%s'; there are\n", argv[0], argv[a]);
+            for (i = 0; i < count; i++)
+                fprintf(stderr, "  %s\n", cases[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
 int test_main(const test_case *cases, size_t count, int argc, char **argv)
 {
     int passed = 0, failures = 0, skipped = 0;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!names_are_known(cases, count, argc, argv))
+        return 2;
     if (!kernels_are_those_wanted())
         return 1;
     strcpy(scratch, "/tmp/ease-test-XXXXXX");
