@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/random.h"
 
@@ -115,4 +116,35 @@ double *dense_matrix(const ease__tiled *a)
         for (int32_t j = 0; j < a->n; j++)
             dense[(size_t)i * (size_t)a->n + (size_t)j] = ease__tiled_at(a, i, j);
     return dense;
+}
+
+static ease_status copy_section(const ease__container *c, const ease__disk_section *s,
+                                bool large, ease__container_writer *w)
+{
+    const unsigned char *at = c->map + s->offset;
+    ease_status status;
+
+    if (!large)
+        return ease__writer_add(w, s->name, at, (size_t)s->bytes, NULL);
+    status = ease__writer_begin(w, s->name, NULL);
+    return status ? status : ease__writer_put(w, at, (size_t)s->bytes, NULL);
+}
+
+void copy_with_large(const char *path, const char *name, const char *copy)
+{
+    ease__container c = EASE__CONTAINER_NONE;
+    ease__container_writer *w = NULL;
+    ease_status status = ease__container_open(path, NULL, 1, &c, NULL);
+
+    if (!status)
+        status = ease__writer_open(copy, c.header.kind, 1, 0, &w, NULL);
+    for (uint32_t i = 0; !status && i < c.header.sections; i++) {
+        const ease__disk_section *s = &c.header.section[i];
+
+        if (!strchr(s->name, '#')) /* the writer adds those itself */
+            status = copy_section(&c, s, s->large || strcmp(s->name, name) == 0, w);
+    }
+    if (status || ease__writer_commit(w, NULL) != EASE_OK)
+        abort();
+    ease__container_close(&c);
 }

@@ -2,6 +2,7 @@
 #ifndef EASE_TEST_DATA_H
 #define EASE_TEST_DATA_H
 
+#include "core/container.h"
 #include "data/interactions.h"
 #include "matrix/tiled.h"
 
@@ -28,5 +29,9 @@ ease__tiled random_definite(int32_t n, int32_t edge, ease__element element,
 void set_entry(ease__tiled *a, int32_t i, int32_t j, double value); /* i >= j */
 /* n x n, row-major, both halves from the lower triangle. */
 double *dense_matrix(const ease__tiled *a);
+
+/* A copy of a model or Gram file in which the section `name` is large, all checksums
+ * being right. */
+void copy_with_large(const char *path, const char *name, const char *copy);
 
 #endif

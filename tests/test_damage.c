@@ -481,6 +481,37 @@ static void all_is_verified_at_opening_or_nothing_is(test *t)
                  EASE_E_ARG);
 }
 
+/* ---- sections that are large but must not be --------------------------------------- */
+
+static void only_weights_may_be_large(test *t)
+{
+    for (size_t i = 0; i < FORMS; i++) {
+        char path[PATH_ROOM], copy[PATH_ROOM];
+        ease__disk_header h;
+
+        keep_path(forms[i].name, path);
+        keep_path("as-large.ease", copy);
+        make_file(&forms[i], false, path);
+        h = header_of(path);
+        for (uint32_t s = 0; s < h.sections; s++) {
+            const char *name = h.section[s].name;
+            ease_model *m = NULL;
+            ease_error err = {0};
+            ease_status status;
+
+            if (strchr(name, '#'))
+                continue;
+            copy_with_large(path, name, copy);
+            status = ease_model_open(copy, &m, &err);
+            if (!check_status(t, status, h.section[s].large ? EASE_OK : EASE_E_FORMAT))
+                printf("  %s, section %s\n", forms[i].name, name);
+            if (!h.section[s].large)
+                check_contains(t, err.text, name);
+            ease_model_free(m);
+        }
+    }
+}
+
 /* ---- files that change while they are in use ------------------------------------------ */
 
 static void overwrite(const char *path, const char *with)
@@ -691,6 +722,7 @@ static const test_case cases[] = {
     TEST(flips_in_small_files_are_found_at_once),
     TEST(flips_in_large_files_are_found_or_do_not_matter),
     TEST(all_is_verified_at_opening_or_nothing_is),
+    TEST(only_weights_may_be_large),
     TEST(a_file_written_to_in_place_is_no_longer_used),
     TEST(a_small_file_is_needed_only_to_open_it),
     TEST(a_file_may_be_replaced_while_in_use),

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/random.h"
+#include "data.h"
 #include "gram/gram.h"
 #include "test.h"
 
@@ -243,6 +244,32 @@ static void damage_is_found_when_the_matrix_is_read(test *t)
     ease_interactions_free(x);
 }
 
+static void only_tiles_may_be_large(test *t)
+{
+    static const char *const names[] = {"tiles", "params", "ids", "sums"};
+    ease_interactions *x = make(30, 0, 50, false, 7);
+    ease_gram *g = build(t, x), *back = NULL;
+    char path[512], copy[512];
+    ease_gram_info info;
+    ease_error err;
+
+    strcpy(path, test_path("small.gram"));
+    strcpy(copy, test_path("as-large.gram"));
+    check_status(t, ease_gram_save(g, path, NULL, NULL), EASE_OK);
+    for (size_t i = 0; i < 4; i++) {
+        copy_with_large(path, names[i], copy);
+        if (i == 0) {
+            check_status(t, ease_gram_open(copy, NULL, &back, NULL), EASE_OK);
+            continue;
+        }
+        check_status(t, ease_gram_peek(copy, &info, &err), EASE_E_FORMAT);
+        check_contains(t, err.text, names[i]);
+    }
+    ease_gram_free(back);
+    ease_gram_free(g);
+    ease_interactions_free(x);
+}
+
 static void gram_files_survive_every_failed_allocation(test *t)
 {
     ease_interactions *x = make(30, 0, 20, false, 8), *y = make(30, 10, 20, false, 9);
@@ -283,6 +310,7 @@ static const test_case cases[] = {
     TEST(a_file_is_not_merged_with_itself),
     TEST(memory_is_refused_before_it_is_taken),
     TEST(damage_is_found_when_the_matrix_is_read),
+    TEST(only_tiles_may_be_large),
     TEST(gram_files_survive_every_failed_allocation),
 };
 

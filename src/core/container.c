@@ -489,6 +489,27 @@ const void *ease__container_section(const ease__container *c, const char *name,
     return c->map + s->offset;
 }
 
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names;
+}
+
+ease_status ease__container_allow_large(const ease__container *c,
+                                        const char *const *names, ease_error *err)
+{
+    for (uint32_t i = 0; i < c->header.sections; i++) {
+        const ease__disk_section *s = &c->header.section[i];
+
+        if (s->large && !is_among(s->name, names))
+            return ease__fail(err, EASE_E_FORMAT,
+                              "%s: damaged: section '%s' must not be large", c->path,
+                              s->name);
+    }
+    return EASE_OK;
+}
+
 ease_status ease__stream_open(const ease__container *c, const char *name,
                               ease__section_stream *out, ease_error *err)
 {

@@ -93,6 +93,12 @@ ease_status ease__container_open(const char *path, const char *kind, uint32_t ne
                                  ease__container *out, ease_error *err);
 void ease__container_close(ease__container *c);
 
+/* Fails with EASE_E_FORMAT if a section is large whose name is not among `names`, which
+ * end with NULL. To be called first after opening: all other sections have been copied
+ * and verified then, and cannot change any more. */
+ease_status ease__container_allow_large(const ease__container *c,
+                                        const char *const *names, ease_error *err);
+
 /* Makes the large sections readable through ease__container_section; without it they
  * can only be streamed. Sections of up to 16 MiB in all are read and verified now;
  * larger ones are mapped, and ease__container_need must be called before any of their

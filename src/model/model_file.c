@@ -253,6 +253,11 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
 
 /* ---- opening --------------------------------------------------------------------- */
 
+/* Whoever uses these has them verified first, or loads them; all others are taken to be
+ * in memory. */
+static const char *const large_sections[] = {"weights", "columns", "embedding",
+                                             "decoder", "scores",  NULL};
+
 static ease_status damaged(const ease_model *m, const char *what, ease_error *err)
 {
     return ease__fail(err, EASE_E_FORMAT, "%s: damaged: %s", m->file.path, what);
@@ -491,6 +496,8 @@ ease_status ease_model_open_with(const char *path, ease_verify verify, ease_mode
     m->file = EASE__CONTAINER_NONE;
     m->kernels = ease__kernels_best();
     status = ease__container_open(path, "model", VERSION, &m->file, err);
+    if (!status)
+        status = ease__container_allow_large(&m->file, large_sections, err);
     if (!status)
         status = ease__container_attach(&m->file, verify, err);
     if (!status)
