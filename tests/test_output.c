@@ -196,7 +196,7 @@ static void our_group_gets_no_more_than_others_had(test *t)
     free(dir);
 }
 
-/* ---- without nameless files ------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------- */
 
 static void parts_of_the_same_process_number_are_in_nobodys_way(test *t)
 {
@@ -224,13 +224,13 @@ static void make_old(test *t, const char *path)
     check_int(t, utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void stale_parts_are_swept(test *t)
+static void sweep_stale_parts(test *t, bool missing)
 {
     static const char *const names[] = {".ease.1.0.part",    ".ease.2.0.part",
                                         ".ease.3.0.1f.part", ".ease.4.part.txt",
                                         "ease.5.0.part",     ".ease.6.0.part"};
     bool kept[] = {false, true, false, true, true, true};
-    char *dir = new_directory(t, "stale");
+    char *dir = new_directory(t, missing ? "stale" : "stale-nameless");
     int held, seen;
 
     for (int i = 0; i < 6; i++) {
@@ -242,7 +242,7 @@ static void stale_parts_are_swept(test *t)
     seen = open(inside(dir, names[0]), O_RDONLY); /* as who sweeps, too, does */
     check_int(t, flock(seen, LOCK_SH | LOCK_NB), 0);
     test_write_text(inside(dir, names[5]), "just now");
-    without_tmpfile(true);
+    without_tmpfile(missing);
     check_status(t, write_file(inside(dir, "x"), "text", NULL), EASE_OK);
     without_tmpfile(false);
     for (int i = 0; i < 6; i++)
@@ -250,6 +250,14 @@ static void stale_parts_are_swept(test *t)
     close(held);
     close(seen);
     free(dir);
+}
+
+/* Also where files are nameless until their commit: a kill between naming and renaming
+ * leaves a part there, too. */
+static void stale_parts_are_swept(test *t)
+{
+    sweep_stale_parts(t, true);
+    sweep_stale_parts(t, false);
 }
 
 static void a_part_is_locked_and_as_private_as_the_file(test *t)

@@ -129,7 +129,9 @@ static void remove_stale(int dir, const char *name)
     close(fd);
 }
 
-/* Removes the parts that killed processes have left in a directory. */
+/* Removes the parts that killed processes have left in a directory: while writing, or
+ * while giving a nameless file its name. Before the free space is checked, which they
+ * may take. */
 static void sweep(const char *path)
 {
     DIR *d = opendir(path);
@@ -160,7 +162,8 @@ static ease_status check_space(int fd, const char *path, size_t expect, ease_err
                       ease__size_text(expect, need), ease__size_text(room, have));
 }
 
-/* Opens a file without a name, of which nothing is left after a kill. -1: the file
+/* Opens a file without a name, of which nothing is left after a kill before its commit,
+ * and only a part after a kill within it. -1: the file
  * system does not support that, or there is no /proc through which it could be named
  * later. */
 static int open_nameless(const char *dir, mode_t mode)
@@ -210,11 +213,10 @@ static ease_status open_hidden(ease__output *out, bool replaces, ease_error *err
 
     if (!dir)
         return ease__fail(err, EASE_E_NOMEM, "opening %s", out->path);
+    sweep(dir);
     out->fd = open_nameless(dir, mode);
-    if (out->fd < 0) {
-        sweep(dir);
+    if (out->fd < 0)
         out->fd = open_named(out->path, mode, &out->temporary);
-    }
     if (out->fd < 0 && errno == ENOMEM)
         status = ease__fail(err, EASE_E_NOMEM, "opening %s", out->path);
     else if (out->fd < 0)

@@ -18,8 +18,8 @@ typedef struct ease__output {
 /* Opens a temporary file for writing in the directory of `path`, or if `path` is a
  * symbolic link in that of the file that it points to. "-" is standard output; a device
  * or pipe is written directly. `expect` bytes (0: unknown) are checked against the free
- * space. If the file system does not support O_TMPFILE, temporary files that killed
- * processes have left in the directory are removed. */
+ * space. Temporary files that killed processes have left in the directory are
+ * removed. */
 ease_status ease__output_open(const char *path, size_t expect, ease__output *out,
                               ease_error *err);
 ease_status ease__output_write(ease__output *out, const void *data, size_t bytes,
