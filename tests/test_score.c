@@ -1,5 +1,6 @@
 /* Scoring: one history and many, against a twin that scores everything and sorts. */
 #include <float.h>
+#include <pthread.h>
 
 #include "compute/topk.h"
 #include "models.h"
@@ -357,6 +358,63 @@ static void many_report_progress_and_can_be_cancelled(test *t)
     ease_model_free(m);
 }
 
+/* How many blocks of the weights have been verified. */
+static int verified_blocks(const ease_model *m)
+{
+    const ease__mapped *s = &m->file.watch->section[0];
+    int count = 0;
+
+    for (size_t i = 0; i <= ease__blocks_of(s->bytes) / 64; i++)
+        count += __builtin_popcountll(atomic_load(&s->verified[i]));
+    return count;
+}
+
+typedef struct verification {
+    const ease_model *model;
+    pthread_t caller;
+    bool elsewhere; /* asked in another thread */
+} verification;
+
+static int stop_when_begun(void *user, const char *stage, double fraction)
+{
+    verification *v = user;
+
+    (void)stage;
+    (void)fraction;
+    v->elsewhere = v->elsewhere || !pthread_equal(v->caller, pthread_self());
+    return verified_blocks(v->model) > 0;
+}
+
+static void verifying_can_be_cancelled(test *t)
+{
+    static int32_t items[3000];
+    ease_row row = {.items = items, .count = 3000};
+    ease_model *made = random_model(3000, 3, false, EASE_GRAM_COUNTS, false);
+
+    for (int32_t i = 0; i < 3000; i++)
+        items[i] = i;
+    for (size_t i = 0; i < 3; i++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            ease_model *m = reopened(t, made, storages[i]);
+            verification v = {.model = m, .caller = pthread_self()};
+            int blocks = (int)ease__blocks_of(m->file.watch->section[0].bytes);
+            ease_recommend_options o;
+            ease_rec recs[10];
+            int32_t count;
+
+            ease_recommend_options_init(&o);
+            o.threads = threads;
+            o.hooks = (ease_hooks){.progress = stop_when_begun, .user = &v};
+            check_status(t, ease_recommend_many(m, &row, 1, &o, recs, &count, NULL),
+                         EASE_E_CANCELLED);
+            check(t, !v.elsewhere);
+            if (threads == 1 && !check(t, verified_blocks(m) < blocks))
+                printf("  %d of %d blocks\n", verified_blocks(m), blocks);
+            ease_model_free(m);
+        }
+    ease_model_free(made);
+}
+
 /* ---- reasons and likeness
  * ------------------------------------------------------------ */
 
@@ -540,6 +598,7 @@ static const test_case cases[] = {
     TEST(many_lists_are_those_of_one_at_any_number_of_threads),
     TEST(lists_of_more_users_than_a_batch_are_right),
     TEST(many_report_progress_and_can_be_cancelled),
+    TEST(verifying_can_be_cancelled),
     TEST(reasons_add_up_to_the_score_bit_for_bit),
     TEST(likeness_is_the_partial_correlation),
     TEST(every_storage_ranks_separated_scores_alike),

@@ -5,6 +5,7 @@
  * panel. While a stripe is worked on, the next one is copied. */
 #include <math.h>
 #include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "score/known_lists.h"
@@ -50,7 +51,7 @@ typedef struct batch {
     int64_t run_count;
     state *states;     /* of the batch's users */
     double done, step; /* progress, and what a batch adds to it */
-    bool cancelled;
+    atomic_bool cancelled;
     ease__failure failure; /* of verifying the weights */
 } batch;
 
@@ -94,16 +95,26 @@ static void find_runs(batch *b)
     }
 }
 
+/* Only for the calling thread. Also while a cold file is fetched and verified, which may
+ * take minutes. */
+static void ask_to_go_on(batch *b, double part)
+{
+    if (ease__progress(&b->o.hooks, "recommending", b->done + b->step * part))
+        atomic_store(&b->cancelled, true);
+}
+
 /* Every row is read a little at a time, all of them by turns; from disk they come faster
  * in one go, as far as memory can hold them. */
-static void expect_runs(const batch *b)
+static void expect_runs(batch *b)
 {
-    size_t room = ease_memory_available() / 2, bytes = b->model->info.bytes;
+    const ease_model *m = b->model;
 
-    if (bytes == 0 || bytes > room)
+    if (!m->file.watch || m->info.bytes > ease_memory_available() / 2)
         return;
-    for (int64_t r = 0; r < b->run_count; r++)
-        b->model->store->expect(b->model, b->runs[r].top, b->runs[r].bottom);
+    for (int64_t r = 0; !atomic_load(&b->cancelled) && r < b->run_count; r++) {
+        m->store->expect(m, b->runs[r].top, b->runs[r].bottom);
+        ask_to_go_on(b, 0);
+    }
 }
 
 /* Users without a history are above everything: they get other lists in the end. */
@@ -237,24 +248,27 @@ static void finish_user(batch *b, int64_t u)
 }
 
 /* Verifies the weights that the runs read, each thread its share of the blocks. False:
- * a block is damaged. */
+ * a block is damaged, or the call was cancelled. */
 static bool verify_runs(batch *b)
 {
     const ease_model *m = b->model;
     ease__share share = {omp_get_thread_num(), omp_get_num_threads()};
     ease_error err = {0};
     ease_status status = EASE_OK;
+    int64_t count = m->file.watch ? b->run_count : 0;
 
-    for (int64_t r = 0; !status && r < b->run_count; r++) {
+    for (int64_t r = 0; !status && !atomic_load(&b->cancelled) && r < count; r++) {
         run rows = b->runs[r];
 
         status = m->store->need(
             m, (ease__window){rows.top, rows.bottom, 0, m->info.items}, share, &err);
+        if (share.index == 0)
+            ask_to_go_on(b, 0);
     }
     if (status)
         ease__failure_note(&b->failure, status, &err);
 #pragma omp barrier
-    return !b->failure.status;
+    return !b->failure.status && !atomic_load(&b->cancelled);
 }
 
 /* All stripes for all users of the batch. Every thread of the team runs this. */
@@ -275,10 +289,9 @@ static void work(batch *b)
 
         next = last ? n : first + STRIPE;
 #pragma omp master
-        b->cancelled = ease__progress(&b->o.hooks, "recommending",
-                                      b->done + b->step * (double)first / (double)n);
+        ask_to_go_on(b, (double)first / (double)n);
 #pragma omp barrier
-        if (b->cancelled)
+        if (atomic_load(&b->cancelled))
             return;
 #pragma omp for schedule(dynamic)
         for (int64_t t = 0; t < copies + chunks; t++) {
@@ -324,7 +337,7 @@ static ease_status run_batches(batch *b, const ease_row *histories, int64_t coun
             expect_runs(b);
 #pragma omp parallel num_threads(threads)
         work(b);
-        if (b->cancelled)
+        if (atomic_load(&b->cancelled))
             return ease__cancelled(err);
         status = ease__failure_take(&b->failure, err);
         if (!status)
