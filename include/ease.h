@@ -77,7 +77,7 @@ extern "C" {
     X(EASE_E_BACKEND, -9, "solver backend unavailable or failed") \
     X(EASE_E_CANCELLED, -10, "cancelled by callback")             \
     X(EASE_E_MEMORY_LIMIT, -11, "would exceed the memory limit")  \
-    X(EASE_E_ACCURACY, -12, "solution failed its residual check") \
+    X(EASE_E_ACCURACY, -12, "numerically unusable result")        \
     X(EASE_E_DATA, -13, "data that cannot be used")
 
 typedef enum ease_status {

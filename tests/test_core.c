@@ -26,6 +26,7 @@ static void status_list_has_names_and_texts(test *t)
 {
     check_text(t, ease_status_name(EASE_E_PARSE), "EASE_E_PARSE");
     check_text(t, ease_status_text(EASE_OK), "ok");
+    check_text(t, ease_status_text(EASE_E_ACCURACY), "numerically unusable result");
     check_text(t, ease_status_name((ease_status)99), "unknown");
 }
 
