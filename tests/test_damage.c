@@ -481,6 +481,44 @@ static void all_is_verified_at_opening_or_nothing_is(test *t)
                  EASE_E_ARG);
 }
 
+static int stop_verifying(void *user, const char *stage, double fraction)
+{
+    (void)user;
+    (void)fraction;
+    return strcmp(stage, "verifying") == 0;
+}
+
+static void verifying_all_can_be_cancelled(test *t)
+{
+    char path[PATH_ROOM], latent[PATH_ROOM];
+    ease_hooks hooks = {.progress = stop_verifying};
+    ease_row row = {.items = (int32_t[]){2, 1500}, .count = 2};
+    ease_recommend_options o;
+    ease_weight_summary summary;
+    ease_model *m = NULL, *n = NULL;
+    ease_rec recs[10];
+    int32_t count;
+
+    keep_path("cancelled.ease", path);
+    keep_path("latent.ease", latent);
+    make_file(&forms[1], true, path);
+    make_file(&forms[5], true, latent);
+    check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+    check_status(t, ease_model_open(latent, &n, NULL), EASE_OK);
+    check_status(t, ease_model_save(m, test_path("x"), EASE_STORE_F16, &hooks, NULL),
+                 EASE_E_CANCELLED);
+    check_status(t, ease_model_export(m, test_path("x.csv"), 1, &hooks, NULL),
+                 EASE_E_CANCELLED);
+    check_status(t, ease_model_summarize_weights(m, &summary, &hooks, NULL),
+                 EASE_E_CANCELLED);
+    ease_recommend_options_init(&o);
+    o.hooks = hooks;
+    check_status(t, ease_recommend_many(n, &row, 1, &o, recs, &count, NULL),
+                 EASE_E_CANCELLED);
+    ease_model_free(m);
+    ease_model_free(n);
+}
+
 /* ---- sections that are large but must not be --------------------------------------- */
 
 static void only_weights_may_be_large(test *t)
@@ -722,6 +760,7 @@ static const test_case cases[] = {
     TEST(flips_in_small_files_are_found_at_once),
     TEST(flips_in_large_files_are_found_or_do_not_matter),
     TEST(all_is_verified_at_opening_or_nothing_is),
+    TEST(verifying_all_can_be_cancelled),
     TEST(only_weights_may_be_large),
     TEST(a_file_written_to_in_place_is_no_longer_used),
     TEST(a_small_file_is_needed_only_to_open_it),

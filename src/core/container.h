@@ -127,9 +127,10 @@ typedef struct ease__share {
  * it was opened, EASE_E_IO if it cannot be read. */
 ease_status ease__container_need(const ease__container *c, const void *from,
                                  size_t bytes, ease__share share, ease_error *err);
-/* The same for all large sections, by several threads (0: one for each processor). */
+/* The same for all large sections, by several threads (0: one for each processor).
+ * `hooks` may be NULL; fails with EASE_E_CANCELLED if they say so. */
 ease_status ease__container_need_all(const ease__container *c, int threads,
-                                     ease_error *err);
+                                     const ease_hooks *hooks, ease_error *err);
 
 /* Must be called before results computed from a mapped file are returned. Fails with
  * EASE_E_FORMAT if the file was modified since it was opened, EASE_E_IO if a part of it

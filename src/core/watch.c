@@ -100,7 +100,7 @@ static ease_status read_sections(ease__container *c, ease_error *err)
         status = ease__container_copy(c, c->watch->section[i].offset,
                                       c->watch->section[i].bytes, err);
     if (!status)
-        status = ease__container_need_all(c, 1, err);
+        status = ease__container_need_all(c, 1, NULL, err);
     if (!status)
         status = ease__container_unchanged(c, err);
     ease__watch_free(c);
@@ -121,7 +121,8 @@ ease_status ease__container_attach(ease__container *c, ease_verify verify,
     for (uint32_t i = 0; i < c->watch->count; i++)
         ease__fault_watch(c->map + c->watch->section[i].offset,
                           c->watch->section[i].bytes, &c->watch->lost);
-    return verify == EASE_VERIFY_OPEN ? ease__container_need_all(c, 0, err) : EASE_OK;
+    return verify == EASE_VERIFY_OPEN ? ease__container_need_all(c, 0, NULL, err)
+                                      : EASE_OK;
 }
 
 ease_status ease__container_load(ease__container *c, const char *name, ease_error *err)
@@ -256,23 +257,43 @@ void ease__container_fetch(const ease__container *c, const void *from, size_t by
             advise(c, s->offset + block * EASE__BLOCK, EASE__BLOCK);
 }
 
-static ease_status need_share(const ease__container *c, ease__share share,
-                              ease_error *err)
-{
-    const ease__watch *w = c->watch;
-    ease_status status = EASE_OK;
+/* What the threads that verify a whole file share. */
+typedef struct verification {
+    const ease__container *container;
+    const ease_hooks *hooks; /* asked by the calling thread, after each of its blocks */
+    atomic_bool cancelled;
+} verification;
 
-    for (uint32_t i = 0; !status && i < w->count; i++)
-        if (w->section[i].verified)
-            status = verify_bytes(c, &w->section[i], 0, w->section[i].bytes, share,
-                                  err);
-    return status;
+static ease_status need_section(verification *v, const ease__mapped *s,
+                                ease__share share, ease_error *err)
+{
+    const ease__container *c = v->container;
+    size_t blocks = s->verified ? ease__blocks_of(s->bytes) : 0;
+
+    for (size_t block = (size_t)share.index; block < blocks;
+         block += (size_t)share.count) {
+        double at = (double)(s->offset + block * EASE__BLOCK);
+        ease_status status;
+
+        if (is_verified(s, block))
+            continue;
+        status = verify_block(c, s, block, err);
+        if (status)
+            return status;
+        if (share.index == 0 &&
+            ease__progress(v->hooks, "verifying", at / (double)c->bytes))
+            atomic_store(&v->cancelled, true);
+        if (atomic_load(&v->cancelled))
+            return EASE_OK;
+    }
+    return EASE_OK;
 }
 
 ease_status ease__container_need_all(const ease__container *c, int threads,
-                                     ease_error *err)
+                                     const ease_hooks *hooks, ease_error *err)
 {
     ease_status first = ease__container_unchanged(c, err);
+    verification v = {.container = c, .hooks = hooks};
     ease__failure failure = {0};
 
     if (first || !c->watch)
@@ -281,10 +302,13 @@ ease_status ease__container_need_all(const ease__container *c, int threads,
     {
         ease_error own = {0};
         ease__share share = {omp_get_thread_num(), omp_get_num_threads()};
-        ease_status status = need_share(c, share, &own);
+        ease_status status = EASE_OK;
 
+        for (uint32_t i = 0; !status && i < c->watch->count; i++)
+            status = need_section(&v, &c->watch->section[i], share, &own);
         if (status)
             ease__failure_note(&failure, status, &own);
     }
-    return ease__failure_take(&failure, err);
+    return atomic_load(&v.cancelled) ? ease__cancelled(err)
+                                     : ease__failure_take(&failure, err);
 }

@@ -165,7 +165,8 @@ no_memory:
 /* Counts everything, into the first tally in the end. */
 static ease_status scan_run(scan *s, ease_error *err)
 {
-    ease_status status = ease__container_need_all(&s->model->file, s->threads, err);
+    ease_status status = ease__container_need_all(&s->model->file, s->threads, s->hooks,
+                                                  err);
 
     if (status)
         return status;

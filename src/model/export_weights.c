@@ -260,7 +260,7 @@ ease_status ease_model_export(const ease_model *m, const char *path, int32_t top
     if (!status)
         status = allocate(&x, err);
     if (!status)
-        status = ease__container_need_all(&m->file, m->threads, err);
+        status = ease__container_need_all(&m->file, m->threads, hooks, err);
     if (!status)
         status = ease__output_open(path, 0, &x.out, err);
     x.out.hooks = hooks;

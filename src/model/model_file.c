@@ -238,7 +238,7 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
     status = ease__writer_open(path, "model", VERSION, expect, &j.writer, err);
     if (status)
         return status;
-    status = ease__container_need_all(&m->file, m->threads, err);
+    status = ease__container_need_all(&m->file, m->threads, hooks, err);
     if (!status && storage == EASE_STORE_F16)
         status = choose_unit(&j, err);
     if (!status)

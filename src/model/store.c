@@ -317,7 +317,7 @@ ease_status ease_model_rows(const ease_model *m, const float **rows, size_t *str
         *rows = NULL;
         return EASE_OK;
     }
-    status = ease__container_need_all(&m->file, m->threads, err);
+    status = ease__container_need_all(&m->file, m->threads, NULL, err);
     if (!status)
         status = ease__container_unchanged(&m->file, err);
     if (status)

@@ -112,7 +112,7 @@ ease_status ease__recommend_blocks(const ease_model *m, const ease_row *historie
     for (int t = 0; !status && t < threads; t++)
         status = ease__encode_room_new(m, &rooms[t], err);
     if (!status)
-        status = ease__container_need_all(&m->file, threads, err);
+        status = ease__container_need_all(&m->file, threads, &o->hooks, err);
     if (!status) {
         memset(counts, 0, (size_t)count * sizeof(*counts));
         run_all(&j, threads, rooms);
