@@ -400,7 +400,7 @@ class Tuned(Split):
                 ("wmf", ["--plot", "p.svg"], "takes no"),
                 ("wmf", ["--nonnegative"], "takes no"),
                 ("ease", ["--grid", "rank=4"], "no settings to tune"),
-                ("ease", ["--set", "rank=4"], "no setting beside lambda"),
+                ("ease", ["--set", "rank=4"], "ease has no setting"),
                 ("item-item", ["--grid", "similarity=cosine|none"], "one of cosine"),
                 ("slim", ["--set", "l1=0,l2=0"], "not determined"),
                 ("slim", ["--set", "l1=0", "--grid", "l2=0"], "not determined"),
@@ -411,7 +411,7 @@ class Tuned(Split):
                               (["--grid", "slim:l1=1"], "'slim' is none of --models"),
                               (["--grid", "rank=1"], "expected MODEL:NAME=VALUE"),
                               (["--set", "wmf:rank=1", "--set", "wmf:rank=2"], "given twice"),
-                              (["--set", "ease:rank=1"], "no setting beside lambda")):
+                              (["--set", "ease:rank=1"], "ease has no setting")):
             self.fails(2, text, "compare", "nosplit", "--models", "ease,wmf", *options)
         self.fails(2, "rank: a whole number", "train", "nofile", "-o", "m", "--model", "wmf",
                    "--set", "rank=0")
