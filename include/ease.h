@@ -928,16 +928,20 @@ typedef struct ease_metric {
 } ease_metric;
 
 EASE_API void ease_eval_options_init(ease_eval_options *o);
+/* Names of metrics from 0 on; NULL past the end. */
+EASE_API const char *ease_metric_name(int index);
+/* One line about a metric, "recall" or "recall@20"; NULL: no such metric. */
+EASE_API const char *ease_metric_about(const char *metric);
+/* 1: a higher value is better; -1: a lower one is; 0: neither, or no such metric. */
+EASE_API int ease_metric_direction(const char *metric);
 /* Whether there are such metrics, before there is anything to measure. */
 EASE_API EASE_MUST_USE ease_status ease_eval_options_check(const ease_eval_options *o,
                                                            ease_error *err);
 
 /* Ranks the whole catalog for every user of `target` from that user's row of `input`
  * (users are matched by id, items by id with the model's), without the items of the
- * input, and measures where the target's items are. For each user: recall (divided by
- * min(k, held out)), plain-recall (by held out), ndcg, precision (by k), hit, map (by
- * min(k, held out)), mrr, popularity (the mean count of what was recommended); for all
- * together: coverage and gini, over the catalog.
+ * input, and measures where the target's items are, by the metrics of ease_metric_name.
+ * Most have a value for each user, a few only one for all lists together.
  *
  * Unknown items of the target, those that do not occur in the model's training data,
  * count as misses: they are part of the number held out in every metric and of the
@@ -1002,7 +1006,7 @@ typedef struct ease_tune_options {
     int count;
     ease_unknown unknown;     /* among the validation targets; default MISS */
     const char *grid;         /* others: "rank=64|128"; NULL: ease_method_grid's */
-    const char *metric;       /* one of ease_evaluate's; "ndcg@100" */
+    const char *metric;       /* one of ease_evaluate's, of users; "ndcg@100" */
     double seconds;           /* no trial begins that would end later; 0: any time */
     ease_train_options train; /* the settings in it are fixed; its lambda, metric and
                                  unknown are ignored */
@@ -1014,8 +1018,10 @@ EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_optio
                                                            ease_error *err);
 
 /* Tries lambdas, or settings, on validation users: trains on x, measures as
- * ease_evaluate does. Each trial is logged (level 2). If tuning is cancelled or
- * runs out of time after at least one trial, what was tried so far is the result.
+ * ease_evaluate does. The best has the highest value, or the lowest where that is
+ * better (ease_metric_direction). Each trial is logged (level 2). If tuning is
+ * cancelled or runs out of time after at least one trial, what was tried so far is the
+ * result.
  *
  * EASE: the Gram matrix is built once; beside it one more of its size is needed. The
  * search brackets the best by decades of lambda from 100 on, then halves its steps down

@@ -77,6 +77,17 @@ static void coverage_and_gini_are_of_the_whole_catalog(test *t)
     check_near(t, ease__gini(none, 2), 0, 0);
 }
 
+/* Those of the list are compared with the naive twin below. */
+static void every_metric_of_the_table_has_a_twin(test *t)
+{
+    for (int i = 0; ease_metric_name(i); i++) {
+        char part[40];
+
+        snprintf(part, sizeof(part), "%s@", ease_metric_name(i));
+        check_contains(t, every_metric, part);
+    }
+}
+
 static void metrics_that_do_not_exist_are_named(test *t)
 {
     static const char *const bad[] = {
@@ -1845,6 +1856,7 @@ static void tuning_survives_every_failed_allocation(test *t)
 static const test_case cases[] = {
     TEST(metrics_are_what_a_hand_works_out),
     TEST(coverage_and_gini_are_of_the_whole_catalog),
+    TEST(every_metric_of_the_table_has_a_twin),
     TEST(metrics_that_do_not_exist_are_named),
     TEST(evaluation_equals_its_naive_twin),
     TEST(what_is_left_out_is_counted),

@@ -549,6 +549,16 @@ class Small(Split):
         self.assertEqual(r.out.splitlines()[:2], ["metric,mean,stderr", "hit@100,0.75,0.216506350946"])
         self.assertRegex(r.out, r"\ngini@1,[\d.]+,\n$")
 
+    def test_metrics_are_told_from_one_table_and_have_twins(self):
+        told = self.ease("help", "metrics").out.splitlines()
+        names = [line.split("@K: ")[0] for line in told]
+        self.assertEqual(names, list(numpy_eval.ALL))
+        self.fails(2, f"one of {', '.join(names)}$", "eval", "m", "--split", "nowhere",
+                   "--metrics", "speed@3")
+        page = " ".join(self.ease("generate", "man").out.replace("\\-", "-").split())
+        for name, line in zip(names, told):
+            self.assertIn(f"\\fB{name}@\\fIK\\fR {line.split('@K: ')[1]}.", page)
+
     def test_what_is_wrong_is_said_before_the_work(self):
         args = ["eval", "m.ease", "--input", self.input, "--target"]
         self.fails(2, "no metric 'speed@3'", *args, "nowhere", "--metrics", "speed@3")

@@ -5,6 +5,15 @@
 
 #include "table.h"
 
+const char *metric_direction(const char *metric)
+{
+    int direction = ease_metric_direction(metric);
+
+    if (direction == 0)
+        return "";
+    return direction > 0 ? "; higher is better" : "; lower is better";
+}
+
 int check_metrics(console *c, const char *metrics)
 {
     ease_eval_options o;

@@ -7,14 +7,15 @@
 #include "results.h"
 
 #define METRICS_DEFAULT "recall@20,recall@50,ndcg@100"
-#define METRICS_HELP                                                                   \
-    "what to measure (default " METRICS_DEFAULT "): NAME@K,... of recall (divided by " \
-    "min(k, held out)), plain-recall (by held out), ndcg, precision, hit, map, mrr, "  \
-    "coverage, gini and popularity"
+#define METRICS_HELP \
+    "what to measure (default " METRICS_DEFAULT "); ease help metrics lists the names"
 #define UNKNOWN_VALUE "miss|drop"
 #define UNKNOWN_HELP                                                            \
     "held-out items that the model does not know count as misses (the default)" \
     ", or are dropped as if they had not been held out"
+
+/* "; higher is better", "; lower is better" or "", to be put behind a description. */
+const char *metric_direction(const char *metric);
 
 /* Both before any work: 0, or the exit code after a message. */
 int check_metrics(console *c, const char *metrics);

@@ -23,7 +23,8 @@ const option tuning_options[] = {
      .type = OPTION_TEXT,
      AT(metric),
      .value = "NAME@K",
-     .help = "what to choose lambda or settings by (default ndcg@100)"},
+     .help = "what to choose lambda or settings by (default ndcg@100); ease help "
+             "metrics lists the names"},
     {.name = "unknown",
      .type = OPTION_CHOICE,
      AT(unknown),

@@ -139,7 +139,7 @@ const verb verb_eval = {
         "For every user of the target, all items are ranked from that user's row "
         "of the input, whose items are left out, and the metrics say where the "
         "held-out items are. Means are over users, with the standard error std / "
-        "sqrt(users); coverage and gini are of all lists together and have none. "
+        "sqrt(users); metrics of all lists together have none. "
         "Held-out items that the model does not know count as misses, or with "
         "--unknown drop are left out; users with nothing held out are left out. The "
         "numbers of such items and users are printed.\n\n--json gives "

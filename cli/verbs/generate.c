@@ -1,6 +1,7 @@
 /* The man page and the completions of shells, from the same tables as --help. */
 #include <string.h>
 
+#include "measuring.h"
 #include "verbs.h"
 
 #define PAGE_DATE "2026-11-15"
@@ -103,6 +104,21 @@ static void put_man_verb(const verb *v)
     }
 }
 
+static void put_man_metrics(void)
+{
+    const char *name;
+
+    fputs(".SH METRICS\nOf the best K items of each list:\n", stdout);
+    for (int i = 0; (name = ease_metric_name(i)); i++) {
+        fputs(".TP\n\\fB", stdout);
+        put_roff(name);
+        fputs("@\\fIK\\fR\n", stdout);
+        put_roff(ease_metric_about(name));
+        put_roff(metric_direction(name));
+        fputs(".\n", stdout);
+    }
+}
+
 static void put_man_examples(void)
 {
     fputs(".SH EXAMPLES\n.nf\n", stdout);
@@ -133,6 +149,7 @@ static void put_man(void)
     for (size_t i = 0; all_verbs[i]; i++)
         if (!all_verbs[i]->hidden)
             put_man_verb(all_verbs[i]);
+    put_man_metrics();
     fputs(".SH EXIT STATUS\n"
           ".TP\n0\nDone.\n"
           ".TP\n1\nFailed: a missing file, a full disk.\n"

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "measuring.h"
 #include "verbs.h"
 
 static void print_setting(const ease_setting *s)
@@ -37,6 +38,14 @@ static void print_models(void)
     }
 }
 
+static void print_metrics(void)
+{
+    const char *name;
+
+    for (int i = 0; (name = ease_metric_name(i)); i++)
+        printf("%s@K: %s%s\n", name, ease_metric_about(name), metric_direction(name));
+}
+
 static int run(console *c, void *args)
 {
     const common_args *a = args;
@@ -50,6 +59,10 @@ static int run(console *c, void *args)
         print_models();
         return EXIT_DONE;
     }
+    if (strcmp(a->operands[0], "metrics") == 0) {
+        print_metrics();
+        return EXIT_DONE;
+    }
     v = find_verb(c, a->operands[0]);
     if (!v)
         return EXIT_USAGE;
@@ -59,14 +72,16 @@ static int run(console *c, void *args)
 
 static const option_group groups[] = {{"Options", general_options, 0}, GROUPS_END};
 static const operand operands[] = {
-    {"VERB", "what to tell about, or models: all that can be trained, with settings"},
+    {"VERB",
+     "what to tell about, or models: all that can be trained, with settings, or "
+     "metrics: all that can be measured"},
     {NULL, NULL}};
-static const char *const usage[] = {"[VERB | models]", NULL};
-static const char *const examples[] = {"train", "models", NULL};
+static const char *const usage[] = {"[VERB | models | metrics]", NULL};
+static const char *const examples[] = {"train", "models", "metrics", NULL};
 
 const verb verb_help = {
     .name = "help",
-    .summary = "tell about a verb, or the models",
+    .summary = "tell about a verb, the models or the metrics",
     .usage = usage,
     .operands = operands,
     .groups = groups,

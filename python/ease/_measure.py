@@ -334,6 +334,7 @@ def _try_all(parts: List[Interactions], estimator: Recommender,
             why = error
     if not trials and why is not None:
         raise why
-    best = max(trials, key=lambda t: t.mean if not math.isnan(t.mean) else -math.inf)
+    sign = -1 if dict(_ease.metrics())[metric.split("@")[0]] < 0 else 1
+    best = max(trials, key=lambda t: sign * t.mean if not math.isnan(t.mean) else -math.inf)
     return Tuning(_copy(estimator, **best.params), best.params, best.mean, trials, stopped,
                   strange)

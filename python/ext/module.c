@@ -39,6 +39,24 @@ static PyObject *methods(PyObject *self, PyObject *unused)
     return list;
 }
 
+/* A list of (name, direction), as ease_metric_direction gives it. */
+static PyObject *metrics(PyObject *self, PyObject *unused)
+{
+    PyObject *list = PyList_New(0);
+    const char *name;
+
+    (void)self;
+    (void)unused;
+    for (int i = 0; list && (name = ease_metric_name(i)); i++) {
+        PyObject *entry = Py_BuildValue("si", name, ease_metric_direction(name));
+
+        if (!entry || PyList_Append(list, entry) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(entry);
+    }
+    return list;
+}
+
 static PyObject *version(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -57,6 +75,7 @@ static PyObject *blas_core(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef functions[] = {{"methods", methods, METH_NOARGS, NULL},
+                                  {"metrics", metrics, METH_NOARGS, NULL},
                                   {"version", version, METH_NOARGS, NULL},
                                   {"blas_core", blas_core, METH_NOARGS, NULL},
                                   {0}};

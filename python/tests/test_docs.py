@@ -54,3 +54,8 @@ def test_the_wheel_is_typed(tmp_path):
     out, err, status = api.run(["--config-file", os.path.join(ROOT, "pyproject.toml"),
                                 "--cache-dir", str(tmp_path), "-p", "ease"])
     assert status == 0, out + err
+
+
+def test_every_metric_is_named():
+    for name, _ in ease._ease.metrics():
+        assert f" {name}," in " ".join(ease.evaluate.__doc__.split())

@@ -56,6 +56,15 @@ def test_tuning():
     assert len(rival.trials) == 2 and rival.best_estimator.neighbours in (3, 10)
 
 
+def test_tuning_goes_by_the_direction_of_the_metric():
+    parts = ease.split(random_matrix(users=300, seed=4), "liang18", heldout_users=50, min_user=2)
+    for metric, best in (("gini@10", min), ("coverage@10", max)):
+        found = ease.tune(parts, ease.ItemItem(), grid={"neighbours": [1, 3, 10, 30]},
+                          metric=metric)
+        means = [t.mean for t in found.trials]
+        assert min(means) < max(means) and found.best_score == best(means)
+
+
 def test_tuning_leaves_out_what_cannot_be_trained():
     parts = ease.split(random_matrix(seed=4), "random")
     grid = {"rank": [4, 4000]}

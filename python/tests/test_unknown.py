@@ -10,9 +10,7 @@ import pytest
 import ease
 from conftest import ROOT, random_matrix
 
-METRICS = [f"{name}@{k}" for name in ("recall", "plain-recall", "ndcg", "precision", "hit", "map",
-                                      "mrr", "popularity", "coverage", "gini")
-           for k in (1, 5, 20)]
+METRICS = [f"{name}@{k}" for name, _ in ease._ease.metrics() for k in (1, 5, 20)]
 KNOWN = 30  # of 40 items
 
 

@@ -84,6 +84,16 @@ void ease__note_errno(ease_error *err, const char *fmt, ...)
              strerror_r(sys, room, sizeof(room)));
 }
 
+void ease__list_names(const char *(*name)(int), char *out, size_t room)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (int i = 0; name(i) && used < room; i++)
+        used += (size_t)snprintf(out + used, room - used, "%s%s", i ? ", " : "",
+                                 name(i));
+}
+
 /* ---- allocating ------------------------------------------------------------- */
 
 size_t ease__size_mul(size_t a, size_t b)

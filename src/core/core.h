@@ -24,6 +24,9 @@
  * file or directory". */
 #define ease__fail_errno(err, ...) (ease__note_errno((err), __VA_ARGS__), EASE_E_IO)
 
+/* "a, b, c" for messages: name(0), name(1), ... until NULL; cut to `room` bytes. */
+void ease__list_names(const char *(*name)(int), char *out, size_t room);
+
 void ease__note_error(ease_error *err, ease_status status, int64_t where,
                       const char *fmt, ...) EASE__PRINTF(4, 5);
 void ease__note_errno(ease_error *err, const char *fmt, ...) EASE__PRINTF(2, 3);

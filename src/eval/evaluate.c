@@ -30,6 +30,7 @@ typedef struct evaluation {
     ease_eval_options o;
     ease_report *report;
     int64_t *users;      /* of target, by place in the report */
+    double *popularity;  /* of each of the model's items */
     int64_t most;        /* users in a batch */
     int64_t first;       /* place of the batch's first user */
     int64_t batch;       /* users in this one */
@@ -74,6 +75,7 @@ static void evaluation_free(evaluation *e)
     ease_interactions_free(e->input);
     ease_interactions_free(e->target);
     ease__free(e->users);
+    ease__free(e->popularity);
     ease__free(e->histories);
     ease__free(e->known);
     ease__free(e->recs);
@@ -155,6 +157,7 @@ static ease_status prepare(evaluation *e, ease_error *err)
     r->by_user = ease__alloc_array(
         ease__size_mul((size_t)r->info.metrics, (size_t)r->info.users),
         sizeof(*r->by_user));
+    e->popularity = ease__alloc_array((size_t)r->items, sizeof(*e->popularity));
     e->histories = ease__alloc_array((size_t)e->most, sizeof(*e->histories));
     e->known = ease__alloc_array((size_t)e->most, sizeof(*e->known));
     e->recs = ease__alloc_array(lists, sizeof(*e->recs));
@@ -167,8 +170,11 @@ static ease_status prepare(evaluation *e, ease_error *err)
         if (!r->times[i])
             return no_memory(err);
     }
-    if (!r->by_user || !e->histories || !e->known || !e->recs || !e->counts || !e->hits)
+    if (!r->by_user || !e->popularity || !e->histories || !e->known || !e->recs ||
+        !e->counts || !e->hits)
         return no_memory(err);
+    for (int32_t i = 0; i < r->items; i++)
+        e->popularity[i] = ease_model_popularity(e->model, i);
     return EASE_OK;
 }
 
@@ -212,15 +218,6 @@ static bool contains(ease_row row, int32_t item)
     return low < row.count && row.items[low] == item;
 }
 
-static double mean_popularity(const ease_model *m, const ease_rec *recs, int32_t count)
-{
-    double sum = 0;
-
-    for (int32_t r = 0; r < count; r++)
-        sum += ease_model_popularity(m, recs[r].item);
-    return count ? sum / count : 0;
-}
-
 static void measure_user(evaluation *e, int64_t b)
 {
     ease_report *r = e->report;
@@ -234,11 +231,14 @@ static void measure_user(evaluation *e, int64_t b)
     for (int i = 0; i < r->info.metrics; i++) {
         const ease__ranking_metric *m = &r->metric[i];
         int32_t best = e->counts[b] < m->k ? e->counts[b] : m->k;
+        double *value = &r->by_user[i * r->info.users + place];
 
-        r->by_user[i * r->info.users + place] =
-            m->measure == EASE__POPULARITY
-                ? mean_popularity(e->model, recs, best)
-                : ease__metric_value(m, hits, e->counts[b], held_out(e, user));
+        if (m->kind->from_hits)
+            *value = ease__metric_value(m, hits, e->counts[b], held_out(e, user));
+        else if (m->kind->from_items)
+            *value = m->kind->from_items(e->popularity, recs, best);
+        else
+            *value = NAN;
     }
 }
 
@@ -309,11 +309,8 @@ static void summarize_all(ease_report *r)
             r->value[i] = summarize(m->name, r->by_user + i * r->info.users,
                                     r->info.users);
         else
-            r->value[i] = (ease_metric){m->name,
-                                        m->measure == EASE__GINI
-                                            ? ease__gini(r->times[i], r->items)
-                                            : ease__coverage(r->times[i], r->items),
-                                        NAN};
+            r->value[i] = (ease_metric){
+                m->name, m->kind->from_times(r->times[i], r->items), NAN};
     }
 }
 

@@ -4,16 +4,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    ease__measure measure;
-} names[] = {
-    {"recall", EASE__RECALL},     {"plain-recall", EASE__PLAIN_RECALL},
-    {"ndcg", EASE__NDCG},         {"precision", EASE__PRECISION},
-    {"hit", EASE__HIT},           {"map", EASE__MAP},
-    {"mrr", EASE__MRR},           {"popularity", EASE__POPULARITY},
-    {"coverage", EASE__COVERAGE}, {"gini", EASE__GINI},
-};
+const ease__metric_kind *ease__metric_kind_of(const char *metric)
+{
+    size_t length = strcspn(metric, "@");
+
+    for (const ease__metric_kind *kind = ease__metric_kinds; kind->name; kind++)
+        if (strlen(kind->name) == length && memcmp(kind->name, metric, length) == 0)
+            return kind;
+    return NULL;
+}
+
+bool ease__metric_better(const ease__metric_kind *kind, double a, double b)
+{
+    return kind && kind->direction == EASE__LOWER_IS_BETTER ? a < b : a > b;
+}
+
+const char *ease_metric_name(int index)
+{
+    for (int i = 0; index >= 0 && ease__metric_kinds[i].name; i++)
+        if (i == index)
+            return ease__metric_kinds[i].name;
+    return NULL;
+}
+
+const char *ease_metric_about(const char *metric)
+{
+    const ease__metric_kind *kind = metric ? ease__metric_kind_of(metric) : NULL;
+
+    return kind ? kind->about : NULL;
+}
+
+int ease_metric_direction(const char *metric)
+{
+    const ease__metric_kind *kind = metric ? ease__metric_kind_of(metric) : NULL;
+
+    return kind ? (int)kind->direction : 0;
+}
 
 /* One "name@k" of `length` bytes. */
 static bool parse_one(const char *text, size_t length, ease__ranking_metric *out)
@@ -30,14 +56,19 @@ static bool parse_one(const char *text, size_t length, ease__ranking_metric *out
     }
     if (k < 1 || k > EASE__MAX_CUTOFF)
         return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strlen(names[i].name) == (size_t)(at - text) &&
-            memcmp(names[i].name, text, (size_t)(at - text)) == 0) {
-            *out = (ease__ranking_metric){.measure = names[i].measure, .k = (int32_t)k};
-            memcpy(out->name, text, length);
-            return true;
-        }
-    return false;
+    *out = (ease__ranking_metric){.kind = ease__metric_kind_of(text), .k = (int32_t)k};
+    memcpy(out->name, text, length);
+    return out->kind != NULL;
+}
+
+static ease_status no_metric(const char *text, size_t length, ease_error *err)
+{
+    char names[240];
+
+    ease__list_names(ease_metric_name, names, sizeof(names));
+    return ease__fail(
+        err, EASE_E_ARG, "no metric '%.*s': NAME@K with K up to %d and NAME one of %s",
+        (int)(length < 40 ? length : 40), text, (int)EASE__MAX_CUTOFF, names);
 }
 
 ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int *count,
@@ -52,12 +83,7 @@ ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int
             return ease__fail(err, EASE_E_ARG, "more than %d metrics",
                               (int)EASE__MAX_METRICS);
         if (!parse_one(at, length, &out[n]))
-            return ease__fail(
-                err, EASE_E_ARG,
-                "no metric '%.*s': NAME@K with K up to %d and NAME one of "
-                "recall, plain-recall, ndcg, precision, hit, map, mrr, "
-                "popularity, coverage, gini",
-                (int)(length < 40 ? length : 40), at, (int)EASE__MAX_CUTOFF);
+            return no_metric(at, length, err);
         for (int i = 0; i < n; i++)
             if (strcmp(out[i].name, out[n].name) == 0)
                 return ease__fail(err, EASE_E_ARG, "%s is asked for twice",
@@ -73,7 +99,7 @@ ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int
 
 bool ease__metric_by_user(const ease__ranking_metric *m)
 {
-    return m->measure < EASE__COVERAGE;
+    return !m->kind->from_times;
 }
 
 ease_status ease__unknown_check(ease_unknown how, ease_error *err)
@@ -83,37 +109,59 @@ ease_status ease__unknown_check(ease_unknown how, ease_error *err)
     return ease__fail(err, EASE_E_ARG, "no way to count unknown items: %d", (int)how);
 }
 
+/* ---- from one user's hits ---------------------------------------------------------- */
+
+static double recall(const ease__hits *h)
+{
+    return (double)h->hits / (double)h->possible;
+}
+
+static double plain_recall(const ease__hits *h)
+{
+    return (double)h->hits / (double)h->held_out;
+}
+
 static double discount(int32_t rank)
 {
     return 1.0 / log2((double)rank + 1);
 }
 
-static double ndcg(const bool *hit, int32_t count, int32_t ideal)
+static double ndcg(const ease__hits *h)
 {
     double gained = 0, most = 0;
 
-    for (int32_t r = 0; r < count; r++)
-        gained += hit[r] ? discount(r + 1) : 0;
-    for (int32_t r = 0; r < ideal; r++)
+    for (int32_t r = 0; r < h->count; r++)
+        gained += h->hit[r] ? discount(r + 1) : 0;
+    for (int32_t r = 0; r < h->possible; r++)
         most += discount(r + 1);
     return gained / most;
 }
 
-static double average_precision(const bool *hit, int32_t count, int32_t possible)
+static double precision(const ease__hits *h)
+{
+    return (double)h->hits / (double)h->k;
+}
+
+static double any_hit(const ease__hits *h)
+{
+    return h->hits > 0;
+}
+
+static double average_precision(const ease__hits *h)
 {
     double sum = 0;
     int32_t hits = 0;
 
-    for (int32_t r = 0; r < count; r++)
-        if (hit[r])
+    for (int32_t r = 0; r < h->count; r++)
+        if (h->hit[r])
             sum += (double)++hits / (double)(r + 1);
-    return sum / (double)possible;
+    return sum / (double)h->possible;
 }
 
-static double reciprocal_rank(const bool *hit, int32_t count)
+static double reciprocal_rank(const ease__hits *h)
 {
-    for (int32_t r = 0; r < count; r++)
-        if (hit[r])
+    for (int32_t r = 0; r < h->count; r++)
+        if (h->hit[r])
             return 1.0 / (double)(r + 1);
     return 0;
 }
@@ -121,36 +169,30 @@ static double reciprocal_rank(const bool *hit, int32_t count)
 double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_t count,
                           int64_t held_out)
 {
-    int32_t possible = held_out < m->k ? (int32_t)held_out : m->k, hits = 0;
+    ease__hits h = {.hit = hit,
+                    .count = count < m->k ? count : m->k,
+                    .k = m->k,
+                    .held_out = held_out,
+                    .possible = held_out < m->k ? (int32_t)held_out : m->k};
 
-    if (count > m->k)
-        count = m->k;
-    for (int32_t r = 0; r < count; r++)
-        hits += hit[r];
-    switch (m->measure) {
-    case EASE__RECALL:
-        return (double)hits / (double)possible;
-    case EASE__PLAIN_RECALL:
-        return (double)hits / (double)held_out;
-    case EASE__NDCG:
-        return ndcg(hit, count, possible);
-    case EASE__PRECISION:
-        return (double)hits / (double)m->k;
-    case EASE__HIT:
-        return hits > 0;
-    case EASE__MAP:
-        return average_precision(hit, count, possible);
-    case EASE__MRR:
-        return reciprocal_rank(hit, count);
-    case EASE__POPULARITY:
-    case EASE__COVERAGE:
-    case EASE__GINI:
-        break; /* not from hits */
-    }
-    return NAN;
+    for (int32_t r = 0; r < h.count; r++)
+        h.hits += hit[r];
+    return m->kind->from_hits(&h);
 }
 
-double ease__coverage(const int64_t *times, int32_t items)
+/* ---- from what was recommended ----------------------------------------------------- */
+
+static double mean_popularity(const double *popularity, const ease_rec *recs,
+                              int32_t count)
+{
+    double sum = 0;
+
+    for (int32_t r = 0; r < count; r++)
+        sum += popularity[recs[r].item];
+    return count ? sum / count : 0;
+}
+
+double ease__coverage(int64_t *times, int32_t items)
 {
     int32_t seen = 0;
 
@@ -177,3 +219,49 @@ double ease__gini(int64_t *times, int32_t items)
     }
     return all > 0 ? weighted / (all * items) : 0;
 }
+
+/* ---- the table --------------------------------------------------------------------- */
+
+const ease__metric_kind ease__metric_kinds[] = {
+    {.name = "recall",
+     .about = "hits / min(k, held out), as in the paper",
+     .direction = EASE__HIGHER_IS_BETTER,
+     .from_hits = recall},
+    {.name = "plain-recall",
+     .about = "hits / held out",
+     .direction = EASE__HIGHER_IS_BETTER,
+     .from_hits = plain_recall},
+    {.name = "ndcg",
+     .about = "sum of 1 / log2(rank + 1) over hits, divided by that of an ideal list",
+     .direction = EASE__HIGHER_IS_BETTER,
+     .from_hits = ndcg},
+    {.name = "precision",
+     .about = "hits / k",
+     .direction = EASE__HIGHER_IS_BETTER,
+     .from_hits = precision},
+    {.name = "hit",
+     .about = "1 if there is a hit, 0 if there is none",
+     .direction = EASE__HIGHER_IS_BETTER,
+     .from_hits = any_hit},
+    {.name = "map",
+     .about = "sum of the precision at each hit / min(k, held out)",
+     .direction = EASE__HIGHER_IS_BETTER,
+     .from_hits = average_precision},
+    {.name = "mrr",
+     .about = "1 / rank of the first hit, 0 if there is none",
+     .direction = EASE__HIGHER_IS_BETTER,
+     .from_hits = reciprocal_rank},
+    {.name = "popularity",
+     .about = "mean count in the training data of the items recommended",
+     .direction = EASE__NEITHER_IS_BETTER,
+     .from_items = mean_popularity},
+    {.name = "coverage",
+     .about = "share of the catalog that is in any list",
+     .direction = EASE__HIGHER_IS_BETTER,
+     .from_times = ease__coverage},
+    {.name = "gini",
+     .about =
+         "inequality of how often each item of the catalog is in a list, 0 if equal",
+     .direction = EASE__LOWER_IS_BETTER,
+     .from_times = ease__gini},
+    {.name = NULL}};

@@ -4,23 +4,41 @@
 
 #include "core/core.h"
 
-typedef enum ease__measure {
-    /* a value for each user */
-    EASE__RECALL,       /* hits / min(k, held out), as in the paper */
-    EASE__PLAIN_RECALL, /* hits / held out */
-    EASE__NDCG,         /* gain 1, discount 1 / log2(rank + 1) */
-    EASE__PRECISION,    /* hits / k */
-    EASE__HIT,          /* 1 if there is one */
-    EASE__MAP,          /* mean over min(k, held out) of precision at each hit */
-    EASE__MRR,          /* 1 / rank of the first hit, 0 beyond k */
-    EASE__POPULARITY,   /* mean popularity of what was recommended */
-    /* a value for all lists together */
-    EASE__COVERAGE, /* share of the catalog that was recommended at all */
-    EASE__GINI      /* inequality of how often each item was, over the catalog */
-} ease__measure;
+typedef enum ease__direction {
+    EASE__LOWER_IS_BETTER = -1,
+    EASE__NEITHER_IS_BETTER = 0, /* it describes lists, and does not judge them */
+    EASE__HIGHER_IS_BETTER = 1
+} ease__direction;
+
+/* The best k of one user's list. hit[r]: the item at rank r + 1 was held out. */
+typedef struct ease__hits {
+    const bool *hit;
+    int32_t count;    /* of the list, k at most */
+    int32_t hits;     /* among them */
+    int32_t k;        /* above 0 */
+    int64_t held_out; /* items, above 0 */
+    int32_t possible; /* hits: min(k, held out) */
+} ease__hits;
+
+/* A metric is one entry of the table in metrics.c. Everything else asks the table. */
+typedef struct ease__metric_kind {
+    const char *name;
+    const char *about; /* one line */
+    ease__direction direction;
+    /* Exactly one of these is there. The first two give a value for each user: from
+     * where the hits are, or from the items of the list and the popularity of every
+     * item of the catalog. The last gives a value for all lists together: from how
+     * often each item was recommended, which it may sort. */
+    double (*from_hits)(const ease__hits *h);
+    double (*from_items)(const double *popularity, const ease_rec *recs, int32_t count);
+    double (*from_times)(int64_t *times, int32_t items);
+} ease__metric_kind;
+
+/* In the order in which users see them; ended by one without a name. */
+extern const ease__metric_kind ease__metric_kinds[];
 
 typedef struct ease__ranking_metric {
-    ease__measure measure;
+    const ease__metric_kind *kind;
     int32_t k;
     char name[40]; /* as it was written: "recall@20" */
 } ease__ranking_metric;
@@ -31,16 +49,21 @@ enum { EASE__MAX_METRICS = 64, EASE__MAX_CUTOFF = 10000 };
 ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int *count,
                                 ease_error *err);
 bool ease__metric_by_user(const ease__ranking_metric *m);
+/* The kind of "recall@20", or of "recall"; NULL: there is none. */
+const ease__metric_kind *ease__metric_kind_of(const char *metric);
+/* Whether value a is better than b. Where there is no kind or no direction, the higher
+ * value counts as the better one. */
+bool ease__metric_better(const ease__metric_kind *kind, double a, double b);
 /* Fails with EASE_E_ARG unless `how` is one of the values of ease_unknown. */
 ease_status ease__unknown_check(ease_unknown how, ease_error *err);
 
-/* hit[r]: the item at rank r + 1 was held out, for r below `count`, the length of the
- * list; `held_out` > 0 items were. */
+/* Of a metric from hits. hit[r]: the item at rank r + 1 was held out, for r below
+ * `count`, the length of the list; `held_out` > 0 items were. */
 double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_t count,
                           int64_t held_out);
 
 /* From how often each item was recommended. */
-double ease__coverage(const int64_t *times, int32_t items);
+double ease__coverage(int64_t *times, int32_t items);
 /* times is sorted by this call. */
 double ease__gini(int64_t *times, int32_t items);
 

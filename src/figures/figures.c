@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "eval/metrics.h"
 #include "figures/weights.h"
 
 #define LAMBDA     "\xce\xbb"
@@ -440,6 +441,7 @@ static ease_status draw_trials(const trial *t, int count, const char *metric,
                       .legends = 1,
                       .foot = 6,
                       .x = lambda_axis(t[0].lambda, t[count - 1].lambda)};
+    const ease__metric_kind *kind = ease__metric_kind_of(metric);
     double low = INFINITY, high = -INFINITY;
     ease__svg s = {0};
     int best = 0;
@@ -447,7 +449,7 @@ static ease_status draw_trials(const trial *t, int count, const char *metric,
     for (int i = 0; i < count; i++) {
         low = fmin(low, t[i].mean - t[i].error);
         high = fmax(high, t[i].mean + t[i].error);
-        best = t[i].mean >= t[best].mean ? i : best;
+        best = ease__metric_better(kind, t[best].mean, t[i].mean) ? best : i;
         if (t[i].error > 0)
             f.legends = 2;
     }

@@ -86,12 +86,9 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
 
 static ease_status no_method(const char *method, ease_error *err)
 {
-    char names[200] = "";
-    size_t used = 0;
+    char names[200];
 
-    for (int i = 0; ease_method_name(i) && used < sizeof(names); i++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-                                 i ? ", " : "", ease_method_name(i));
+    ease__list_names(ease_method_name, names, sizeof(names));
     return ease__fail(err, EASE_E_ARG, "no method '%.40s': there are %s", method,
                       names);
 }

@@ -6,6 +6,7 @@
 
 #include "compute/blas.h"
 #include "core/random.h"
+#include "eval/metrics.h"
 #include "gram/gram.h"
 
 ease__network_options ease__network_options_of(const double *settings)
@@ -367,7 +368,8 @@ static ease_status judge(trainer *t, double loss, ease_error *err)
         return status;
     ease__log(&t->o->hooks, 2, "epoch %d: loss %.6g, %s %.5f", (int)t->net.epoch, loss,
               t->o->metric, now);
-    if (t->chosen == 0 || now > t->best) {
+    if (t->chosen == 0 ||
+        ease__metric_better(ease__metric_kind_of(t->o->metric), now, t->best)) {
         t->best = now;
         choose(t);
     }

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/metrics.h"
-
 /* The search goes by eighths of a decade: 0 is lambda 1, 8 is 10. */
 enum { DECADE = 8, START = 2 * DECADE, LEAST = -6 * DECADE, MOST = 9 * DECADE };
 
@@ -63,9 +61,10 @@ int ease_tuning_best(const ease_tuning *t)
     int best = 0;
 
     for (int i = 1; i < t->count; i++) {
-        double more = t->tried[i].trial.mean - t->tried[best].trial.mean;
+        double now = t->tried[i].trial.mean, before = t->tried[best].trial.mean;
 
-        if (more > 0 || (more == 0 && t->method->has_lambda))
+        if (ease__metric_better(t->metric, now, before) ||
+            (now == before && t->method->has_lambda))
             best = i;
     }
     return best;
@@ -406,6 +405,7 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     t.result->train = t.o.train;
     t.result->unknown_targets = -1;
     t.result->method = ease__method_find(o->method);
+    t.result->metric = ease__metric_kind_of(o->metric);
     status = run(&t, err);
     if (status) {
         ease_tuning_free(t.result);

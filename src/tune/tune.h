@@ -3,6 +3,7 @@
 #define EASE_TUNE_TUNE_H
 
 #include "data/interactions.h"
+#include "eval/metrics.h"
 #include "gram/gram.h"
 #include "methods/methods.h"
 #include "model/settings.h"
@@ -20,6 +21,7 @@ typedef struct ease__attempt {
 
 struct ease_tuning {
     const ease__method *method; /* what was tuned: lambda if it has one, or settings */
+    const ease__metric_kind *metric; /* what it was tuned by */
     ease_gram *gram;   /* of the trials; for lambda until ease_tuning_train takes it */
     ease_model *model; /* settings: the best so far, until it is taken */
     size_t held;       /* bytes of the interactions and the Gram matrix */
