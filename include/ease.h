@@ -466,6 +466,8 @@ typedef enum ease_gram_kind {
 /* How a model file holds the weights: rows of float32, rows of float16 with one
  * common power of two, or the packed triangle of the symmetric inverse in
  * float32, from which rows are made on the fly. 4, 2 and about 2 bytes a weight.
+ * Where the values of items differ by more than some 10^4 times, F16 cannot hold both
+ * large and small weights: saving warns if weights that matter become 0.
  * The others are not for choosing, a model of them is saved as what it is. NONE: there
  * are no weights; a score is the base alone, as in popularity. SPARSE: rows of few
  * weights. LATENT: a history is encoded as a few numbers, which are multiplied with

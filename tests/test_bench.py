@@ -56,6 +56,13 @@ class Bench(support.Case):
             self.ease("bench", data, "--parts", "read", "--csv").out)))
         self.assertEqual([r["part"] for r in rows], ["read"])
         self.assertGreater(float(rows[0]["rate"]), 0)
+        twisted = self.write("y.csv", "".join(
+            f"shop,u{u},i{(u * 7 + k * k) % 40}\n" for u in range(200) for k in range(1, 6)))
+        self.fails(2, "--columns '2,3'", "bench", twisted, "--parts", "read,gram")
+        d = json.loads(self.ease("bench", twisted, "--columns", "2,3", "--parts", "read,gram",
+                                 "--json").out)
+        self.assertEqual((d["users"], d["items"]), (200, 40))
+        self.fails(2, "--columns is for DATA", "bench", "--columns", "2,3")
         text = self.ease("bench", *SMALL, "--parts", "sgemm,solve").out
         self.assertRegex(text, r"(?m)^solve .*flop/s  sgemm +\d")
 

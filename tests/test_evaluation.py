@@ -583,6 +583,11 @@ class Small(Split):
         self.fails(2, "either --input and --target or --split", "plot", "longtail", "m.ease", "-o",
                    "x.svg")
         self.fails(2, "one MODEL", "plot", "weights", "-o", "x.svg")
+        for figure, source in (("weights", "m.ease"), ("lambda", "trials.csv")):
+            for option in (["--split", "s"], ["--input", self.input], ["--target", self.target],
+                           ["-k", 20], ["--min-rating", 4]):
+                self.fails(2, f"are for longtail, not for {figure}", "plot", figure, source,
+                           "-o", "x.svg", *option)
 
     def test_bad_input_is_an_error_or_counted(self):
         args = ["eval", "m.ease", "--input", self.input, "--target"]

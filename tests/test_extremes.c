@@ -8,7 +8,7 @@
 #include "models.h"
 #include "test.h"
 
-enum { USERS = 60, ITEMS = 12 };
+enum { USERS = 60, ITEMS = 12, WARNING_ROOM = 500 };
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -273,6 +273,53 @@ static void every_storage_holds_weights_of_any_scale(test *t)
     }
 }
 
+static void keep_warning(void *text, int level, const char *message)
+{
+    if (level == 1)
+        snprintf(text, WARNING_ROOM, "%s", message);
+}
+
+/* Of sizes 10^16 apart, only weights from small items to large ones are kept; of sizes
+ * 10^8 apart, those from large items to small ones are lost. */
+static void weights_lost_in_halves_are_told(test *t)
+{
+    static const struct {
+        double even, odd;
+        const char *text;
+    } sizes[] = {
+        {1e-8, 1e8, "73 % of the weights become 0 in float16: storage f32 keeps them"},
+        {1e-4, 1e4, "27 % of the weights become 0 in float16: storage f32 keeps them"},
+        {1e-2, 1e2, ""},
+        {1, 1, ""}};
+    static const ease_storage storages[] = {EASE_STORE_F16, EASE_STORE_F32,
+                                            EASE_STORE_PACKED};
+
+    for (int i = 0; i < COUNT(sizes); i++) {
+        double *dense = scaled_data(sizes[i].even, sizes[i].odd);
+        ease_interactions *x = interactions_of(dense, USERS, ITEMS);
+        ease_train_options o = options(1e-16, EASE_GRAM_COUNTS);
+        ease_model *m = NULL;
+
+        check_status(t, ease_train(x, &o, &m, NULL), EASE_OK);
+        for (int s = 0; m && s < COUNT(storages); s++) {
+            char text[WARNING_ROOM] = "";
+            ease_hooks hooks = {.log = keep_warning, .user = text};
+
+            check_status(
+                t,
+                ease_model_save(m, test_path("halves.ease"), storages[s], &hooks, NULL),
+                EASE_OK);
+            if (sizes[i].text[0] && storages[s] == EASE_STORE_F16)
+                check_contains(t, text, sizes[i].text);
+            else
+                check_text(t, text, "");
+        }
+        ease_model_free(m);
+        ease_interactions_free(x);
+        free(dense);
+    }
+}
+
 static void similarity_does_not_depend_on_scale(test *t)
 {
     static const double scales[] = {1, 1e-20, 1e20};
@@ -380,6 +427,7 @@ static const test_case cases[] = {
     TEST(weights_of_any_scale_equal_float64),
     TEST(tuning_takes_any_scale),
     TEST(every_storage_holds_weights_of_any_scale),
+    TEST(weights_lost_in_halves_are_told),
     TEST(similarity_does_not_depend_on_scale),
     TEST(a_work_file_gives_the_same_bits_at_any_scale),
     TEST(what_no_float_can_hold_is_refused),

@@ -54,6 +54,9 @@ class OutOfCore(support.Case):
         model, least = self.path("a.ease"), self.plan()["least_bytes"]
         said = self.train(model, "--memory-limit", least, code=4).err
         self.assertRegex(said, "--workdir DIR makes do with .* and .* on disk")
+        said = self.train(model, "--memory-limit", least // 2, code=4).err
+        self.assertIn("--min-item", said)
+        self.assertNotIn("--workdir", said)
         said = self.train(model, "--memory-limit", least // 2, "--workdir", self.work,
                           code=4).err
         self.assertIn("beside a work file", said)

@@ -105,6 +105,28 @@ class Outputs(support.Case):
             self.refused("is the input", "tune", "s", "--lambda", "1", *rest, "--titles",
                          "titles.csv", option, "sub/titles")
 
+    def test_an_output_takes_no_place_in_a_directory_that_is_read(self):
+        rows = self.read("data.csv").decode()
+        for name, text in (("ml/ratings.csv", rows),
+                           ("nf/training_set/mv_0000001.txt", "1:\n5,3,2005-01-01\n"),
+                           ("kaggle/combined_data_1.txt", "1:\n5,3,2005-01-01\n"),
+                           ("parts/0.csv", "a,a,2\na,b,1\nb,b,3\n")):
+            os.makedirs(os.path.dirname(self.path(name)))
+            self.write(name, text)
+        os.symlink("ml/ratings.csv", self.path("far"))
+        self.before = self.listing()
+        for place, output in (("ml", "ml/ratings.csv"), ("ml", "far"), ("ml/", "ml/../far"),
+                              ("nf", "nf/training_set/mv_0000001.txt"),
+                              ("nf/training_set", "nf/training_set/mv_0000001.txt"),
+                              ("kaggle", "kaggle/combined_data_1.txt")):
+            self.refused("is the input", "train", place, "-o", output, "--lambda", 1)
+            self.refused("is the input", "gram", place, "-o", output)
+        self.refused("is the input", "gram", "import", "parts", "-o", "parts/0.csv")
+        self.refused("is the input", "eval", "m.ease", "--input", "ml", "--target", "ml",
+                     "--per-user", "ml/ratings.csv")
+        for _ in range(2):  # a model beside the data is none of it
+            self.ease("train", "ml", "-o", "ml/m.ease", "--lambda", 1)
+
     def test_what_a_split_may_have_is_its_own(self):
         os.unlink(self.path("s/split.json"))
         self.before = self.listing()

@@ -133,6 +133,8 @@ static ease_read_options reading(const bench *b)
     ease_read_options o;
 
     ease_read_options_init(&o);
+    o.columns = b->columns;
+    o.columns_option = "--columns ";
     o.threads = (int)b->common->threads;
     o.hooks = console_hooks(b->console);
     return o;
@@ -163,6 +165,8 @@ static int need_data(bench *b)
         code = bench_draw(b, b->users, b->items, b->interactions, &b->x);
     else if (ease_interactions_read(b->data, &o, &b->x, &err))
         code = fail_with(b->console, &err);
+    if (!code)
+        code = check_guess(b->console, b->x);
     if (code)
         return code;
     info = ease_interactions_describe(b->x);

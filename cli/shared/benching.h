@@ -57,7 +57,8 @@ typedef struct bench_growth {
 typedef struct bench {
     console *console;
     const common_args *common;
-    const char *data; /* a file as for train; NULL: synthetic, of these sizes */
+    const char *data;    /* a file as for train; NULL: synthetic, of these sizes */
+    const char *columns; /* of it; NULL: recognized */
     int64_t users, items, interactions;
     int repeat, threads;
     bool quick;

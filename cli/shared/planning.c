@@ -47,11 +47,11 @@ int refuse_plan(console *c, const ease_plan *p, bool workdir)
     format_count(items, sizeof(items), p->items);
     format_bytes(need, sizeof(need), p->peak_bytes);
     format_bytes(have, sizeof(have), p->available_bytes);
-    if (workdir)
+    if (workdir || p->least_bytes > p->available_bytes)
         return fail(c, EXIT_MEMORY,
-                    "%s items need %s of memory beside a work file, %s are available; "
-                    "--min-item leaves out rare items",
-                    items, need, have);
+                    "%s items need %s of memory%s, %s are available; --min-item leaves "
+                    "out rare items",
+                    items, need, workdir ? " beside a work file" : "", have);
     return fail(c, EXIT_MEMORY,
                 "%s items need %s of memory, %s are available; --min-item leaves out "
                 "rare items, --workdir DIR makes do with %s and %s on disk",

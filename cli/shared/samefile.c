@@ -1,7 +1,9 @@
 #include "samefile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,14 +73,72 @@ int check_outputs_differ(console *c, const char *one, const char *other)
                 name_of(one, "standard output"), name_of(other, "standard output"));
 }
 
-int check_differs(console *c, const char *output, const char *input)
+static int fail_replacing(console *c, const char *output)
 {
-    mode_t mode;
-
-    /* Nothing is lost in a socket: a remote shell may have but one for both. */
-    if (!input || !is_same(output, STDOUT_FILENO, input, STDIN_FILENO, &mode) ||
-        !S_ISREG(mode))
-        return EXIT_DONE;
     return fail(c, EXIT_USAGE, "%s: the output is the input, which would be lost",
                 name_of(output, "standard output"));
+}
+
+/* ---- directories ------------------------------------------------------------------ */
+
+/* Files of the data sets that a directory may hold, as include/ease.h names them. */
+static bool is_data(const char *name)
+{
+    static const char *const begins[] = {"ratings.csv", "ratings.dat",
+                                         "train_triplets.txt", "combined_data_", "mv_"};
+
+    for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Part files have any name, but for what engines write beside them. */
+static bool is_part(const char *name)
+{
+    return name[0] != '.' && name[0] != '_';
+}
+
+static int check_differs_within(console *c, const char *output, const char *dir,
+                                bool (*is_input)(const char *name))
+{
+    DIR *d = opendir(dir);
+    const struct dirent *entry;
+    int code = EXIT_DONE;
+    mode_t mode;
+
+    while (d && !code && (entry = readdir(d))) {
+        char path[PATH_MAX];
+        int length = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+
+        if (length < PATH_MAX && is_input(entry->d_name) &&
+            is_same(output, STDOUT_FILENO, path, STDIN_FILENO, &mode) && S_ISREG(mode))
+            code = fail_replacing(c, output);
+    }
+    if (d)
+        closedir(d);
+    return code;
+}
+
+int check_differs_parts(console *c, const char *output, const char *dir)
+{
+    return check_differs_within(c, output, dir, is_part);
+}
+
+/* ---- inputs ----------------------------------------------------------------------- */
+
+int check_differs(console *c, const char *output, const char *input)
+{
+    char movies[PATH_MAX];
+    mode_t mode;
+    int code;
+
+    if (!input)
+        return EXIT_DONE;
+    /* Nothing is lost in a socket: a remote shell may have but one for both. */
+    if (is_same(output, STDOUT_FILENO, input, STDIN_FILENO, &mode) && S_ISREG(mode))
+        return fail_replacing(c, output);
+    code = check_differs_within(c, output, input, is_data);
+    snprintf(movies, sizeof(movies), "%s/training_set", input);
+    return code ? code : check_differs_within(c, output, movies, is_data);
 }

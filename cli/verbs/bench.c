@@ -9,7 +9,7 @@
 
 typedef struct bench_args {
     common_args common;
-    const char *parts, *dir;
+    const char *parts, *dir, *columns;
     int64_t users, items, interactions, repeat;
     int quick, growth;
 } bench_args;
@@ -32,6 +32,11 @@ static const option bench_options[] = {
      AT(growth),
      .help = "instead: time against size, of solve and read, over four sizes up to the "
              "given ones, and the exponent that fits"},
+    {.name = "columns",
+     .type = OPTION_TEXT,
+     AT(columns),
+     .value = "USER,ITEM[,VALUE[,TIME]]",
+     .help = "columns of DATA, as for train"},
     {.name = "items",
      .type = OPTION_COUNT,
      AT(items),
@@ -102,11 +107,14 @@ static int set_up(console *c, const bench_args *a, bench *b)
                  .interactions = a->interactions ? a->interactions : sizes[2],
                  .repeat = (int)a->repeat,
                  .quick = a->quick != 0,
+                 .columns = a->columns,
                  .dir = a->dir};
     if (b->data && (a->users || a->items || a->interactions || a->growth))
         return usage_error(c, a->common.verb,
                            "--users, --items, --interactions and --growth are for "
                            "synthetic data");
+    if (!b->data && a->columns)
+        return usage_error(c, a->common.verb, "--columns is for DATA");
     if (b->data && strcmp(b->data, "-") == 0)
         return usage_error(c, a->common.verb, "standard input cannot be read again");
     return choose_parts(c, a, b);

@@ -124,6 +124,8 @@ static int check(console *c, const gram_args *a, maker make)
     /* A merge into one of its files is fine: all are read before it is replaced. */
     for (int i = 0; !code && make != merge && i < a->common.operand_count; i++)
         code = check_differs(c, a->output, a->common.operands[i]);
+    for (int i = 1; !code && make == import && i < a->common.operand_count; i++)
+        code = check_differs_parts(c, a->output, a->common.operands[i]);
     if (!code && format_of(&a->common) != OUTPUT_TEXT)
         code = check_outputs_differ(c, a->output, "-");
     return code ? code : check_differs(c, a->output, a->items);

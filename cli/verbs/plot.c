@@ -15,7 +15,7 @@ typedef struct plot_args {
     reading_args reading;
     const char *output;
     held_out from;
-    int64_t k;
+    int64_t k; /* 0: not given */
 } plot_args;
 
 #define AT(member) .at = offsetof(plot_args, member)
@@ -52,6 +52,22 @@ static const option plot_options[] = {
      .most = 10000,
      .help = "longtail: how many items in a list (default 100)"},
     OPTIONS_END};
+
+/* Only longtail takes data. */
+static int check_no_data(console *c, const plot_args *a)
+{
+    const char *figure = a->common.operands[0];
+
+    if (strcmp(figure, "longtail") == 0 ||
+        (!a->from.input && !a->from.target && !a->from.split && !a->k &&
+         reading_is_default(&a->reading)))
+        return EXIT_DONE;
+    return usage_error(
+        c, a->common.verb,
+        "--input, --target, --split, -k and options for reading DATA are "
+        "for longtail, not for %s",
+        figure);
+}
 
 /* ---- weights ------------------------------------------------------------------------ */
 
@@ -91,7 +107,9 @@ static int plot_weights(console *c, const plot_args *a)
 
     if (a->common.operand_count != 2)
         return usage_error(c, a->common.verb, "plot weights takes one MODEL");
-    code = open_model(c, &a->common, a->common.operands[1], NULL, &m);
+    code = check_no_data(c, a);
+    if (!code)
+        code = open_model(c, &a->common, a->common.operands[1], NULL, &m);
     if (!code && ease_model_set_threads(m, (int)a->common.threads, &err))
         code = fail_with(c, &err);
     if (!code && ease_plot_weights(m, a->output, &summary, &hooks, &err))
@@ -123,6 +141,11 @@ static void name_model(const char *path, char *to)
     snprintf(to, NAME_ROOM, "%.*s", (int)length, base);
 }
 
+static int list_length(const plot_args *a)
+{
+    return a->k ? (int)a->k : 100;
+}
+
 static int measure_tail(console *c, const plot_args *a, const char *path,
                         const ease_interactions *input, const ease_interactions *target,
                         tails *t)
@@ -137,7 +160,7 @@ static int measure_tail(console *c, const plot_args *a, const char *path,
         code = fail(c, EXIT_DATA, "%s: %d items, not %d as %s", path,
                     (int)ease_model_describe(m).items, (int)t->items, t->name[0]);
     t->items = ease_model_describe(m).items;
-    snprintf(metric, sizeof(metric), "coverage@%d", (int)a->k);
+    snprintf(metric, sizeof(metric), "coverage@%d", list_length(a));
     if (!code)
         code = measure(c, &a->common, m, input, target, metric, EASE_UNKNOWN_MISS,
                        &t->report[t->count]);
@@ -196,6 +219,9 @@ static int plot_lambda(console *c, const plot_args *a)
 
     if (a->common.operand_count != 2)
         return usage_error(c, a->common.verb, "plot lambda takes one file of trials");
+    code = check_no_data(c, a);
+    if (code)
+        return code;
     t = malloc(sizeof(*t));
     if (!t)
         return fail_no_memory(c);
@@ -287,6 +313,6 @@ const verb verb_plot = {
     .least_operands = 1,
     .most_operands = -1,
     .size = sizeof(plot_args),
-    .defaults = &(const plot_args){.reading = READING_DEFAULTS, .k = 100},
+    .defaults = &(const plot_args){.reading = READING_DEFAULTS},
     .run = run,
 };

@@ -198,7 +198,14 @@ def matrix_rows(X: Any, weights: bool = True) -> Rows:
 # ---- frames ---------------------------------------------------------------------------
 
 
+def refuse_lazy(X: Any) -> None:
+    """A query of polars, which has names of columns but no rows."""
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
+        raise ValueError("a LazyFrame holds no rows yet: give its collect()")
+
+
 def is_frame(X: Any) -> bool:
+    refuse_lazy(X)
     return any(hasattr(X, a) for a in ("columns", "column_names", "__arrow_c_stream__",
                                        "__dataframe__"))
 
@@ -238,6 +245,13 @@ def find_column(names: List[Any], column: Any) -> Any:
     raise ValueError(f"no column {column!r}: there are {names}")
 
 
+def check_once(names: List[Any], used: List[Any]) -> None:
+    """Columns are had by name, and must be had one by one."""
+    for name in used:
+        if names.count(name) > 1:
+            raise ValueError(f"{names.count(name)} columns are called {name!r}: rename them")
+
+
 def choose_columns(frame: Any, names: List[Any], columns: Union[Columns, Chosen]) -> Chosen:
     """The given columns, or if there are none those that the library recognizes."""
     if isinstance(columns, Chosen):
@@ -250,6 +264,7 @@ def choose_columns(frame: Any, names: List[Any], columns: Union[Columns, Chosen]
         raise ValueError("columns: user, item[, value[, time]]")
     found = [find_column(names, c) for c in columns]
     given = [c for c in found if c is not None]
+    check_once(names, given)
     if any(c in given[:i] for i, c in enumerate(given)):
         raise ValueError(f"columns: {given} has a column twice")
     return Chosen(found + [None] * (4 - len(found)))
@@ -258,6 +273,7 @@ def choose_columns(frame: Any, names: List[Any], columns: Union[Columns, Chosen]
 def recognize(frame: Any, names: List[Any]) -> Chosen:
     if len(names) < 2:
         raise ValueError("columns of users and items are required")
+    check_once(names, names)
     columns = [first_texts(frame[name]) for name in names]
     rows = min(map(len, columns))
     values = [column[row] for row in range(rows) for column in columns]

@@ -65,6 +65,30 @@ def test_pandas_kinds_of_columns():
         ease.interactions(frame)
 
 
+def test_columns_of_the_same_name():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(list(zip(*ROWS.values(), ROWS["item"])),
+                         columns=["user", "item", "rating", "item"])
+    for how in {}, {"columns": ["user", "item"]}, {"columns": "1,2"}:
+        with pytest.raises(ValueError, match="2 columns are called 'item': rename them"):
+            ease.interactions(frame, **how)
+        with pytest.raises(ValueError, match="rename them"):
+            ease.split(frame, "random", **how)
+    frame.columns = ["user", "item", "more", "more"]
+    assert ease.interactions(frame, columns=["user", "item"]).shape == (3, 3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_lazy_frame_is_to_be_collected():
+    pl = pytest.importorskip("polars")
+    lazy = pl.LazyFrame(ROWS)
+    for refused in (ease.interactions, ease.EASE(lambda_=1.0).fit,
+                    lambda x: ease.split(x, "random")):
+        with pytest.raises(ValueError, match=r"give its collect\(\)"):
+            refused(lazy)
+    assert ease.interactions(lazy.collect()).shape == (3, 3)
+
+
 def test_filters_and_weights():
     x = ease.interactions(ROWS, min_rating=3)
     assert x.nnz == 4 and x.info["below_rating"] == 2

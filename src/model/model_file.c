@@ -69,7 +69,9 @@ typedef struct job {
     disk_params params;
     ease__container_writer *writer;
     const ease_hooks *hooks;
-    double done; /* the share of progress before the weights are written */
+    ease__underflow loss;
+    bool may_lose; /* weights in f16 */
+    double done;   /* the share of progress before the weights are written */
 } job;
 
 static ease__rows_job rows_job(const job *j, double from, double to)
@@ -103,8 +105,21 @@ static ease_status choose_unit(job *j, ease_error *err)
     if (exponent < -126) /* of a normal float */
         exponent = -126;
     j->params.unit = ldexpf(1.0f, exponent);
+    j->may_lose = ease__rows_may_lose(m, j->params.unit);
     j->done = rows.to;
     return status;
+}
+
+/* Not of one weight in a thousand or fewer. */
+static void tell_loss(const job *j)
+{
+    double share = j->loss.weights ? (double)j->loss.lost / (double)j->loss.weights : 0;
+
+    if (share > 0.001)
+        ease__log(j->hooks, 1,
+                  "the values of items are of so different sizes that %.2g %% of the "
+                  "weights become 0 in float16: storage f32 keeps them",
+                  100 * share);
 }
 
 static ease_status put_packed(job *j, ease_error *err)
@@ -131,6 +146,7 @@ static ease_status put_weights(job *j, ease_error *err)
     const ease_model *m = j->model;
     ease__rows_job rows = rows_job(j, j->done, 1);
 
+    rows.loss = j->may_lose ? &j->loss : NULL;
     switch (ease__storage_form((ease_storage)j->params.storage)) {
     case EASE__BASE_FORM:
         return EASE_OK;
@@ -246,8 +262,11 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
     if (!status)
         status = ease__container_unchanged(&m->file, err);
     if (!status)
-        return ease__writer_commit(j.writer, err);
-    ease__writer_discard(j.writer);
+        status = ease__writer_commit(j.writer, err);
+    else
+        ease__writer_discard(j.writer);
+    if (!status)
+        tell_loss(&j);
     return status;
 }
 

@@ -3,6 +3,7 @@
  * is busy with those before. A few MiB a thread is all that is held. */
 #include "model/row_writer.h"
 
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -203,12 +204,52 @@ static void make_floats(pass *p, ease__window w, char *out)
     m->store->read(m, w, (float *)(void *)out + w.left, p->job->stride / sizeof(float));
 }
 
-static void make_halves(pass *p, ease__window w, char *out)
+/* Half of the smallest half: this and what is below becomes 0. */
+static float vanishing(float unit)
+{
+    return unit * 0x1p-25f;
+}
+
+bool ease__rows_may_lose(const ease_model *m, float unit)
+{
+    float least = INFINITY, most = 0;
+
+    for (int32_t i = 0; i < m->info.items; i++) {
+        least = m->norm[i] < least ? m->norm[i] : least;
+        most = m->norm[i] > most ? m->norm[i] : most;
+    }
+    return vanishing(unit) * (most / least) > EASE__NO_SIMILARITY;
+}
+
+/* Of the window's rows from `first` on: those before are another unit's. */
+static void count_loss(pass *p, ease__window w, const float *window, int32_t first)
+{
+    const float *q = p->job->model->norm;
+    float bound = vanishing(p->job->unit);
+    int64_t weights = 0, lost = 0;
+
+    for (int32_t i = first > w.top ? first : w.top; i < w.bottom; i++)
+        for (int32_t j = w.left; j < w.right; j++) {
+            float size = fabsf(window[(i - w.top) * COLUMNS + j - w.left]);
+
+            weights += size > 0;
+            lost += size > 0 && size <= bound &&
+                    size * (q[j] / q[i]) > EASE__NO_SIMILARITY;
+        }
+    omp_set_lock(&p->lock);
+    p->job->loss->weights += weights;
+    p->job->loss->lost += lost;
+    omp_unset_lock(&p->lock);
+}
+
+static void make_halves(pass *p, ease__window w, int32_t first, char *out)
 {
     const ease_model *m = p->job->model;
     float window[ROWS * COLUMNS];
 
     m->store->read(m, w, window, COLUMNS);
+    if (p->job->loss)
+        count_loss(p, w, window, first);
     for (int32_t i = 0; i < w.bottom - w.top; i++)
         m->kernels->to_half(window + (size_t)i * COLUMNS, 1.0f / p->job->unit,
                             (uint16_t *)(void *)(out + (size_t)i * p->job->stride) +
@@ -221,6 +262,7 @@ static void make_rows(pass *p, int64_t unit, char *room)
 {
     extent e = extent_of(p, unit);
     int32_t n = items_of(p);
+    int32_t first = (int32_t)((e.from + p->job->stride - 1) / p->job->stride);
     ease__window w;
 
     for (w.top = e.top; w.top < e.bottom; w.top = w.bottom) {
@@ -231,7 +273,7 @@ static void make_rows(pass *p, int64_t unit, char *room)
         for (w.left = 0; w.left < n; w.left = w.right) {
             w.right = n - w.left > COLUMNS ? w.left + COLUMNS : n;
             if (p->job->storage == EASE_STORE_F16)
-                make_halves(p, w, out);
+                make_halves(p, w, first, out);
             else
                 make_floats(p, w, out);
         }
