@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "data.h"
 #include "model/model.h"
 #include "test.h"
 
@@ -219,6 +220,46 @@ static inline ease_model *random_model(int32_t n, uint64_t seed, bool coarse,
     }
     m = model_of(&d, 50, kind, clip, EASE__F32);
     dense_free(&d);
+    return m;
+}
+
+/* Without its weights. */
+static inline ease_model *bare_model(const char *method, const ease_interactions *x)
+{
+    ease_model *m = NULL;
+
+    if (ease__model_new(ease__method_find(method), x, "seed=1", &m, NULL) != EASE_OK)
+        abort();
+    return m;
+}
+
+/* Rows of up to 12 weights, or none; `coarse` ones are few different numbers, so that
+ * scores tie and cancel out, and -0 is one of them. */
+static inline ease_model *random_sparse(int32_t n, uint64_t seed, bool coarse)
+{
+    ease_interactions *x = random_interactions(50, n, 0.1, false, seed);
+    ease_model *m = bare_model("slim-free", x);
+    uint64_t *starts = calloc((size_t)n + 1, sizeof(*starts));
+    int32_t *columns = calloc((size_t)n * 12 + 1, sizeof(*columns));
+    float *weights = calloc((size_t)n * 12 + 1, sizeof(*weights));
+    ease__random r;
+
+    ease__random_seed(&r, seed, 2);
+    for (int32_t i = 0; i < n; i++) {
+        uint64_t at = starts[i], most = ease__random_below(&r, 13);
+
+        for (int32_t j = 0; j < n && at < starts[i] + most; j++)
+            if (j != i && ease__random_below(&r, (uint64_t)n) < most) {
+                columns[at] = j;
+                weights[at++] = coarse ? 0.25f * ((float)ease__random_below(&r, 5) - 2)
+                                       : (float)ease__random_unit(&r) - 0.5f;
+                if (coarse && at % 7 == 0)
+                    weights[at - 1] = -0.0f;
+            }
+        starts[i + 1] = at;
+    }
+    m->sparse = (ease__sparse){starts, columns, weights};
+    free_interactions(x);
     return m;
 }
 

@@ -34,16 +34,6 @@ static float *random_floats(size_t count, uint64_t seed)
     return x ? x : (abort(), NULL);
 }
 
-/* Without its weights. */
-static ease_model *bare_model(const char *method, const ease_interactions *x)
-{
-    ease_model *m = NULL;
-
-    if (ease__model_new(ease__method_find(method), x, "seed=1", &m, NULL) != EASE_OK)
-        abort();
-    return m;
-}
-
 static ease_model *dense(bool large)
 {
     return random_model(large ? 3000 : 40, 3, false, EASE_GRAM_CORRELATION, false);

@@ -45,6 +45,15 @@ void ease__topk_add(ease__topk *t, ease_rec r)
         replace_root(t->recs, t->room, r);
 }
 
+bool ease__topk_offer_one(ease__topk *t, ease_rec r)
+{
+    bool chosen = t->count < t->room ? r.score > -INFINITY : worse(t->recs[0], r);
+
+    if (chosen)
+        ease__topk_add(t, r);
+    return chosen;
+}
+
 /* Where the next score above the threshold may be: skips whole groups that have none.
  * The inner loop has no branch, so that it is done by vectors. */
 static int32_t skip_low(const float *scores, int32_t at, int32_t count, float threshold)

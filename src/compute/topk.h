@@ -27,6 +27,10 @@ static inline float ease__topk_least(const ease__topk *t)
 /* One item, whose score is above that. */
 void ease__topk_add(ease__topk *t, ease_rec r);
 
+/* One item, in whatever order they come: of equal scores the smaller item stays. False:
+ * it is not chosen. */
+bool ease__topk_offer_one(ease__topk *t, ease_rec r);
+
 /* Best first. It is no heap afterwards. */
 void ease__topk_sort(ease__topk *t);
 

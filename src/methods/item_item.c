@@ -383,15 +383,6 @@ static int32_t find_near(int32_t taken, float least, room *r)
     return near;
 }
 
-/* Of equal ones the smaller item is nearer, in whatever order they come. */
-static void offer(ease__topk *best, ease_rec rec)
-{
-    float least = ease__topk_least(best);
-
-    if (rec.score > least || (rec.score == least && rec.item < best->recs[0].item))
-        ease__topk_add(best, rec);
-}
-
 /* Of what was found, as it is kept. */
 static inline float score_at(const job *j, int32_t i, int32_t at, const room *r)
 {
@@ -438,7 +429,7 @@ static int32_t keep_best(const job *j, int32_t i, int32_t taken, int32_t bucket,
     }
     best = (ease__topk){.recs = r->recs + kept, .room = j->lists.room - kept};
     for (int32_t t = 0; best.room > 0 && t < left; t++)
-        offer(&best, (ease_rec){r->near[t], r->scores[t]});
+        ease__topk_offer_one(&best, (ease_rec){r->near[t], r->scores[t]});
     return kept + best.count;
 }
 

@@ -3,9 +3,9 @@
 
 #include <math.h>
 #include <omp.h>
-#include <stdatomic.h>
 
 #include "compute/topk.h"
+#include "score/course.h"
 
 ease_status ease__known_check(const ease_model *m, const int64_t *users, int64_t count,
                               ease_error *err)
@@ -45,36 +45,6 @@ static ease_status choose(const ease_model *m, ease_row history, int64_t user,
     return EASE_OK;
 }
 
-/* The state of a call, shared by its threads. */
-typedef struct course {
-    atomic_bool over; /* cancelled, or failed */
-    atomic_llong done;
-    ease__failure failure;
-} course;
-
-/* The caller's thread reports the progress of all threads. */
-static void report(course *c, const ease_recommend_options *o, int64_t count)
-{
-    long long done = atomic_fetch_add_explicit(&c->done, 1, memory_order_relaxed) + 1;
-
-    if (omp_get_thread_num() == 0 &&
-        ease__progress(&o->hooks, "recommending", (double)done / (double)count))
-        atomic_store(&c->over, true);
-}
-
-static ease_status outcome(course *c, const ease_model *m,
-                           const ease_recommend_options *o, ease_error *err)
-{
-    ease_status status = ease__failure_take(&c->failure, err);
-
-    if (status)
-        return status;
-    /* The caller's thread may have had no user at all. */
-    if (atomic_load(&c->over) || ease__progress(&o->hooks, "recommending", 1))
-        return ease__cancelled(err);
-    return ease__container_unchanged(&m->file, err);
-}
-
 ease_status ease__recommend_known(const ease_model *m, const ease_row *histories,
                                   int64_t count, const ease_recommend_options *o,
                                   ease_rec *recs, int32_t *counts, ease_error *err)
@@ -82,7 +52,7 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
     int threads = ease__threads(o->threads);
     size_t n = (size_t)m->info.items;
     ease_status status = ease__container_unchanged(&m->file, err);
-    course c = {.over = false};
+    ease__course c = {.hooks = &o->hooks, .parts = count};
     float *scores;
 
     if (status)
@@ -97,17 +67,15 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
         ease_error own = {0};
         ease_status failed;
 
-        if (atomic_load_explicit(&c.over, memory_order_relaxed))
+        if (ease__course_over(&c))
             continue;
         failed = choose(m, histories[u], o->users[u], o, row, &best, &own);
         counts[u] = best.count;
-        if (failed) {
-            ease__failure_note(&c.failure, failed, &own);
-            atomic_store(&c.over, true);
-        } else {
-            report(&c, o, count);
-        }
+        if (failed)
+            ease__course_fail(&c, failed, &own);
+        else
+            ease__course_advance(&c);
     }
     ease__free(scores);
-    return outcome(&c, m, o, err);
+    return ease__course_end(&c, &m->file, err);
 }

@@ -11,6 +11,7 @@
 #include "score/known_lists.h"
 #include "score/latent_scores.h"
 #include "score/score.h"
+#include "score/sparse_many.h"
 
 enum {
     USERS = 1 << 17,               /* in a batch: every one reads all weights */
@@ -349,6 +350,38 @@ static ease_status run_batches(batch *b, const ease_row *histories, int64_t coun
                                                             : EASE_OK;
 }
 
+static ease_status no_memory(const ease_model *m, int64_t count, ease_error *err)
+{
+    return ease__fail(err, EASE_E_NOMEM, "scoring %lld histories of %d items",
+                      (long long)count, (int)m->info.items);
+}
+
+/* Lists of a model with rows of weights, everything being checked. */
+static ease_status recommend_panels(batch *b, const ease_row *histories, int64_t count,
+                                    ease_rec *recs, int32_t *counts, ease_error *err)
+{
+    size_t n = (size_t)b->model->info.items;
+    size_t stripe_bytes = ease__size_mul(n, STRIPE * weight_bytes(b->model));
+    ease_status status;
+
+    b->stripe[0] = ease__alloc_pages(stripe_bytes);
+    b->stripe[1] = ease__alloc_pages(stripe_bytes);
+    b->used = ease__alloc_array(n, sizeof(*b->used));
+    b->runs = ease__alloc_array(n, sizeof(*b->runs));
+    b->states = ease__alloc_array((size_t)(count < USERS ? count : USERS),
+                                  sizeof(*b->states));
+    if (b->stripe[0] && b->stripe[1] && b->used && b->runs && b->states)
+        status = run_batches(b, histories, count, recs, counts, err);
+    else
+        status = no_memory(b->model, count, err);
+    ease__free_pages(b->stripe[0], stripe_bytes);
+    ease__free_pages(b->stripe[1], stripe_bytes);
+    ease__free(b->used);
+    ease__free(b->runs);
+    ease__free(b->states);
+    return status;
+}
+
 static ease_status check_all(const ease_model *m, const ease_row *histories,
                              int64_t count, ease_error *err)
 {
@@ -364,9 +397,8 @@ ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
                                 ease_rec *recs, int32_t *counts, ease_error *err)
 {
     batch b = {.model = m};
-    size_t n, users, stripe_bytes;
-    float *scores = NULL;
-    ease_rec *popular = NULL;
+    float *scores;
+    ease_rec *popular;
     ease_status status;
 
     if (!m || count < 0 || (count > 0 && (!histories || !recs || !counts)))
@@ -382,33 +414,22 @@ ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
         return status;
     if (ease__is_known(m))
         return ease__recommend_known(m, histories, count, &b.o, recs, counts, err);
-    n = (size_t)m->info.items;
-    users = (size_t)(count < USERS ? count : USERS);
-    stripe_bytes = ease__size_mul(n, STRIPE * weight_bytes(m));
-    b.stripe[0] = ease__alloc_pages(stripe_bytes);
-    b.stripe[1] = ease__alloc_pages(stripe_bytes);
-    b.used = ease__alloc_array(n, sizeof(*b.used));
-    b.runs = ease__alloc_array(n, sizeof(*b.runs));
-    b.states = ease__alloc_array(users, sizeof(*b.states));
-    scores = ease__alloc_array(n, sizeof(*scores));
-    popular = ease__alloc_array(n, sizeof(*popular));
-    if (b.stripe[0] && b.stripe[1] && b.used && b.runs && b.states && scores &&
-        popular) {
+    scores = ease__alloc_array((size_t)m->info.items, sizeof(*scores));
+    popular = ease__alloc_array((size_t)m->info.items, sizeof(*popular));
+    if (scores && popular) {
         b.popular_count = ease__popular(m, &b.o, scores, popular);
         b.popular = popular;
-        status = ease__is_latent(m)
-                     ? ease__recommend_blocks(m, histories, count, &b.o, popular,
-                                              b.popular_count, recs, counts, err)
-                     : run_batches(&b, histories, count, recs, counts, err);
+        if (ease__is_latent(m))
+            status = ease__recommend_blocks(m, histories, count, &b.o, popular,
+                                            b.popular_count, recs, counts, err);
+        else if (ease__is_sparse(m))
+            status = ease__recommend_rows(m, histories, count, &b.o, popular,
+                                          b.popular_count, recs, counts, err);
+        else
+            status = recommend_panels(&b, histories, count, recs, counts, err);
     } else {
-        status = ease__fail(err, EASE_E_NOMEM, "scoring %lld histories of %d items",
-                            (long long)count, (int)m->info.items);
+        status = no_memory(m, count, err);
     }
-    ease__free_pages(b.stripe[0], stripe_bytes);
-    ease__free_pages(b.stripe[1], stripe_bytes);
-    ease__free(b.used);
-    ease__free(b.runs);
-    ease__free(b.states);
     ease__free(scores);
     ease__free(popular);
     return status;

@@ -6,11 +6,13 @@
 
 #include "score/known_lists.h"
 #include "score/latent_scores.h"
+#include "score/sparse_many.h"
 
 struct ease_scorer {
     const ease_model *model; /* borrowed */
     float *scores;           /* n */
     ease__encode_room room;  /* for latent models */
+    ease__sparse_room sums;  /* for sparse ones */
 };
 
 void ease_recommend_options_init(ease_recommend_options *o)
@@ -90,6 +92,7 @@ int32_t ease__popular(const ease_model *m, const ease_recommend_options *o,
 ease_status ease_scorer_new(const ease_model *m, ease_scorer **out, ease_error *err)
 {
     ease_scorer *s;
+    ease_status status;
 
     if (!m || !out)
         return ease__fail(err, EASE_E_ARG, "a model is required");
@@ -100,16 +103,14 @@ ease_status ease_scorer_new(const ease_model *m, ease_scorer **out, ease_error *
     s->scores = ease__alloc_array((size_t)m->info.items, sizeof(*s->scores));
     if (!s->scores)
         goto no_memory;
-    if (ease__is_latent(m)) {
-        ease_status status = ease__encode_room_new(m, &s->room, err);
-
-        if (status) {
-            ease_scorer_free(s);
-            return status;
-        }
-    }
-    *out = s;
-    return EASE_OK;
+    status = ease__is_latent(m)   ? ease__encode_room_new(m, &s->room, err)
+             : ease__is_sparse(m) ? ease__sparse_room_new(m, &s->sums, err)
+                                  : EASE_OK;
+    if (status)
+        ease_scorer_free(s);
+    else
+        *out = s;
+    return status;
 
 no_memory:
     ease_scorer_free(s);
@@ -122,6 +123,7 @@ void ease_scorer_free(ease_scorer *s)
         return;
     ease__free(s->scores);
     ease__encode_room_free(&s->room);
+    ease__sparse_room_free(&s->sums);
     ease__free(s);
 }
 
@@ -175,6 +177,18 @@ static ease_status score(ease_scorer *s, ease_row history, ease_error *err)
     return ease__container_unchanged(&m->file, err);
 }
 
+static ease_status recommend_sparse(ease_scorer *s, ease_row history,
+                                    const ease_recommend_options *o, ease_rec *recs,
+                                    int32_t *count, ease_error *err)
+{
+    ease_status status = ease__model_need_history(s->model, history, err);
+
+    if (status)
+        return status;
+    *count = ease__recommend_row(s->model, history, o, &s->sums, recs);
+    return ease__container_unchanged(&s->model->file, err);
+}
+
 ease_status ease_recommend(ease_scorer *s, ease_row history,
                            const ease_recommend_options *given, ease_rec *recs,
                            int32_t *count, ease_error *err)
@@ -201,6 +215,8 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
         *count = ease__popular(s->model, &o, s->scores, recs);
         return EASE_OK;
     }
+    if (ease__is_sparse(s->model))
+        return recommend_sparse(s, history, &o, recs, count, err);
     status = score(s, history, err);
     if (status)
         return status;
