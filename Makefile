@@ -1,5 +1,5 @@
 # The front door; CMake does the work. `make help` lists what there is.
-.PHONY: all demo test test-sanitizers test-engines bench bench-eval bench-engines lint install clean help
+.PHONY: all demo test test-sanitizers test-emulated test-engines bench bench-eval bench-engines lint install clean help
 
 all: ## install what is missing and build build/ease
 	@scripts/setup build
@@ -16,6 +16,10 @@ test: ## install what is missing, build, and run the tests
 test-sanitizers: ## the longer checks: ASan, UBSan, fuzzers, TSan
 	@scripts/setup test
 	@scripts/test asan-ubsan tsan
+
+test-emulated: all ## the C tests on processors that are not here, by qemu (minutes)
+	@scripts/setup emulated
+	@scripts/test-emulated
 
 test-engines: all ## Gram matrices by a local Spark against the native ones (minutes)
 	@scripts/setup engines
