@@ -212,12 +212,18 @@ def verify_page(d):
     yield (f"Every MiB of a model is verified against its checksum before its first use; `--no-verify` "
            f"turns that off. A float16 model of {size(d['bytes'])}; one list is the whole program, for a "
            f"history of {d['history']} items, lists for all users the time of recommending alone. Cold: "
-           "nothing of the file is in the page cache. Medians, by turns.\n")
+           "nothing of the file is in the page cache. Medians of runs by turns, and the least and the "
+           "most: where these overlap, the ratio says nothing.\n")
     rows = []
+
+    def shown(times):
+        return f"{median(times):.3g} s ({min(times):.2g} to {max(times):.2g})"
+
     for name, what in (("one, cold", "one list, cold file"), ("one, warm", "one list"),
                        ("all, warm", "lists of 100 for all users")):
         ours, bare = median(d[name]["verified"]), median(d[name]["not"])
-        rows.append([what, f"{ours:.3f} s", f"{bare:.3f} s", f"{ours / bare:.2f}"])
+        rows.append([what, shown(d[name]["verified"]), shown(d[name]["not"]),
+                     f"{ours / bare:.2f}"])
     yield from table(["", "verified", "not verified", "ratio"], rows)
 
 
