@@ -4,55 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
 #include "methods/methods.h"
+#include "quick.h"
 #include "test.h"
 
-enum { USERS = 40, ITEMS = 60, K = 10, TEXT = 400 };
+enum { USERS = 40, ITEMS = 60, K = 10 };
 
 static ease_interactions *small_data(void)
 {
-    ease_interactions *x = random_interactions(USERS, ITEMS, 0.2, false, 5),
-                      *copy = NULL;
-
-    if (ease_interactions_from_csr(x->users, x->items, x->row_ptr, x->cols, NULL, &copy,
-                                   NULL))
-        abort();
-    free_interactions(x);
-    return copy;
-}
-
-static bool has_setting(const ease__method *m, const char *name)
-{
-    for (int i = 0; m->settings[i].name; i++)
-        if (strcmp(m->settings[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* Few rounds and a small rank, where there are such settings. */
-static ease_train_options quick_options(const ease__method *m, int threads,
-                                        char text[TEXT])
-{
-    ease_train_options o;
-
-    ease_train_options_init(&o);
-    o.lambda = m->has_lambda ? 10 : 0;
-    o.threads = threads;
-    snprintf(text, TEXT, "%s%s%s%s", m->rounds ? m->rounds : "", m->rounds ? "=2" : "",
-             m->rounds && has_setting(m, "rank") ? "," : "",
-             has_setting(m, "rank") ? "rank=4" : "");
-    o.settings = text;
-    return o;
-}
-
-static ease_status train_quickly(const ease__method *m, const ease_interactions *x,
-                                 int threads, ease_model **out)
-{
-    char text[TEXT];
-    ease_train_options o = quick_options(m, threads, text);
-
-    return ease_train_method(x, m->name, &o, out, NULL);
+    return quick_data(USERS, ITEMS);
 }
 
 static void entries_are_complete(test *t)
@@ -100,7 +60,7 @@ static void bad_settings_are_refused(test *t)
         const ease__method *m = ease__methods[i];
         ease_model *model = NULL;
         ease_train_options o;
-        char text[TEXT];
+        char text[QUICK_TEXT];
         ease_error err;
 
         o = quick_options(m, 1, text);
@@ -230,7 +190,7 @@ static void training_can_be_cancelled(test *t)
         const ease__method *m = ease__methods[i];
         ease_model *model = NULL;
         ease_train_options o;
-        char text[TEXT];
+        char text[QUICK_TEXT];
         ease_status status;
 
         o = quick_options(m, 2, text);

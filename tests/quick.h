@@ -1,0 +1,63 @@
+/* Models of any method, trained quickly on little data. */
+#ifndef EASE_TEST_QUICK_H
+#define EASE_TEST_QUICK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "model/method.h"
+
+enum { QUICK_TEXT = 400 };
+
+/* Interactions as the library makes them, with ids; free with
+ * ease_interactions_free(). */
+static inline ease_interactions *quick_data(int64_t users, int32_t items)
+{
+    ease_interactions *x = random_interactions(users, items, 0.2, false, 5),
+                      *copy = NULL;
+
+    if (ease_interactions_from_csr(x->users, x->items, x->row_ptr, x->cols, NULL, &copy,
+                                   NULL))
+        abort();
+    free_interactions(x);
+    return copy;
+}
+
+static inline bool has_setting(const ease__method *m, const char *name)
+{
+    for (int i = 0; m->settings[i].name; i++)
+        if (strcmp(m->settings[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Few rounds and a small rank, where there are such settings; `text` must outlive the
+ * options. */
+static inline ease_train_options quick_options(const ease__method *m, int threads,
+                                               char text[QUICK_TEXT])
+{
+    ease_train_options o;
+
+    ease_train_options_init(&o);
+    o.lambda = m->has_lambda ? 10 : 0;
+    o.threads = threads;
+    snprintf(text, QUICK_TEXT, "%s%s%s%s", m->rounds ? m->rounds : "",
+             m->rounds ? "=2" : "", m->rounds && has_setting(m, "rank") ? "," : "",
+             has_setting(m, "rank") ? "rank=4" : "");
+    o.settings = text;
+    return o;
+}
+
+static inline ease_status train_quickly(const ease__method *m,
+                                        const ease_interactions *x, int threads,
+                                        ease_model **out)
+{
+    char text[QUICK_TEXT];
+    ease_train_options o = quick_options(m, threads, text);
+
+    return ease_train_method(x, m->name, &o, out, NULL);
+}
+
+#endif
