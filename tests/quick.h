@@ -25,27 +25,37 @@ static inline ease_interactions *quick_data(int64_t users, int32_t items)
     return copy;
 }
 
+/* `name` ends with a NUL or "=VALUE". */
 static inline bool has_setting(const ease__method *m, const char *name)
 {
+    size_t length = strcspn(name, "=");
+
     for (int i = 0; m->settings[i].name; i++)
-        if (strcmp(m->settings[i].name, name) == 0)
+        if (strlen(m->settings[i].name) == length &&
+            strncmp(m->settings[i].name, name, length) == 0)
             return true;
     return false;
 }
 
-/* Few rounds and a small rank, where there are such settings; `text` must outlive the
+/* Few rounds and small ranks, where there are such settings; `text` must outlive the
  * options. */
 static inline ease_train_options quick_options(const ease__method *m, int threads,
                                                char text[QUICK_TEXT])
 {
+    static const char *const small[] = {"rank=4", "hidden=6", "latent=4"};
     ease_train_options o;
+    size_t used = 0;
 
     ease_train_options_init(&o);
     o.lambda = m->has_lambda ? 10 : 0;
     o.threads = threads;
-    snprintf(text, QUICK_TEXT, "%s%s%s%s", m->rounds ? m->rounds : "",
-             m->rounds ? "=2" : "", m->rounds && has_setting(m, "rank") ? "," : "",
-             has_setting(m, "rank") ? "rank=4" : "");
+    text[0] = '\0';
+    if (m->rounds)
+        used = (size_t)snprintf(text, QUICK_TEXT, "%s=2", m->rounds);
+    for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+        if (has_setting(m, small[i]))
+            used += (size_t)snprintf(text + used, QUICK_TEXT - used, "%s%s",
+                                     used ? "," : "", small[i]);
     o.settings = text;
     return o;
 }

@@ -77,22 +77,6 @@ static void bad_settings_are_refused(test *t)
     ease_interactions_free(x);
 }
 
-static char *read_whole(const char *path, size_t *bytes)
-{
-    FILE *f = fopen(path, "rb");
-    char *text;
-
-    if (!f || fseek(f, 0, SEEK_END) != 0)
-        abort();
-    *bytes = (size_t)ftell(f);
-    rewind(f);
-    text = malloc(*bytes);
-    if (!text || fread(text, 1, *bytes, f) != *bytes)
-        abort();
-    fclose(f);
-    return text;
-}
-
 static char *file_of(test *t, const ease__method *m, const ease_interactions *x,
                      int threads, size_t *bytes)
 {
@@ -104,7 +88,7 @@ static char *file_of(test *t, const ease__method *m, const ease_interactions *x,
                       EASE_OK))
         abort();
     ease_model_free(model);
-    return read_whole(path, bytes);
+    return test_read(path, bytes);
 }
 
 static void models_have_the_same_bits_at_any_number_of_threads(test *t)
@@ -197,7 +181,8 @@ static void training_can_be_cancelled(test *t)
         o.hooks.progress = stop_at_once;
         status = ease_train_method(x, m->name, &o, &model, NULL);
         check(t, status == EASE_E_CANCELLED || (status == EASE_OK && model));
-        check(t, status == EASE_E_CANCELLED || m->rounds || m->form == EASE__BASE_FORM);
+        check(t,
+              status == EASE_E_CANCELLED || m->rounds || m->form == &ease__form_none);
         ease_model_free(model);
     }
     ease_interactions_free(x);

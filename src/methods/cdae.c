@@ -28,7 +28,7 @@ const ease__method ease__cdae = {
     .name = "cdae",
     .about = "collaborative denoising autoencoder (Wu et al., WSDM 2016)",
     .number = 8,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .settings = settings,
     .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
     .rounds = "epochs",

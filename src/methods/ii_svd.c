@@ -382,7 +382,7 @@ const ease__method ease__ii_svd = {
     .name = "ii-svd",
     .about = "singular vectors of item-item scores (Volkovs and Yu, SIGIR 2015)",
     .number = 7,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .settings = settings,
     .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
             "rank=200|500",

@@ -646,7 +646,7 @@ const ease__method ease__item_item = {
     .name = "item-item",
     .about = "neighbours by the users they share (Sarwar et al., WWW 2001)",
     .number = 3,
-    .form = EASE__SPARSE_FORM,
+    .form = &ease__form_sparse,
     .settings = settings,
     .grid = "similarity=cosine|jaccard|conditional,neighbours=5|10|20|50|100|200,"
             "shrinkage=0|10|100",

@@ -260,7 +260,7 @@ const ease__method ease__lrec = {
     .name = "lrec",
     .about = "a logistic regression for each user (Sedhain et al., AAAI 2016)",
     .number = 11,
-    .form = EASE__KNOWN_FORM,
+    .form = &ease__form_known,
     .settings = settings,
     .grid = "l2=1|3|10|30|100|300",
     .fill = train,

@@ -590,7 +590,7 @@ const ease__method ease__slim = {
     .about =
         "sparse weights of 0 or more by an elastic net (Ning and Karypis, ICDM 2011)",
     .number = 4,
-    .form = EASE__SPARSE_FORM,
+    .form = &ease__form_sparse,
     .settings = settings,
     .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
     .check = check,
@@ -601,7 +601,7 @@ const ease__method ease__slim_free = {
     .name = "slim-free",
     .about = "SLIM with weights of either sign",
     .number = 5,
-    .form = EASE__SPARSE_FORM,
+    .form = &ease__form_sparse,
     .settings = settings,
     .grid = "l1=1|2|5,l2=30|100|300|1000",
     .check = check,

@@ -309,7 +309,7 @@ const ease__method ease__wmf = {
     .name = "wmf",
     .about = "weighted matrix factorization (Hu, Koren and Volinsky, ICDM 2008)",
     .number = 6,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .settings = settings,
     .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
     .rounds = "iterations",

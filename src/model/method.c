@@ -23,26 +23,10 @@ const ease__method *ease__dense_method(bool nonnegative)
 {
     int i = 0;
 
-    while (ease__methods[i]->form != EASE__DENSE_FORM ||
+    while (ease__methods[i]->form != &ease__form_packed ||
            ease__methods[i]->nonnegative != nonnegative)
         i++;
     return ease__methods[i];
-}
-
-ease__form ease__storage_form(ease_storage storage)
-{
-    switch (storage) {
-    case EASE_STORE_NONE:
-        return EASE__BASE_FORM;
-    case EASE_STORE_SPARSE:
-        return EASE__SPARSE_FORM;
-    case EASE_STORE_LATENT:
-        return EASE__LATENT_FORM;
-    case EASE_STORE_KNOWN:
-        return EASE__KNOWN_FORM;
-    default:
-        return EASE__DENSE_FORM;
-    }
 }
 
 const char *ease_method_name(int index)
@@ -71,7 +55,7 @@ int ease_method_known_users(const char *method)
 {
     const ease__method *m = ease__method_find(method);
 
-    return m && m->form == EASE__KNOWN_FORM;
+    return m && m->form->known_users;
 }
 
 void ease_method_apply(const char *method, ease_train_options *o)

@@ -3,24 +3,15 @@
 #ifndef EASE_MODEL_METHOD_H
 #define EASE_MODEL_METHOD_H
 
-#include "core/core.h"
-
-/* What a model of a method consists of. */
-typedef enum ease__form {
-    EASE__DENSE_FORM,  /* rows or the packed triangle */
-    EASE__BASE_FORM,   /* the base alone */
-    EASE__SPARSE_FORM, /* rows of few weights */
-    EASE__LATENT_FORM, /* an encoder and factors */
-    EASE__KNOWN_FORM   /* scores of the users of the training data */
-} ease__form;
+#include "model/form.h"
 
 typedef struct ease__method {
     const char *name;
     const char *about; /* one line: what it does, and where it was published */
     uint32_t number;   /* of its models in files: never changed, never used again */
-    ease__form form;
-    bool has_lambda;  /* o->lambda is required, and ease_tune can search for it */
-    bool nonnegative; /* weights below 0 become 0, whatever o->nonnegative is */
+    const ease__form *form; /* of the models that training makes */
+    bool has_lambda;        /* o->lambda is required, and ease_tune can search for it */
+    bool nonnegative;       /* weights below 0 become 0, whatever o->nonnegative is */
     const ease_setting
         *settings;      /* ended by a NULL name; EASE__MOST_SETTINGS at most */
     const char *grid;   /* as ease_method_grid() returns it */
@@ -48,7 +39,5 @@ const ease__method *ease__method_numbered(uint32_t number);
 
 /* The method of a dense model that was trained without a name: EASE, or EASE >= 0. */
 const ease__method *ease__dense_method(bool nonnegative);
-
-ease__form ease__storage_form(ease_storage storage);
 
 #endif
