@@ -46,7 +46,7 @@ static ease_model *train(test *t, const ease_interactions *x, const char *settin
     return m;
 }
 
-/* ---- regressions ------------------------------------------------------------------- */
+/* ---- regressions -------------------------------------------------------------- */
 
 typedef struct setting {
     ease_interactions *x;
@@ -186,7 +186,7 @@ static void a_search_that_stalls_is_told_apart(test *t)
     done(&s);
 }
 
-/* ---- a model ----------------------------------------------------------------------- */
+/* ---- a model ------------------------------------------------------------------ */
 
 /* What the model has of a user, within half a step of the regression's. */
 static void models_have_the_scores_of_their_users(test *t)
@@ -355,7 +355,7 @@ static void models_come_back_from_files(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- asking ------------------------------------------------------------------------ */
+/* ---- asking ------------------------------------------------------------------- */
 
 static void lists_are_the_best_of_the_scores(test *t)
 {
@@ -442,7 +442,7 @@ static void strangers_are_refused(test *t)
     ease_interactions_free(more);
 }
 
-/* ---- failing ----------------------------------------------------------------------- */
+/* ---- failing ------------------------------------------------------------------ */
 
 static ease_status try_training(const ease_interactions *x, const ease_train_options *o,
                                 ease_error *err)

@@ -16,7 +16,7 @@ const char *const bench_part_names[BENCH_COUNT] = {
 
 #define LAMBDA 100.0 /* any: it changes no time */
 
-/* ---- records ----------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------ */
 
 static bench_record *record_new(bench *b, const char *name, const char *unit,
                                 double amount)
@@ -66,7 +66,7 @@ double bench_median(const bench_record *r)
     return median(r->seconds, r->runs);
 }
 
-/* ---- files and data ---------------------------------------------------------------- */
+/* ---- files and data ----------------------------------------------------------- */
 
 static char *path_in(const bench *b, const char *name)
 {
@@ -176,7 +176,7 @@ static int need_data(bench *b)
     return EXIT_DONE;
 }
 
-/* ---- the machine's limits ---------------------------------------------------------- */
+/* ---- the machine's limits ----------------------------------------------------- */
 
 /* Products of these sizes, of which the best is the limit. */
 static const int32_t edges[] = {512, 896, 1024, 2048, 4096};
@@ -267,7 +267,7 @@ static void hold_against_copy(const bench *b, bench_record *r)
     }
 }
 
-/* ---- parts ------------------------------------------------------------------------- */
+/* ---- parts -------------------------------------------------------------------- */
 
 int bench_read_once(const bench *b, const char *path, double *seconds)
 {
@@ -562,7 +562,7 @@ static int run_recommend(bench *b)
     return code;
 }
 
-/* ---- all of them ------------------------------------------------------------------- */
+/* ---- all of them -------------------------------------------------------------- */
 
 int bench_run(bench *b)
 {

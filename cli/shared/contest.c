@@ -69,7 +69,7 @@ int contest_assign(console *c, const verb *v, const text_list *given, bool grid,
     return EXIT_DONE;
 }
 
-/* ---- training and measuring --------------------------------------------------------- */
+/* ---- training and measuring --------------------------------------------------- */
 
 /* What has a lambda is tuned unless there is but one; all else by its grid. */
 static bool is_tuned(const contest *all, const contender *k, const lambdas *l)

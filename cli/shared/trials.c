@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- CSV ---------------------------------------------------------------------------- */
+/* ---- CSV ---------------------------------------------------------------------- */
 
 /* A number up to a comma or the end of the line; nothing there is NAN. */
 static bool csv_number(const char **at, double *out)
@@ -52,7 +52,7 @@ static bool parse_csv(const char *text, trials *out)
     return true;
 }
 
-/* ---- JSON: a cursor that knows as much of it as is needed --------------------------- */
+/* ---- JSON: a cursor that knows as much of it as is needed --------------------- */
 
 typedef struct cursor {
     const char *at;
@@ -186,7 +186,7 @@ static bool parse_json(const char *text, trials *out)
     return !j.failed && out->metric[0];
 }
 
-/* ---- the file ----------------------------------------------------------------------- */
+/* ---- the file ----------------------------------------------------------------- */
 
 /* All there is, terminated; NULL: no memory, or it cannot be read (errno). */
 static char *read_all(FILE *from)

@@ -52,7 +52,7 @@ const option tuning_options[] = {
      .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
     OPTIONS_END};
 
-/* ---- values of lambda -------------------------------------------------------------- */
+/* ---- values of lambda --------------------------------------------------------- */
 
 int lambdas_parse(console *c, const verb *v, const char *text, lambdas *out)
 {
@@ -90,7 +90,7 @@ void lambdas_free(lambdas *l)
     *l = (lambdas){0};
 }
 
-/* ---- the split --------------------------------------------------------------------- */
+/* ---- the split ---------------------------------------------------------------- */
 
 static void note_part(console *c, const char *name, const ease_interactions *x)
 {
@@ -139,7 +139,7 @@ int open_split(console *c, const char *dir, ease_split_parts *out)
     return EXIT_DONE;
 }
 
-/* ---- tuning ------------------------------------------------------------------------ */
+/* ---- tuning ------------------------------------------------------------------- */
 
 ease_train_options train_options_of(console *c, const common_args *common,
                                     const tuning_args *a)

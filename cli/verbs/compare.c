@@ -56,7 +56,7 @@ static const option form_options[] = {{.name = "markdown",
                                        .help = "the tables in Markdown"},
                                       OPTIONS_END};
 
-/* ---- what is shown ------------------------------------------------------------------ */
+/* ---- what is shown ------------------------------------------------------------ */
 
 static void put_measure(table *t, ease_metric m)
 {
@@ -279,7 +279,7 @@ static int plot_tail(console *c, const compare_args *a, const contest *all,
     return EXIT_DONE;
 }
 
-/* ---- the verb ----------------------------------------------------------------------- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 static int check_plot(console *c, const compare_args *a)
 {

@@ -11,8 +11,7 @@ static bool takes_value(const option *o)
     return o->type != OPTION_FLAG;
 }
 
-/* ---- man ---------------------------------------------------------------------------
- */
+/* ---- man ---------------------------------------------------------------------- */
 
 /* The first `length` bytes of `s` as roff text: no requests, no escapes, hyphens as
  * minus signs so that options can be copied; in lines that can be read as they are. */
@@ -165,8 +164,7 @@ static void put_man(void)
     put_man_examples();
 }
 
-/* ---- words for shells --------------------------------------------------------------
- */
+/* ---- words for shells --------------------------------------------------------- */
 
 /* Within single quotes of a POSIX shell or zsh, and with `special` characters behind a
  * backslash. */
@@ -208,8 +206,7 @@ static void put_option_names(const verb *v)
     }
 }
 
-/* ---- bash --------------------------------------------------------------------------
- */
+/* ---- bash --------------------------------------------------------------------- */
 
 static void put_bash_values(const verb *v)
 {
@@ -276,8 +273,7 @@ static void put_bash(void)
          "complete -F _ease ease");
 }
 
-/* ---- zsh ---------------------------------------------------------------------------
- */
+/* ---- zsh ---------------------------------------------------------------------- */
 
 static void put_zsh_option(const option *o)
 {
@@ -348,8 +344,7 @@ static void put_zsh(void)
          "_ease \"$@\"");
 }
 
-/* ---- fish --------------------------------------------------------------------------
- */
+/* ---- fish --------------------------------------------------------------------- */
 
 static void put_fish_quoted(const char *s)
 {
@@ -407,8 +402,7 @@ static void put_fish(void)
     }
 }
 
-/* ---- the verb ----------------------------------------------------------------------
- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 static int run(console *c, void *args)
 {

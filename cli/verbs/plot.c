@@ -69,7 +69,7 @@ static int check_no_data(console *c, const plot_args *a)
         figure);
 }
 
-/* ---- weights ------------------------------------------------------------------------ */
+/* ---- weights ------------------------------------------------------------------ */
 
 static void put_summary(const plot_args *a, const ease_weight_summary *w)
 {
@@ -121,7 +121,7 @@ static int plot_weights(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- the long tail ------------------------------------------------------------------ */
+/* ---- the long tail ------------------------------------------------------------ */
 
 typedef struct tails {
     char name[MOST_MODELS][NAME_ROOM];
@@ -209,7 +209,7 @@ static int plot_longtail(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- lambda ------------------------------------------------------------------------- */
+/* ---- lambda ------------------------------------------------------------------- */
 
 static int plot_lambda(console *c, const plot_args *a)
 {
@@ -233,7 +233,7 @@ static int plot_lambda(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- the verb ----------------------------------------------------------------------- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 static int check(console *c, const plot_args *a)
 {

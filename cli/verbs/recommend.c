@@ -118,7 +118,7 @@ static int recommend_histories(console *c, const recommend_args *a, const ease_m
     return code;
 }
 
-/* ---- users that the model knows --------------------------------------------------- */
+/* ---- users that the model knows ----------------------------------------------- */
 
 static bool knows_users(const ease_model *m)
 {

@@ -102,7 +102,7 @@ typedef struct event {
     lambdas given; /* by --lambda */
 } event;
 
-/* ---- what is there -------------------------------------------------------------------- */
+/* ---- what is there ------------------------------------------------------------ */
 
 static bool exists(const char *path)
 {
@@ -210,7 +210,7 @@ static int find_all(console *c, const reproduce_args *a, event *v)
     return v->count ? EXIT_DONE : fail_without_data(c, a, v);
 }
 
-/* ---- splitting and planning ------------------------------------------------------------ */
+/* ---- splitting and planning --------------------------------------------------- */
 
 static int make_directory(console *c, const char *dir)
 {
@@ -284,7 +284,7 @@ static int plan(console *c, const reproduce_args *a, const event *v, const entra
     return EXIT_DONE;
 }
 
-/* ---- what is shown ---------------------------------------------------------------------- */
+/* ---- what is shown ------------------------------------------------------------ */
 
 static const contender *contender_of(const contest *all, const char *model)
 {
@@ -459,7 +459,7 @@ static void put_json(const event *v)
     fputc('\n', stdout);
 }
 
-/* ---- the verb --------------------------------------------------------------------------- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 /* Trains and measures; in text a set is shown as soon as it is done. */
 static int run_set(console *c, const reproduce_args *a, event *v, entrant *e)

@@ -14,7 +14,7 @@
 #define AVX512 __attribute__((target("avx512f,avx2,f16c")))
 #define FMA    __attribute__((target("avx2,fma")))
 
-/* ---- AVX2 and F16C ---------------------------------------------------------------- */
+/* ---- AVX2 and F16C ------------------------------------------------------------ */
 
 AVX2 static void add(float *s, const float *w, size_t n)
 {
@@ -236,7 +236,7 @@ const ease__kernels *ease__kernels_avx2(void)
                : NULL;
 }
 
-/* ---- AVX-512 ---------------------------------------------------------------------- */
+/* ---- AVX-512 ------------------------------------------------------------------ */
 
 AVX512 EASE__INLINE __m512 wide_part(const void *panel, bool halves, __m512 unit,
                                      size_t at)

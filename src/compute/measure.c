@@ -18,8 +18,7 @@ static ease_status check_request(double amount, int threads, double seconds,
     return ease__threads_check(threads, err);
 }
 
-/* ---- products ----------------------------------------------------------------------
- */
+/* ---- products ----------------------------------------------------------------- */
 
 /* One matrix after the other, of numbers of either width that are no special case to
  * any kernel. */
@@ -95,8 +94,7 @@ ease_status ease_measure_product(int32_t n, ease_precision precision, int thread
     return EASE_OK;
 }
 
-/* ---- copies ------------------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------------- */
 
 static double thread_copies(char *to, const char *from, size_t bytes, double seconds)
 {

@@ -12,7 +12,7 @@ size_t ease__padded(int32_t count)
     return ((size_t)count + EASE__PANEL - 1) / EASE__PANEL * EASE__PANEL;
 }
 
-/* ---- packing ---------------------------------------------------------------------- */
+/* ---- packing ------------------------------------------------------------------ */
 
 size_t ease__packed_count(int32_t rows, int32_t depth)
 {
@@ -70,7 +70,7 @@ static void pack_panel(const ease__kernels *kernels, ease__operand b, int32_t de
                    (size_t)width * sizeof(*panel));
 }
 
-/* ---- products --------------------------------------------------------------------- */
+/* ---- products ----------------------------------------------------------------- */
 
 static ease__operand from(ease__operand b, int32_t row, int32_t column)
 {

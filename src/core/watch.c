@@ -15,7 +15,7 @@ enum {
     TICK_LIMIT = 20        /* ms: a tick is 10 at most; FAT's, of 2 s, is not awaited */
 };
 
-/* ---- what is mapped ----------------------------------------------------------------- */
+/* ---- what is mapped ----------------------------------------------------------- */
 
 static bool is_written_now(struct timespec written)
 {
@@ -137,7 +137,7 @@ ease_status ease__container_load(ease__container *c, const char *name, ease_erro
     return status ? status : ease__container_need(c, at, bytes, EASE__WHOLE, err);
 }
 
-/* ---- verifying ---------------------------------------------------------------------- */
+/* ---- verifying ---------------------------------------------------------------- */
 
 ease_status ease__container_unchanged(const ease__container *c, ease_error *err)
 {

@@ -34,7 +34,7 @@ static ease_status add_item(listing *l, const char *id, size_t length, ease_erro
                                               : EASE_OK;
 }
 
-/* ---- a line for each ----------------------------------------------------------------- */
+/* ---- a line for each ---------------------------------------------------------- */
 
 static ease_status take_lines(listing *l, const char *at, const char *end,
                               ease_error *err)
@@ -58,7 +58,7 @@ static ease_status take_lines(listing *l, const char *at, const char *end,
     return status;
 }
 
-/* ---- as `ease gram sql` has it written ------------------------------------------------- */
+/* ---- as `ease gram sql` has it written ---------------------------------------- */
 
 static const ease__splitter comma = {EASE__SPLIT_BYTE, ",", 1, true};
 
@@ -184,7 +184,7 @@ static ease_status take_rows(listing *l, const char *at, const char *end,
     return status;
 }
 
-/* ---- files ------------------------------------------------------------------------------ */
+/* ---- files -------------------------------------------------------------------- */
 
 /* All of a file: a list of items is small beside their matrix. */
 static ease_status take_file(listing *l, ease__input *in, ease_error *err)

@@ -27,7 +27,7 @@ typedef struct tables {
 
 static const char twice[] = "this pair stands twice";
 
-/* ---- the matrix ------------------------------------------------------------------------ */
+/* ---- the matrix --------------------------------------------------------------- */
 
 static size_t place_of(const tables *t, uint32_t i, uint32_t j)
 {
@@ -144,7 +144,7 @@ static ease_status add_value(tables *t, uint32_t i, uint32_t j, double value,
     return EASE_OK;
 }
 
-/* ---- records --------------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------ */
 
 static bool test_bit(const uint8_t *bits, size_t at)
 {
@@ -236,7 +236,7 @@ static ease_status take_kept(void *user, const uint32_t *records, size_t count,
     return EASE_OK;
 }
 
-/* ---- the form of a table ------------------------------------------------------------------ */
+/* ---- the form of a table ------------------------------------------------------ */
 
 /* Three fields in each row, the last a number, but in the first row. */
 static bool fits(const ease__splitter *s, const char *sample, size_t bytes, bool whole,
@@ -310,7 +310,7 @@ static ease_status pass_empty(ease__input *in, bool *more, ease_error *err)
     return status;
 }
 
-/* ---- shards --------------------------------------------------------------------------------- */
+/* ---- shards ------------------------------------------------------------------- */
 
 static ease_status read_shard(tables *t, ease__input *in, ease_error *err)
 {

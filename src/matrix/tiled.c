@@ -206,8 +206,7 @@ void ease__tiled_mirror_diagonal(ease__tiled *t, int threads)
     }
 }
 
-/* ---- windows ---------------------------------------------------------------------
- */
+/* ---- windows ------------------------------------------------------------------ */
 
 enum { BLOCK = EASE__TILED_GRAIN };
 

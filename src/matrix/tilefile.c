@@ -125,7 +125,7 @@ void ease__tilefile_free(ease__tilefile *f)
     *f = EASE__TILEFILE_NONE;
 }
 
-/* ---- reading and writing ----------------------------------------------------------- */
+/* ---- reading and writing ------------------------------------------------------ */
 
 static off_t offset_of(const ease__tilefile *f, int32_t i, int32_t j)
 {
@@ -185,8 +185,7 @@ ease_status ease__tilefile_write(const ease__tilefile *f, int32_t i, int32_t j,
     return EASE_OK;
 }
 
-/* ---- bands -------------------------------------------------------------------------
- */
+/* ---- bands -------------------------------------------------------------------- */
 
 typedef ease_status transfer(const ease__tilefile *f, ease__tiled *band, int32_t row,
                              ease_error *err);
@@ -249,8 +248,7 @@ ease_status ease__tilefile_write_diagonal(const ease__tilefile *f,
     return status;
 }
 
-/* ---- narrowing ---------------------------------------------------------------------
- */
+/* ---- narrowing ---------------------------------------------------------------- */
 
 /* Front to back: what is written never reaches what is still to read. */
 static void narrow(void *tile, size_t count)
@@ -288,8 +286,7 @@ ease_status ease__tilefile_narrow(ease__tilefile *f, ease_error *err)
     return status;
 }
 
-/* ---- mapping -----------------------------------------------------------------------
- */
+/* ---- mapping ------------------------------------------------------------------ */
 
 ease_status ease__tilefile_map(const ease__tilefile *f, ease__tiled *out,
                                ease_error *err)

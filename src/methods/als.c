@@ -30,7 +30,7 @@ typedef struct job {
     atomic_bool cancelled;
 } job;
 
-/* ---- one block -------------------------------------------------------------------- */
+/* ---- one block ---------------------------------------------------------------- */
 
 static float weight_of(const ease__half_step *h, int64_t at)
 {
@@ -152,7 +152,7 @@ static double solve_block(const ease__half_step *h, int64_t first, room *r)
     return loss_of(h, r, count, confidence);
 }
 
-/* ---- all of them ------------------------------------------------------------------ */
+/* ---- all of them -------------------------------------------------------------- */
 
 static void report(job *j)
 {
@@ -232,7 +232,7 @@ ease_status ease__half_step_run(const ease__half_step *h, int threads, double *l
     return status;
 }
 
-/* ---- V'V -------------------------------------------------------------------------- */
+/* ---- V'V ---------------------------------------------------------------------- */
 
 static void mirror(float *a, size_t n)
 {

@@ -61,7 +61,7 @@ typedef struct job {
     atomic_bool cancelled;
 } job;
 
-/* ---- C times a block -------------------------------------------------------------- */
+/* ---- C times a block ---------------------------------------------------------- */
 
 /* A panel is items x PANEL, row-major. */
 static inline void add_row(double *to, const double *from, double times)
@@ -160,7 +160,7 @@ static bool multiply(job *j, const double *from, double *to)
     return !atomic_load(&j->cancelled);
 }
 
-/* ---- dense steps: by one thread, so that bits do not depend on their number --------- */
+/* ---- dense steps, by one thread: the same bits at any number of threads ------- */
 
 /* The block becomes an orthonormal one that spans the same. */
 static void make_orthonormal(job *j)
@@ -200,7 +200,7 @@ static bool take_largest(job *j)
     return info == 0;
 }
 
-/* ---- all of it -------------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------------- */
 
 static void draw_block(job *j)
 {

@@ -66,7 +66,7 @@ typedef struct counted {
     int32_t length;
 } counted;
 
-/* ---- a row ------------------------------------------------------------------------- */
+/* ---- a row -------------------------------------------------------------------- */
 
 /* Whether fewer pairs than items are to be expected for item i: then few of the row are
  * not 0, and a list of those is worth it. */
@@ -174,7 +174,7 @@ static int32_t weigh_row(const job *j, int32_t i, room *r)
     return listed;
 }
 
-/* ---- neighbours -------------------------------------------------------------------- */
+/* ---- neighbours --------------------------------------------------------------- */
 
 /* Of G_ik with what is known of both. */
 static inline double alike(const job *j, double both, int32_t i, int32_t k)
@@ -493,7 +493,7 @@ static void choose_all(job *j, int threads, room *rooms)
     }
 }
 
-/* ---- training ---------------------------------------------------------------------- */
+/* ---- training ----------------------------------------------------------------- */
 
 static void rooms_free(room *rooms, int threads)
 {

@@ -23,7 +23,7 @@ typedef struct block {
     double fall[LANES];              /* -gradient . direction */
 } block;
 
-/* ---- room -------------------------------------------------------------------------- */
+/* ---- room --------------------------------------------------------------------- */
 
 size_t ease__logistic_room_bytes(const ease__logistic *l)
 {
@@ -67,7 +67,7 @@ void ease__logistic_room_free(ease__logistic_room *r)
     *r = (ease__logistic_room){0};
 }
 
-/* ---- sums of rows ------------------------------------------------------------------ */
+/* ---- sums of rows ------------------------------------------------------------- */
 
 typedef double quad __attribute__((vector_size(HALF * sizeof(double)), may_alias));
 
@@ -137,7 +137,7 @@ static void to_items(const block *b, const double *in, double *out)
             out[(size_t)i * LANES + (size_t)k] += last[k];
 }
 
-/* ---- arithmetic by lanes ----------------------------------------------------------- */
+/* ---- arithmetic by lanes ------------------------------------------------------ */
 
 static void dot(const double *a, const double *b, int64_t rows, double sum[LANES])
 {
@@ -172,7 +172,7 @@ static bool any(const bool which[LANES])
     return false;
 }
 
-/* ---- loss and gradient ------------------------------------------------------------- */
+/* ---- loss and gradient -------------------------------------------------------- */
 
 static bool has(const block *b, size_t item, int k)
 {
@@ -239,7 +239,7 @@ static void find_gradient(block *b, bool begins)
     }
 }
 
-/* ---- conjugate gradients ----------------------------------------------------------- */
+/* ---- conjugate gradients ------------------------------------------------------ */
 
 /* The diagonal of H = X D X' + l2 I (b without l2), by which steps are scaled: users
  * differ in how many items they have by orders of magnitude. */
@@ -354,7 +354,7 @@ static void find_direction(block *b)
         advance(b, moving, scaled);
 }
 
-/* ---- along the direction ----------------------------------------------------------- */
+/* ---- along the direction ------------------------------------------------------ */
 
 /* The largest of 1, 1/2, 1/4, ... by which the loss falls as it should; 0: by none. What
  * the loss's own rounding hides is let pass. */
@@ -393,7 +393,7 @@ static void move(block *b)
     add_times(r->scores, t, r->change, b->l->items);
 }
 
-/* ---- from the beginning ------------------------------------------------------------ */
+/* ---- from the beginning ------------------------------------------------------- */
 
 /* All weights 0, and b what is best then. */
 static void begin(block *b, const int64_t *users, int count)

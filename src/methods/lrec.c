@@ -45,7 +45,7 @@ typedef struct job {
     atomic_bool cancelled;
 } job;
 
-/* ---- who there is ------------------------------------------------------------------ */
+/* ---- who there is ------------------------------------------------------------- */
 
 static int64_t items_of(const ease_interactions *x, int64_t user)
 {
@@ -108,7 +108,7 @@ static ease_status find_users(job *j, ease_error *err)
     return status;
 }
 
-/* ---- fitting ----------------------------------------------------------------------- */
+/* ---- fitting ------------------------------------------------------------------ */
 
 /* Tells how far it is. By the caller's thread only. */
 static void ask(job *j)
@@ -203,7 +203,7 @@ static ease_status fit(job *j, int threads, ease_error *err)
     return status;
 }
 
-/* ---- training ---------------------------------------------------------------------- */
+/* ---- training ----------------------------------------------------------------- */
 
 static ease_status check_memory(const job *j, size_t limit, int threads,
                                 ease_error *err)

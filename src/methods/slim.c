@@ -74,7 +74,7 @@ typedef struct fit {
     int32_t passes; /* left */
 } fit;
 
-/* ---- a pass ------------------------------------------------------------------------- */
+/* ---- a pass ------------------------------------------------------------------- */
 
 /* x_i . r, as four sums that do not wait for each other. */
 static double times_column(const ease__item_users *c, int32_t i, const double *r)
@@ -134,7 +134,7 @@ static double pass(const job *j, const int32_t *list, int32_t count, fit *f)
     return largest;
 }
 
-/* ---- extrapolation ------------------------------------------------------------------ */
+/* ---- extrapolation ------------------------------------------------------------ */
 
 static double *trail_at(const job *j, const fit *f, int step)
 {
@@ -241,7 +241,7 @@ static void extrapolate(const job *j, int32_t count, fit *f)
         f->weights[f->nonzero[k]] = last[k];
 }
 
-/* ---- coordinate descent ------------------------------------------------------------- */
+/* ---- coordinate descent ------------------------------------------------------- */
 
 /* Over the weights that are not 0 until they rest. */
 static void settle(const job *j, int32_t count, fit *f)
@@ -306,7 +306,7 @@ static void list_all(const job *j, int32_t item, fit *f)
             f->listed[f->list_count++] = i;
 }
 
-/* ---- what is kept ------------------------------------------------------------------ */
+/* ---- what is kept ------------------------------------------------------------- */
 
 static void choose(const fit *f, int32_t items, int32_t room, ease_rec *recs)
 {
@@ -364,7 +364,7 @@ static ease_status keep(job *j, int32_t item, fit *f)
     return EASE_OK;
 }
 
-/* ---- all items --------------------------------------------------------------------- */
+/* ---- all items ---------------------------------------------------------------- */
 
 static ease_status fit_item(job *j, int32_t item, fit *f)
 {
@@ -438,7 +438,7 @@ static ease_status tell_failure(const job *j, ease_error *err)
     }
 }
 
-/* ---- training ----------------------------------------------------------------------- */
+/* ---- training ----------------------------------------------------------------- */
 
 static void fits_free(fit *fits, int threads)
 {

@@ -69,7 +69,7 @@ ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- columns ------------------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------------ */
 
 /* Room for rows that are `starts` apart, in the model. */
 static ease_status make_room(const uint64_t *starts, int32_t rows, int32_t **columns,

@@ -283,7 +283,7 @@ static ease_status divide_liang18(ease__split *s, ease_error *err)
     return status;
 }
 
-/* ---- a part of each user's -------------------------------------------------------- */
+/* ---- a part of each user's ---------------------------------------------------- */
 
 static ease_status divide_volkovs15(ease__split *s, ease_error *err)
 {
@@ -305,7 +305,7 @@ static ease_status divide_random(ease__split *s, ease_error *err)
     return status;
 }
 
-/* ---- by time ---------------------------------------------------------------------- */
+/* ---- by time ------------------------------------------------------------------ */
 
 /* The last of the user's events and the one before it; of equal times, the one further
  * down the file is later. Returns how many events there are. */
@@ -439,7 +439,7 @@ static ease_status divide_time(ease__split *s, ease_error *err)
     return status;
 }
 
-/* ---- the table --------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------------- */
 
 static const ease__protocol protocols[] = {
     {.name = "liang18", .strong = true, .share = true, .divide = divide_liang18},

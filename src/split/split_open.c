@@ -13,7 +13,7 @@ typedef struct opening {
     ease__split_ids ids;
 } opening;
 
-/* ---- tables -------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------- */
 
 static ease_status read_interactions(opening *o, int table, const char *path,
                                      ease_interactions **out, ease_error *err)
@@ -81,7 +81,7 @@ static ease_status read_all(opening *o, ease_split_parts *p, ease_error *err)
     return status;
 }
 
-/* ---- the directory ---------------------------------------------------------------------- */
+/* ---- the directory ------------------------------------------------------------ */
 
 /* What distinguishes a split from one that replaces it: the directory, or if files are
  * replaced one by one the record. Both are held open (-1: there is none), so that their

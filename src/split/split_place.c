@@ -24,7 +24,7 @@ static const char inner[] = ".ease.";
 /* The name under which the record of an unfinished split is written. */
 static const char stand_in[] = ".ease.unfinished.part";
 
-/* ---- what is in a directory ---------------------------------------------------------- */
+/* ---- what is in a directory --------------------------------------------------- */
 
 static bool is_leftover(const char *name, const char *begin)
 {
@@ -87,7 +87,7 @@ static ease_status look_around(int fd, const char *dir, ease_error *err)
     return status;
 }
 
-/* ---- removing ------------------------------------------------------------------------ */
+/* ---- removing ----------------------------------------------------------------- */
 
 /* Temporary files of processes that were killed. */
 static void remove_loose(int fd)
@@ -138,7 +138,7 @@ static void sweep(int holder, const char *begin)
         closedir(d);
 }
 
-/* ---- where --------------------------------------------------------------------------- */
+/* ---- where -------------------------------------------------------------------- */
 
 static ease_status no_memory(const ease__place *p, ease_error *err)
 {
@@ -225,7 +225,7 @@ static ease_status open_target(ease__place *p, ease_error *err)
     return look_around(p->target_fd, p->dir, err);
 }
 
-/* ---- the part ------------------------------------------------------------------------ */
+/* ---- the part ----------------------------------------------------------------- */
 
 static int holder_of(const ease__place *p)
 {
@@ -338,7 +338,7 @@ void ease__place_close(ease__place *p)
     *p = EASE__PLACE_NONE;
 }
 
-/* ---- taking the place ---------------------------------------------------------------- */
+/* ---- taking the place --------------------------------------------------------- */
 
 /* Syncs the directory: the contents of the files are synced already. */
 static void sync_names(int directory)

@@ -12,7 +12,7 @@
 
 static const char stage_writing[] = "writing";
 
-/* ---- which files ------------------------------------------------------------------ */
+/* ---- which files -------------------------------------------------------------- */
 
 typedef struct table {
     int which;     /* of ease__split_tables; -1: the end */
@@ -44,7 +44,7 @@ static const table *tables_of(const ease__split *s)
     return s->protocol->strong ? strong_tables : weak_tables;
 }
 
-/* ---- a file ---------------------------------------------------------------------------- */
+/* ---- a file ------------------------------------------------------------------- */
 
 enum { BUFFER_BYTES = 1 << 18 };
 
@@ -99,7 +99,7 @@ static void put_number(sheet *f, int64_t value)
     put(f, digits + at, sizeof(digits) - at);
 }
 
-/* ---- tables ---------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------- */
 
 typedef struct writing {
     const ease__split *s;
@@ -216,7 +216,7 @@ static ease_status write_table(writing *w, const table *t, ease_error *err)
     return end_file(&f);
 }
 
-/* ---- lists ------------------------------------------------------------------------------ */
+/* ---- lists -------------------------------------------------------------------- */
 
 /* An id would not come back if a line end took a part of it. */
 static ease_status put_id(sheet *f, const ease__ids *ids, int64_t id)
@@ -254,7 +254,7 @@ static ease_status write_items(writing *w, ease_error *err)
     return end_file(&f);
 }
 
-/* ---- the record ------------------------------------------------------------------------- */
+/* ---- the record --------------------------------------------------------------- */
 
 /* What is not UTF-8 becomes U+FFFD. */
 static void put_quoted(sheet *f, const char *text, size_t left)
@@ -406,7 +406,7 @@ static ease_status write_record(writing *w, ease_error *err)
     return end_file(&f);
 }
 
-/* ---- all of it --------------------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------------- */
 
 static ease_status write_all(writing *w, ease_error *err)
 {
