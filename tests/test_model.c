@@ -339,8 +339,8 @@ static void compare_turns(test *t, const ease__kernels *newer, ease__random *r)
 
     for (size_t i = 0; i < EASE__TURN * IN; i++)
         in[i] = (float)ease__random_unit(r);
-    ease__kernels_plain.turn(in, IN, out[0], OUT);
-    newer->turn(in, IN, out[1], OUT);
+    ease__kernels_plain.transpose(in, IN, out[0], OUT);
+    newer->transpose(in, IN, out[1], OUT);
     check(t, memcmp(out[0], out[1], sizeof(out[0])) == 0);
     check(t, out[0][3 * OUT + 1] == in[1 * IN + 3]);
 }

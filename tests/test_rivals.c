@@ -46,7 +46,7 @@ static const ease_setting some[] = {
 
 static void settings_are_read_and_printed(test *t)
 {
-    char text[EASE__SETTINGS_ROOM];
+    char text[EASE__SETTINGS_CHARS];
     double value[3];
 
     check_status(t, ease__settings_parse(some, "m", NULL, value, NULL, NULL), EASE_OK);

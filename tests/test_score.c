@@ -619,7 +619,7 @@ static void numbers_that_are_none_are_never_recommended(test *t)
 {
     float scores[] = {1, NAN, -INFINITY, INFINITY, 0.5f, NAN, 2, -NAN};
     ease_rec recs[8];
-    ease__topk best = {.recs = recs, .room = 8};
+    ease__topk best = {.recs = recs, .capacity = 8};
 
     ease__topk_offer(&best, scores, 0, 8, NULL);
     ease__topk_sort(&best);

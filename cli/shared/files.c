@@ -100,7 +100,7 @@ static void note_dropped(console *c, const ease_interactions_info *info)
                    {info->zero_weight, "of value 0"},
                    {info->repeated, "repeated"},
                    {info->filtered, "of rare users or items"}};
-    char text[400] = "", number[NUMBER_ROOM];
+    char text[400] = "", number[NUMBER_CHARS];
     size_t put = 0;
     int64_t all = 0;
 
@@ -118,7 +118,7 @@ static void note_dropped(console *c, const ease_interactions_info *info)
 
 void note_data(console *c, const char *path, const ease_interactions_info *info)
 {
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
 
     if (info->recognized)
         note(c, "%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
@@ -133,7 +133,7 @@ void note_data(console *c, const char *path, const ease_interactions_info *info)
 
 void note_values(console *c, const ease_interactions_info *info, const char *use)
 {
-    char rows[NUMBER_ROOM];
+    char rows[NUMBER_CHARS];
 
     if (info->negative)
         warn(c,
@@ -154,7 +154,7 @@ int check_guess(console *c, const ease_interactions *x)
 void note_published(console *c, const ease_recipe *r,
                     const ease_interactions_info *data)
 {
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
 
     if (!r || !r->users ||
         (data->users == r->users && data->items == r->items &&

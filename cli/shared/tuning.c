@@ -94,7 +94,7 @@ void lambdas_free(lambdas *l)
 
 static void note_part(console *c, const char *name, const ease_interactions *x)
 {
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
     ease_interactions_info info;
 
     if (!x)
@@ -155,12 +155,12 @@ ease_train_options train_options_of(console *c, const common_args *common,
     return o;
 }
 
-const char *name_of_trial(char *room, const ease_trial *trial)
+const char *name_of_trial(char *to, const ease_trial *trial)
 {
     if (trial->settings[0] || !(trial->lambda > 0))
         return trial->settings;
-    snprintf(room, SETTINGS_ROOM, "lambda=%g", trial->lambda);
-    return room;
+    snprintf(to, SETTINGS_CHARS, "lambda=%g", trial->lambda);
+    return to;
 }
 
 static void note_best(console *c, const tuning_args *a, const lambdas *l,

@@ -287,7 +287,7 @@ static int put(console *c, const bench *b)
 static int run(console *c, void *args)
 {
     const bench_args *a = args;
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
     bench b;
     int code = set_up(c, a, &b);
 

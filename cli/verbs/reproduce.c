@@ -255,7 +255,8 @@ static int split(console *c, const reproduce_args *a, const char *output, entran
 static int plan(console *c, const reproduce_args *a, const event *v, const entrant *e)
 {
     ease_train_options o = train_options_of(c, &a->common, &a->tuning);
-    char need[NUMBER_ROOM], have[NUMBER_ROOM], took[NUMBER_ROOM], items[NUMBER_ROOM];
+    char need[NUMBER_CHARS], have[NUMBER_CHARS], took[NUMBER_CHARS],
+        items[NUMBER_CHARS];
     bool chosen = a->tuning.lambda && v->given.count != 1;
     ease_error err;
     ease_plan p;
@@ -326,7 +327,7 @@ static void put_row(table *t, const event *v, const entrant *e, const char *mode
 static bool put_set(const event *v, const entrant *e, table_form form)
 {
     const contest *all = &e->contest;
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], test[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], test[NUMBER_CHARS];
     table t = table_begin(form, 3 + 2 * (size_t)all->metrics);
 
     printf("%s, %s: trained on %s users and %s items, means over %s test users\n",

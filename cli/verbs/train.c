@@ -226,7 +226,7 @@ static int train_gram(console *c, const train_args *a, ease_model **out)
 
 static int add_titles(console *c, const train_args *a, ease_model *m)
 {
-    char matched[NUMBER_ROOM], items[NUMBER_ROOM];
+    char matched[NUMBER_CHARS], items[NUMBER_CHARS];
     ease_error err;
     int32_t count;
 
@@ -244,7 +244,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
                          const outcome *did)
 {
     ease_model_info info = ease_model_describe(m);
-    char took[NUMBER_ROOM], size[NUMBER_ROOM];
+    char took[NUMBER_CHARS], size[NUMBER_CHARS];
     output_format format = format_of(&a->common);
     report r;
 

@@ -183,7 +183,7 @@ static void note_test(console *c, const ease_report *r)
 
 static int put_test(console *c, const tune_args *a, const outcome *did)
 {
-    char size[NUMBER_ROOM], took[NUMBER_ROOM], users[NUMBER_ROOM];
+    char size[NUMBER_CHARS], took[NUMBER_CHARS], users[NUMBER_CHARS];
 
     note(c, "wrote %s, %s, in %s", a->output,
          format_bytes(size, sizeof(size), file_bytes(a->output)),

@@ -31,7 +31,7 @@ struct ease__container_writer {
     bool in_large, in_blocks;
     XXH3_state_t *state; /* of the block begun */
     uint64_t *hashes;    /* of the blocks done */
-    size_t hash_count, hash_room;
+    size_t hash_count, hash_capacity;
 };
 
 ease_status ease__writer_open(const char *path, const char *kind, uint32_t version,
@@ -87,21 +87,23 @@ static ease_status append(ease__container_writer *w, const void *data, size_t by
     return status;
 }
 
-static ease_status make_room(ease__container_writer *w, size_t room, ease_error *err)
+static ease_status reserve_hashes(ease__container_writer *w, size_t capacity,
+                                  ease_error *err)
 {
-    uint64_t *grown = ease__realloc_array(w->hashes, room, sizeof(*grown));
+    uint64_t *grown = ease__realloc_array(w->hashes, capacity, sizeof(*grown));
 
     if (!grown)
         return ease__fail(err, EASE_E_NOMEM, "checksums");
     w->hashes = grown;
-    w->hash_room = room;
+    w->hash_capacity = capacity;
     return EASE_OK;
 }
 
 static ease_status keep_block_hash(ease__container_writer *w, ease_error *err)
 {
-    if (w->hash_count == w->hash_room) {
-        ease_status status = make_room(w, w->hash_room ? 2 * w->hash_room : 64, err);
+    if (w->hash_count == w->hash_capacity) {
+        ease_status status = reserve_hashes(
+            w, w->hash_capacity ? 2 * w->hash_capacity : 64, err);
 
         if (status)
             return status;
@@ -191,8 +193,8 @@ ease_status ease__writer_begin_blocks(ease__container_writer *w, const char *nam
 {
     ease_status status = ease__writer_begin(w, name, err);
 
-    if (!status && ease__blocks_of(bytes) > w->hash_room)
-        status = make_room(w, ease__blocks_of(bytes), err);
+    if (!status && ease__blocks_of(bytes) > w->hash_capacity)
+        status = reserve_hashes(w, ease__blocks_of(bytes), err);
     if (status)
         return status;
     w->in_blocks = true;

@@ -1,4 +1,4 @@
-/* What every room uses: failing, allocating, threads, hooks. */
+/* What every folder uses: failing, allocating, threads, hooks. */
 #ifndef EASE_CORE_CORE_H
 #define EASE_CORE_CORE_H
 
@@ -24,8 +24,8 @@
  * file or directory". */
 #define ease__fail_errno(err, ...) (ease__note_errno((err), __VA_ARGS__), EASE_E_IO)
 
-/* "a, b, c" for messages: name(0), name(1), ... until NULL; cut to `room` bytes. */
-void ease__list_names(const char *(*name)(int), char *out, size_t room);
+/* "a, b, c" for messages: name(0), name(1), ... until NULL; cut to `size` bytes. */
+void ease__list_names(const char *(*name)(int), char *out, size_t size);
 
 void ease__note_error(ease_error *err, ease_status status, int64_t where,
                       const char *fmt, ...) EASE__PRINTF(4, 5);
@@ -53,8 +53,8 @@ size_t ease__size_mul(size_t a, size_t b);
 size_t ease__size_add(size_t a, size_t b);
 
 /* A size for messages: "312 kB", "1.5 GB". Returns `to`. */
-enum { EASE__SIZE_ROOM = 32 };
-const char *ease__size_text(size_t bytes, char to[EASE__SIZE_ROOM]);
+enum { EASE__SIZE_CHARS = 32 };
+const char *ease__size_text(size_t bytes, char to[EASE__SIZE_CHARS]);
 
 /* ---- threads and hooks ------------------------------------------------------ */
 

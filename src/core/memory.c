@@ -9,14 +9,14 @@
 #include "core/core.h"
 
 /* The whole of a small file under /proc or /sys, terminated; false if unreadable. */
-static bool slurp(const char *path, char *text, size_t room)
+static bool slurp(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got;
 
     if (fd < 0)
         return false;
-    got = read(fd, text, room - 1);
+    got = read(fd, text, size - 1);
     close(fd);
     if (got < 0)
         return false;

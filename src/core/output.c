@@ -93,11 +93,11 @@ static char *temporary_name(const char *path)
     static atomic_uint count;
     const char *slash = strrchr(path, '/');
     size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
-    size_t room = dir + 80;
-    char *name = ease__alloc_array(room, 1);
+    size_t size = dir + 80;
+    char *name = ease__alloc_array(size, 1);
 
     if (name)
-        snprintf(name, room, "%.*s%s%ld.%u.%016llx%s", (int)dir, path, part_begin,
+        snprintf(name, size, "%.*s%s%ld.%u.%016llx%s", (int)dir, path, part_begin,
                  (long)getpid(), atomic_fetch_add(&count, 1),
                  (unsigned long long)ease__hash_seed(), part_end);
     return name;
@@ -149,17 +149,17 @@ static void sweep(const char *path)
 
 static ease_status check_space(int fd, const char *path, size_t expect, ease_error *err)
 {
-    char need[EASE__SIZE_ROOM], have[EASE__SIZE_ROOM];
+    char need[EASE__SIZE_CHARS], have[EASE__SIZE_CHARS];
     struct statvfs v;
-    size_t room;
+    size_t available;
 
     if (!expect || fstatvfs(fd, &v) != 0)
         return EASE_OK;
-    room = ease__size_mul((size_t)v.f_bavail, (size_t)v.f_frsize);
-    if (room >= expect)
+    available = ease__size_mul((size_t)v.f_bavail, (size_t)v.f_frsize);
+    if (available >= expect)
         return EASE_OK;
     return ease__fail(err, EASE_E_IO, "%s: needs %s of disk, %s are free", path,
-                      ease__size_text(expect, need), ease__size_text(room, have));
+                      ease__size_text(expect, need), ease__size_text(available, have));
 }
 
 /* Opens a file without a name, of which nothing is left after a kill before its commit,

@@ -4,7 +4,7 @@ enum { SMALL_BITS = 8, KEPT_BITS = 12, TEXT_BYTES = 1 << 16 };
 
 struct ease__text {
     ease__text *before;
-    size_t used, room;
+    size_t used, capacity;
     char at[];
 };
 
@@ -90,13 +90,13 @@ static const char *copy_text(ease__dictionary *d, ease__key k)
     ease__text *t = d->texts;
     char *to;
 
-    if (!t || t->room - t->used < k.length) {
-        size_t room = k.length < TEXT_BYTES ? TEXT_BYTES : k.length;
+    if (!t || t->capacity - t->used < k.length) {
+        size_t capacity = k.length < TEXT_BYTES ? TEXT_BYTES : k.length;
 
-        t = take(d, ease__size_add(room, sizeof(*t)));
+        t = take(d, ease__size_add(capacity, sizeof(*t)));
         if (!t)
             return NULL;
-        *t = (ease__text){.before = d->texts, .room = room};
+        *t = (ease__text){.before = d->texts, .capacity = capacity};
         d->texts = t;
     }
     to = t->at + t->used;

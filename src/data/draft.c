@@ -29,14 +29,14 @@ static bool new_chunk(ease__draft *d, size_t bytes)
 {
     ease__chunk c = {.bytes = bytes < CHUNK_BYTES ? CHUNK_BYTES : bytes};
 
-    if (d->chunk_count == d->chunk_room) {
-        size_t room = d->chunk_room ? 2 * d->chunk_room : 64;
-        ease__chunk *grown = ease__realloc_array(d->chunks, room, sizeof(*grown));
+    if (d->chunk_count == d->chunk_capacity) {
+        size_t capacity = d->chunk_capacity ? 2 * d->chunk_capacity : 64;
+        ease__chunk *grown = ease__realloc_array(d->chunks, capacity, sizeof(*grown));
 
         if (!grown)
             return false;
         d->chunks = grown;
-        d->chunk_room = room;
+        d->chunk_capacity = capacity;
     }
     assert(d->chunks);
     c.records = ease__alloc_pages(c.bytes);

@@ -17,7 +17,7 @@ typedef struct ease__draft {
     ease__ids user_ids, item_ids;
     bool weighted, timed;
     ease__chunk *chunks; /* in file order */
-    size_t chunk_count, chunk_room;
+    size_t chunk_count, chunk_capacity;
     int64_t records;
     ease__budget *budget;          /* for all that is read */
     char *recognized;              /* what the file was taken for */

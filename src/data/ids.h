@@ -10,11 +10,11 @@ typedef struct ease__ids {
     int64_t count;
     uint64_t *offsets; /* count + 1; id i is bytes[offsets[i]] .. a NUL */
     char *bytes; /* numbered: EASE__DIGITS bytes for each id, zeros until it is used */
-    uint32_t *slots; /* open addressing: number + 1, 0 is free */
-    size_t mask;     /* slots - 1 */
-    uint64_t seed;   /* of their hashes */
-    int64_t room;    /* of offsets; 0: offsets and bytes are borrowed */
-    size_t byte_room;
+    uint32_t *slots;  /* open addressing: number + 1, 0 is free */
+    size_t mask;      /* slots - 1 */
+    uint64_t seed;    /* of their hashes */
+    int64_t capacity; /* of offsets; 0: offsets and bytes are borrowed */
+    size_t byte_capacity;
     bool numbered; /* id i is the digits of first + i; no offsets, no slots */
     int first;
 } ease__ids;

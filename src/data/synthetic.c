@@ -83,7 +83,7 @@ static ease_status check_memory(const ease_synth_options *o, ease_error *err)
 {
     size_t users = (size_t)o->users, items = (size_t)o->items,
            threads = (size_t)ease__threads(o->threads), need, limit;
-    char needed[EASE__SIZE_ROOM], most[EASE__SIZE_ROOM];
+    char needed[EASE__SIZE_CHARS], most[EASE__SIZE_CHARS];
 
     need = ease__size_mul((size_t)o->interactions, sizeof(int32_t));
     need = ease__size_add(

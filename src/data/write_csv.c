@@ -73,7 +73,7 @@ static ease_status put_row(writer *w, const ease_interactions *x, int64_t user,
     ease_status status = EASE_OK;
 
     for (int32_t i = 0; !status && i < row.count; i++) {
-        char value[EASE__FLOAT_ROOM + 2] = ",";
+        char value[EASE__FLOAT_CHARS + 2] = ",";
         size_t length = 1;
 
         status = put_id(w, ease__ids_at(users, user), ease__ids_length(users, user),

@@ -292,7 +292,7 @@ ease_status ease__gram_tiles_new(ease_gram *g, int32_t items, ease__element elem
 {
     ease__tiled shape = ease__tiled_shape(items, ease__tile_edge(items), element);
 
-    return bands ? ease__tiled_new_band(&shape, bands->room, &g->g, err)
+    return bands ? ease__tiled_new_band(&shape, bands->bytes, &g->g, err)
                  : ease__tiled_new(items, element, &g->g, err);
 }
 

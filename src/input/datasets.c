@@ -67,15 +67,15 @@ static int32_t numbered(const char *name, const char *before, int digits,
 
 static char *join(const char *dir, const char *name)
 {
-    size_t length = strlen(dir), room;
+    size_t length = strlen(dir), size;
     char *path;
 
     while (length > 1 && dir[length - 1] == '/')
         length--;
-    room = length + strlen(name) + 2;
-    path = ease__alloc_array(room, 1);
+    size = length + strlen(name) + 2;
+    path = ease__alloc_array(size, 1);
     if (path)
-        snprintf(path, room, "%.*s/%s", (int)length, dir, name);
+        snprintf(path, size, "%.*s/%s", (int)length, dir, name);
     return path;
 }
 
@@ -91,7 +91,7 @@ typedef struct series {
     const char *before, *after;
     int digits;
     numbered_file *files;
-    size_t count, room;
+    size_t count, capacity;
 } series;
 
 typedef struct holdings {
@@ -130,14 +130,14 @@ static bool take_numbered(series *s, const char *name, bool *is)
     *is = f.number > 0;
     if (!*is)
         return true;
-    if (s->count == s->room) {
-        size_t room = s->room ? 2 * s->room : 64;
-        numbered_file *grown = ease__realloc_array(s->files, room, sizeof(*grown));
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity ? 2 * s->capacity : 64;
+        numbered_file *grown = ease__realloc_array(s->files, capacity, sizeof(*grown));
 
         if (!grown)
             return false;
         s->files = grown;
-        s->room = room;
+        s->capacity = capacity;
     }
     s->files[s->count++] = f;
     return true;
@@ -222,9 +222,9 @@ static int compare_numbers(const void *left, const void *right)
 }
 
 static void name_file(const series *s, int32_t number, int ending, char *to,
-                      size_t room)
+                      size_t size)
 {
-    snprintf(to, room, "%s%0*d%s%s", s->before, s->digits, (int)number, s->after,
+    snprintf(to, size, "%s%0*d%s%s", s->before, s->digits, (int)number, s->after,
              endings[ending]);
 }
 

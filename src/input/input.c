@@ -43,7 +43,7 @@ struct ease__input {
     size_t member_left;
     uLong member_crc;
     char *ahead; /* decoded, but only peeked at */
-    size_t ahead_at, ahead_end, ahead_room;
+    size_t ahead_at, ahead_end, ahead_capacity;
 };
 
 /* ---- the file -------------------------------------------------------------- */
@@ -77,19 +77,19 @@ static ease_status wait_for_bytes(const ease__input *in, ease_error *err)
 }
 
 /* Bytes of the file as they are; *got is 0 at its end. */
-static ease_status fetch(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status fetch(ease__input *in, void *to, size_t size, size_t *got,
                          ease_error *err)
 {
     *got = 0;
-    if (room > READ_BYTES)
-        room = READ_BYTES;
+    if (size > READ_BYTES)
+        size = READ_BYTES;
     while (!in->ended) {
         ease_status status = in->regular ? EASE_OK : wait_for_bytes(in, err);
         ssize_t n;
 
         if (status)
             return status;
-        n = read(in->fd, to, room);
+        n = read(in->fd, to, size);
         if (n >= 0) {
             *got = (size_t)n;
             in->file_read += (size_t)n;
@@ -126,23 +126,23 @@ static ease_status damaged(const ease__input *in, const char *what, ease_error *
                          current(in), what, in->coding == GZIP ? "gzip" : "zstd");
 }
 
-static ease_status read_plain(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_plain(ease__input *in, void *to, size_t size, size_t *got,
                               ease_error *err)
 {
     size_t left = in->raw_end - in->raw_at;
 
     if (!left)
-        return fetch(in, to, room, got, err);
-    *got = left < room ? left : room;
+        return fetch(in, to, size, got, err);
+    *got = left < size ? left : size;
     memcpy(to, in->raw + in->raw_at, *got);
     in->raw_at += *got;
     return EASE_OK;
 }
 
-static ease_status read_gzip(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_gzip(ease__input *in, void *to, size_t size, size_t *got,
                              ease_error *err)
 {
-    uInt part = room < READ_BYTES ? (uInt)room : READ_BYTES;
+    uInt part = size < READ_BYTES ? (uInt)size : READ_BYTES;
 
     in->gzip.next_out = to;
     in->gzip.avail_out = part;
@@ -176,10 +176,10 @@ static ease_status read_gzip(ease__input *in, void *to, size_t room, size_t *got
     return EASE_OK;
 }
 
-static ease_status read_zstd(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_zstd(ease__input *in, void *to, size_t size, size_t *got,
                              ease_error *err)
 {
-    ZSTD_outBuffer to_buffer = {to, room < READ_BYTES ? room : READ_BYTES, 0};
+    ZSTD_outBuffer to_buffer = {to, size < READ_BYTES ? size : READ_BYTES, 0};
 
     while (to_buffer.pos == 0) {
         ease_status status = refill(in, err);
@@ -203,10 +203,10 @@ static ease_status read_zstd(ease__input *in, void *to, size_t room, size_t *got
     return EASE_OK;
 }
 
-static ease_status read_zip(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_zip(ease__input *in, void *to, size_t size, size_t *got,
                             ease_error *err)
 {
-    uInt part = room < READ_BYTES ? (uInt)room : READ_BYTES;
+    uInt part = size < READ_BYTES ? (uInt)size : READ_BYTES;
     ease_status status;
 
     if (part > in->member_left)
@@ -227,21 +227,21 @@ static ease_status read_zip(ease__input *in, void *to, size_t room, size_t *got,
     return EASE_OK;
 }
 
-static ease_status read_some(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_some(ease__input *in, void *to, size_t size, size_t *got,
                              ease_error *err)
 {
     *got = 0;
     switch (in->coding) {
     case GZIP:
-        return read_gzip(in, to, room, got, err);
+        return read_gzip(in, to, size, got, err);
     case ZSTD:
-        return read_zstd(in, to, room, got, err);
+        return read_zstd(in, to, size, got, err);
     case ZIP:
-        return read_zip(in, to, room, got, err);
+        return read_zip(in, to, size, got, err);
     case PLAIN:
         break;
     }
-    return read_plain(in, to, room, got, err);
+    return read_plain(in, to, size, got, err);
 }
 
 /* ---- opening --------------------------------------------------------------- */
@@ -539,14 +539,14 @@ ease_status ease__input_peek(ease__input *in, size_t bytes, const char **data,
     size_t more = 0;
     ease_status status = EASE_OK;
 
-    if (in->ahead_room - in->ahead_at < bytes) {
-        size_t room = ease__size_add(in->ahead_at, bytes);
-        char *grown = ease__realloc_array(in->ahead, room, 1);
+    if (in->ahead_capacity - in->ahead_at < bytes) {
+        size_t capacity = ease__size_add(in->ahead_at, bytes);
+        char *grown = ease__realloc_array(in->ahead, capacity, 1);
 
         if (!grown)
             return ease__fail(err, EASE_E_NOMEM, "reading %s", in->name);
         in->ahead = grown;
-        in->ahead_room = room;
+        in->ahead_capacity = capacity;
     }
     if (in->ahead_end - in->ahead_at < bytes)
         status = read_fully(in, in->ahead + in->ahead_end,
@@ -611,7 +611,7 @@ const char *ease__input_coding(const ease__input *in)
 
 size_t ease__input_held(const ease__input *in)
 {
-    return sizeof(*in) + RAW_BYTES + in->ahead_room + ZSTD_sizeof_DStream(in->zstd);
+    return sizeof(*in) + RAW_BYTES + in->ahead_capacity + ZSTD_sizeof_DStream(in->zstd);
 }
 
 double ease__input_fraction(const ease__input *in)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { HEAD_ROOM = 1 << 12 };
+enum { HEAD_BYTES = 1 << 12 };
 
 /* What follows 'key': in the head, which is a Python dictionary in text. */
 static const char *after_key(const char *head, const char *key)
@@ -56,7 +56,7 @@ ease_status ease__npy_head(ease__npy_source *source, void *from, const char *nam
                            ease__npy *out, ease_error *err)
 {
     unsigned char start[12];
-    char head[HEAD_ROOM];
+    char head[HEAD_BYTES];
     size_t wide, length;
     const char *order;
     ease__npy a = {0};

@@ -65,22 +65,24 @@ static ease_status read_at(const ease__zip *z, void *to, size_t bytes, size_t at
 static ease_status slurp(ease__input *in, size_t limit, ease__zip *z, ease_error *err)
 {
     ease__budget budget;
-    size_t room = 0, got = 1;
+    size_t capacity = 0, got = 1;
 
     ease__budget_start(&budget, limit);
     while (got) {
         ease_status status;
 
-        if (z->bytes == room) {
-            size_t more = room ? 2 * room : 1 << 16;
-            unsigned char *grown = ease__budget_resize(&budget, z->memory, room, more);
+        if (z->bytes == capacity) {
+            size_t more = capacity ? 2 * capacity : 1 << 16;
+            unsigned char *grown = ease__budget_resize(&budget, z->memory, capacity,
+                                                       more);
 
             if (!grown)
                 return ease__budget_fail(&budget, z->name, err);
             z->memory = grown;
-            room = more;
+            capacity = more;
         }
-        status = ease__input_read(in, z->memory + z->bytes, room - z->bytes, &got, err);
+        status = ease__input_read(in, z->memory + z->bytes, capacity - z->bytes, &got,
+                                  err);
         if (status)
             return status;
         z->bytes += got;

@@ -308,9 +308,9 @@ static void list_all(const job *j, int32_t item, fit *f)
 
 /* ---- what is kept ------------------------------------------------------------- */
 
-static void choose(const fit *f, int32_t items, int32_t room, ease_rec *recs)
+static void choose(const fit *f, int32_t items, int32_t capacity, ease_rec *recs)
 {
-    ease__topk best = {.recs = recs, .room = room};
+    ease__topk best = {.recs = recs, .capacity = capacity};
 
     for (int32_t i = 0; i < items; i++)
         f->rounded[i] = f->rounded[i] != 0 ? fabsf(f->rounded[i]) : -INFINITY;
@@ -336,7 +336,7 @@ static size_t bytes_in_use(const job *j)
 
 static ease_status keep(job *j, int32_t item, fit *f)
 {
-    int32_t items = j->x->items, count = 0, room;
+    int32_t items = j->x->items, count = 0, capacity;
     double top = j->settings[TOP];
     ease_rec *recs;
 
@@ -346,21 +346,21 @@ static ease_status keep(job *j, int32_t item, fit *f)
         if (!isfinite(f->rounded[i]))
             return EASE_E_DATA;
     }
-    room = top > 0 && top < count ? (int32_t)top : count;
-    if (room == 0)
+    capacity = top > 0 && top < count ? (int32_t)top : count;
+    if (capacity == 0)
         return EASE_OK;
-    atomic_fetch_add_explicit(&j->weights, room, memory_order_relaxed);
+    atomic_fetch_add_explicit(&j->weights, capacity, memory_order_relaxed);
     if (j->allowed && bytes_in_use(j) > j->allowed)
         return EASE_E_MEMORY_LIMIT;
-    recs = ease__alloc_array((size_t)room, sizeof(*recs));
+    recs = ease__alloc_array((size_t)capacity, sizeof(*recs));
     if (!recs)
         return EASE_E_NOMEM;
-    if (room < count)
-        choose(f, items, room, recs);
+    if (capacity < count)
+        choose(f, items, capacity, recs);
     else
         keep_all(f, items, recs);
     j->found.columns[item].recs = recs;
-    j->found.columns[item].count = room;
+    j->found.columns[item].count = capacity;
     return EASE_OK;
 }
 
@@ -537,7 +537,7 @@ static ease_status fit_into(job *j, int threads, ease_model *m, ease_error *err)
                   "passes",
                   unfinished, (int)j->x->items, j->settings[TOLERANCE],
                   j->settings[ITERATIONS]);
-    return status ? status : ease__ragged_turn(&j->found, m, err);
+    return status ? status : ease__ragged_transpose(&j->found, m, err);
 }
 
 static ease_status check(const double *given, ease_error *err)

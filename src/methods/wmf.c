@@ -291,7 +291,7 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     if (!status)
         status = check_memory(&j, o->memory_limit, err);
     if (!status)
-        status = ease__blas_room(j.threads, err);
+        status = ease__blas_check_memory(j.threads, err);
     if (!status)
         status = allocate(&j, err);
     if (!status) {

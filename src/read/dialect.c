@@ -51,7 +51,7 @@ static bool is_enough(const char *p, size_t bytes)
 ease_status ease__sample(ease__input *in, size_t limit, const char **data,
                          size_t *bytes, bool *whole, ease_error *err)
 {
-    char seen[EASE__SIZE_ROOM], most[EASE__SIZE_ROOM];
+    char seen[EASE__SIZE_CHARS], most[EASE__SIZE_CHARS];
     size_t want = SAMPLE_BYTES;
 
     limit = ease__memory_limit(limit);
@@ -79,7 +79,7 @@ ease_status ease__sample(ease__input *in, size_t limit, const char **data,
 ease_status ease__check_blank(const char *name, const char *sample, size_t bytes,
                               bool whole, ease_error *err)
 {
-    char seen[EASE__SIZE_ROOM];
+    char seen[EASE__SIZE_CHARS];
     size_t at = bytes >= 3 && memcmp(sample, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 
     while (at < bytes && (sample[at] == ' ' || sample[at] == '\t' ||
@@ -361,7 +361,7 @@ static void list_names(const ease__layout *l, char *to, size_t room)
 
     to[0] = '\0';
     for (size_t i = 0; l->names && i < l->fields && used < room; i++) {
-        char shown[EASE__EXCERPT_ROOM];
+        char shown[EASE__EXCERPT_CHARS];
 
         used += (size_t)snprintf(
             to + used, room - used, "%s%s", i ? ", " : "",
@@ -373,7 +373,7 @@ static ease_status find_column(const ease__layout *l, const char *input,
                                const char *name, size_t length, int *out,
                                ease_error *err)
 {
-    char shown[EASE__EXCERPT_ROOM], names[256];
+    char shown[EASE__EXCERPT_CHARS], names[256];
     int64_t number;
 
     ease__excerpt(name, length, shown);

@@ -60,7 +60,7 @@ ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
      * rows; the length of a folded row and whether it lost any take less. */
     size_t an_id = EASE__DIGITS + 2 * sizeof(int64_t), ids;
     size_t limit = ease__memory_limit(o->memory_limit);
-    char need[EASE__SIZE_ROOM], most[EASE__SIZE_ROOM];
+    char need[EASE__SIZE_CHARS], most[EASE__SIZE_CHARS];
 
     if (users > EASE__MAX_IDS || items > INT32_MAX)
         return ease__fail(err, EASE_E_TOO_LARGE, "%s: %lld x %lld is too large", name,

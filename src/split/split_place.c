@@ -233,12 +233,12 @@ static int holder_of(const ease__place *p)
 }
 
 /* The prefix of the names of parts. */
-static void begin_name(const ease__place *p, char *to, size_t room)
+static void begin_name(const ease__place *p, char *to, size_t size)
 {
     if (p->inside)
-        snprintf(to, room, "%s", inner);
+        snprintf(to, size, "%s", inner);
     else
-        snprintf(to, room, ".%.*s.", (int)MOST_NAME, p->name);
+        snprintf(to, size, ".%.*s.", (int)MOST_NAME, p->name);
 }
 
 /* Creates a directory and locks it. A sweep by another process may remove it in
@@ -285,7 +285,7 @@ static bool make_part(ease__place *p)
     return false;
 }
 
-static ease_status find_room(ease__place *p, ease_error *err)
+static ease_status create_part(ease__place *p, ease_error *err)
 {
     bool made;
 
@@ -316,7 +316,7 @@ ease_status ease__place_open(const char *dir, ease__place *p, ease_error *err)
         return ease__fail_errno(err, "%s: cannot create", dir);
     if (access(p->target, F_OK) == 0)
         status = open_target(p, err);
-    return status ? status : find_room(p, err);
+    return status ? status : create_part(p, err);
 }
 
 void ease__place_close(ease__place *p)

@@ -307,7 +307,7 @@ static void put_word(sheet *f, const char *key, const char *value)
 /* NaN: null. */
 static void put_real(sheet *f, const char *key, double value)
 {
-    char text[EASE__FLOAT_ROOM];
+    char text[EASE__FLOAT_CHARS];
 
     put_key(f, key);
     if (isnan(value))

@@ -123,14 +123,14 @@ size_t ease__undouble(char *text, size_t length)
 
 static bool add_field(ease__record *r, ease__field f)
 {
-    if (r->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 16;
-        ease__field *grown = ease__realloc_array(r->fields, room, sizeof(*grown));
+    if (r->count == r->capacity) {
+        size_t capacity = r->capacity ? 2 * r->capacity : 16;
+        ease__field *grown = ease__realloc_array(r->fields, capacity, sizeof(*grown));
 
         if (!grown)
             return false;
         r->fields = grown;
-        r->room = room;
+        r->capacity = capacity;
     }
     r->fields[r->count++] = f;
     return true;
@@ -161,9 +161,10 @@ ease__record_stop ease__record_next(const ease__splitter *s, const char **at,
     return EASE__RECORD_WHOLE;
 }
 
-const char *ease__excerpt(const char *text, size_t length, char to[EASE__EXCERPT_ROOM])
+const char *ease__excerpt(const char *text, size_t length, char to[EASE__EXCERPT_CHARS])
 {
-    size_t room = EASE__EXCERPT_ROOM - 4, used = length < room ? length : room;
+    size_t capacity = EASE__EXCERPT_CHARS - 4,
+           used = length < capacity ? length : capacity;
 
     for (size_t i = 0; i < used; i++) {
         bool control = (unsigned char)text[i] < 0x20 || text[i] == 0x7f;

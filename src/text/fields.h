@@ -11,11 +11,11 @@ typedef enum ease__split_kind {
     EASE__SPLIT_BLANKS /* any run of spaces and tabs; none at the ends of a line */
 } ease__split_kind;
 
-enum { EASE__SEPARATOR_ROOM = 16 };
+enum { EASE__SEPARATOR_CHARS = 16 };
 
 typedef struct ease__splitter {
     ease__split_kind kind;
-    char text[EASE__SEPARATOR_ROOM];
+    char text[EASE__SEPARATOR_CHARS];
     size_t length;
     bool quotes; /* of "," and ";" only: elsewhere a quote is a byte like others */
 } ease__splitter;
@@ -47,7 +47,7 @@ size_t ease__undouble(char *text, size_t length);
 
 typedef struct ease__record {
     ease__field *fields;
-    size_t count, room;
+    size_t count, capacity;
 } ease__record;
 
 typedef enum ease__record_stop {
@@ -64,7 +64,8 @@ ease__record_stop ease__record_next(const ease__splitter *s, const char **at,
                                     const char *end, bool last, ease__record *r);
 
 /* A few bytes of input for a message: no control characters, shortened. */
-enum { EASE__EXCERPT_ROOM = 48 };
-const char *ease__excerpt(const char *text, size_t length, char to[EASE__EXCERPT_ROOM]);
+enum { EASE__EXCERPT_CHARS = 48 };
+const char *ease__excerpt(const char *text, size_t length,
+                          char to[EASE__EXCERPT_CHARS]);
 
 #endif

@@ -159,7 +159,7 @@ ease__number_fault ease__parse_int(const char *text, size_t length, int64_t *out
 }
 
 static size_t print_shortest(double value, int least, int most,
-                             char to[EASE__FLOAT_ROOM])
+                             char to[EASE__FLOAT_CHARS])
 {
     /* Of this thread alone, for the length of a snprintf. */
     locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
@@ -168,7 +168,7 @@ static size_t print_shortest(double value, int least, int most,
     for (int digits = least; digits <= most; digits++) {
         double back = 0.0;
 
-        length = snprintf(to, EASE__FLOAT_ROOM, "%.*g", digits, value);
+        length = snprintf(to, EASE__FLOAT_CHARS, "%.*g", digits, value);
         if (ease__parse_double(to, (size_t)length, &back) == EASE__NUMBER_OK &&
             (most > 9 ? back == value : (float)back == (float)value))
             break;
@@ -177,12 +177,12 @@ static size_t print_shortest(double value, int least, int most,
     return (size_t)length;
 }
 
-size_t ease__print_float(float value, char to[EASE__FLOAT_ROOM])
+size_t ease__print_float(float value, char to[EASE__FLOAT_CHARS])
 {
     return print_shortest((double)value, 6, 9, to);
 }
 
-size_t ease__print_double(double value, char to[EASE__FLOAT_ROOM])
+size_t ease__print_double(double value, char to[EASE__FLOAT_CHARS])
 {
     return print_shortest(value, 15, 17, to);
 }

@@ -16,10 +16,10 @@ ease__number_fault ease__parse_double(const char *text, size_t length, double *o
 /* Digits with an optional sign and nothing else. */
 ease__number_fault ease__parse_int(const char *text, size_t length, int64_t *out);
 
-enum { EASE__FLOAT_ROOM = 32 };
+enum { EASE__FLOAT_CHARS = 32 };
 /* The shortest of 6 to 9 digits that reads back as `value`; returns the length. */
-size_t ease__print_float(float value, char to[EASE__FLOAT_ROOM]);
+size_t ease__print_float(float value, char to[EASE__FLOAT_CHARS]);
 /* So with 15 to 17 digits. */
-size_t ease__print_double(double value, char to[EASE__FLOAT_ROOM]);
+size_t ease__print_double(double value, char to[EASE__FLOAT_CHARS]);
 
 #endif

@@ -95,14 +95,14 @@ enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 /* ---- normalizing ------------------------------------------------------------ */
 
-enum { NAME_ROOM = 40 };
+enum { NAME_CHARS = 40 };
 
 /* U+00C0 .. U+00FF without their accents; a space where there is no letter. */
 static const char latin[] =
     "aaaaaaaceeeeiiiidnooooo ouuuuypsaaaaaaaceeeeiiiidnooooo ouuuuypy";
 
 /* Lower case letters and digits. A name too long for `to` is none that we know: "". */
-static void normalize(const ease__field *f, char to[NAME_ROOM])
+static void normalize(const ease__field *f, char to[NAME_CHARS])
 {
     const char *colon = memchr(f->text, ':', f->length);
     size_t length = colon ? (size_t)(colon - f->text) : f->length, used = 0;
@@ -116,7 +116,7 @@ static void normalize(const ease__field *f, char to[NAME_ROOM])
             c = (char)(c - 'A' + 'a');
         if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
             continue;
-        if (used + 1 == NAME_ROOM) {
+        if (used + 1 == NAME_CHARS) {
             used = 0;
             break;
         }
@@ -127,11 +127,11 @@ static void normalize(const ease__field *f, char to[NAME_ROOM])
 
 /* ---- looking them up -------------------------------------------------------- */
 
-/* Where `length` letters, fewer than NAME_ROOM, are a whole name of the list; NULL:
+/* Where `length` letters, fewer than NAME_CHARS, are a whole name of the list; NULL:
  * nowhere. A line of numbers may have 100,000 that are asked for. */
 static const char *find_in(const char *names, const char *word, size_t length)
 {
-    char whole[NAME_ROOM + 2] = " ";
+    char whole[NAME_CHARS + 2] = " ";
     const char *at;
 
     memcpy(whole + 1, word, length);
@@ -219,7 +219,7 @@ static bool ends_with_id(const ease__field *f)
 ease__naming ease__name_role(const ease__field *f)
 {
     ease__naming found = {.form = EASE__FORM_PLAIN};
-    char name[NAME_ROOM];
+    char name[NAME_CHARS];
 
     normalize(f, name);
     if (!look_up(name, strlen(name), false, EASE__FORM_PLAIN, &found) &&
@@ -230,7 +230,7 @@ ease__naming ease__name_role(const ease__field *f)
 
 bool ease__names_no_number(const ease__field *f)
 {
-    char name[NAME_ROOM];
+    char name[NAME_CHARS];
 
     normalize(f, name);
     return strcmp(name, "nan") == 0 || strcmp(name, "inf") == 0 ||
@@ -239,7 +239,7 @@ bool ease__names_no_number(const ease__field *f)
 
 int ease__names_title(const ease__field *f)
 {
-    char name[NAME_ROOM];
+    char name[NAME_CHARS];
 
     normalize(f, name);
     if (strcmp(name, "title") == 0 || strcmp(name, "name") == 0)

@@ -143,7 +143,7 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
                                const ease_hooks *hooks, ease_model **out,
                                ease_error *err)
 {
-    char settings[EASE__SETTINGS_ROOM];
+    char settings[EASE__SETTINGS_CHARS];
     double values[EASE__MOST_SETTINGS];
     ease_train_options o = t->o.train;
 
