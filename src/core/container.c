@@ -12,7 +12,7 @@
 
 _Static_assert(sizeof(ease__disk_header) == EASE__PAGE, "the header is one page");
 
-/* Its bytes betray a transfer that changed line ends or cleared the top bit. */
+/* The magic bytes reveal a transfer that changed line ends or cleared the top bit. */
 static const char magic[8] = {'\x89', 'E', 'A', 'S', 'E', '\r', '\n', '\x1a'};
 static const uint32_t byte_order = 0x01020304;
 
@@ -29,8 +29,8 @@ struct ease__container_writer {
     ease__disk_header header;
     size_t position;
     bool in_large, in_blocks;
-    XXH3_state_t *state; /* of the block begun */
-    uint64_t *hashes;    /* of the blocks done */
+    XXH3_state_t *state; /* XXH3 of the current block */
+    uint64_t *hashes;    /* of the complete blocks */
     size_t hash_count, hash_capacity;
 };
 
@@ -276,7 +276,8 @@ ease_status ease__wrong_checksum(const ease__container *c, const char *section,
         section, block + 1, blocks);
 }
 
-/* A large section's hashes are a section of their own, of the right size. */
+/* The section with the block hashes of a large section; NULL if it is missing or of
+ * the wrong size. */
 static const ease__disk_section *hashes_of(const ease__disk_header *h,
                                            const ease__disk_section *large)
 {
@@ -328,7 +329,7 @@ ease_status ease__container_copy(const ease__container *c, size_t offset, size_t
     if (at == MAP_FAILED)
         return ease__fail(err, EASE_E_NOMEM, "%s: %zu bytes of it", c->path, bytes);
     status = ease__container_read(c, at, end - from, from, err);
-    (void)mprotect(at, to - from, PROT_READ); /* for our own bugs */
+    (void)mprotect(at, to - from, PROT_READ); /* a write to it is a bug of ours */
     return status;
 }
 
@@ -427,7 +428,7 @@ static ease_status open_file(const char *path, ease__container *c, ease_error *e
     c->bytes = (size_t)st.st_size;
     c->written = st.st_mtim;
     if (c->bytes < EASE__PAGE)
-        return EASE_OK; /* check_header has the words */
+        return EASE_OK; /* check_header reports the error */
     return ease__container_read(c, &c->header, sizeof(c->header), 0, err);
 }
 
@@ -584,14 +585,14 @@ ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_err
 
     if (!path || !kind)
         return ease__fail(err, EASE_E_ARG, "a path is required");
-    if (strcmp(path, "-") == 0) { /* not to be consumed for a look */
+    if (strcmp(path, "-") == 0) { /* standard input cannot be read twice */
         *kind = EASE_FILE_OTHER;
         return EASE_OK;
     }
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return ease__fail_errno(err, "%s: cannot open", path);
-    got = pread(fd, &h, 16, 0); /* fails on a pipe: then it is none of ours */
+    got = pread(fd, &h, 16, 0); /* fails on a pipe, which is never a container */
     close(fd);
     *kind = EASE_FILE_OTHER;
     if (got == 16 && memcmp(h.magic, magic, sizeof(magic)) == 0)

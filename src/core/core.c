@@ -158,7 +158,7 @@ void *ease__alloc_pages(size_t bytes)
              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
-    (void)madvise(p, bytes, MADV_HUGEPAGE); /* a wish: fine without */
+    (void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint, which may fail */
     return p;
 }
 
@@ -174,7 +174,7 @@ uint64_t ease__hash_seed(void)
 {
     uint64_t seed = 0;
 
-    (void)!getrandom(&seed, sizeof(seed), 0); /* a kernel that has none: then it is 0 */
+    (void)!getrandom(&seed, sizeof(seed), 0); /* 0 if the kernel does not provide it */
     return seed;
 }
 

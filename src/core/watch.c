@@ -257,7 +257,7 @@ void ease__container_fetch(const ease__container *c, const void *from, size_t by
             advise(c, s->offset + block * EASE__BLOCK, EASE__BLOCK);
 }
 
-/* What the threads that verify a whole file share. */
+/* The state that threads share while they verify a whole file. */
 typedef struct verification {
     const ease__container *container;
     const ease_hooks *hooks; /* asked by the calling thread, after each of its blocks */

@@ -60,7 +60,8 @@ static const char *numbered_at(const ease__ids *t, int64_t number)
     return cell;
 }
 
-/* Digits as they are printed: no sign, no zero in front. */
+/* The number of an id that consists of digits as they are printed: no sign, no
+ * leading zero. */
 static int64_t find_numbered(const ease__ids *t, const char *id, size_t length)
 {
     int64_t value = 0;
@@ -76,7 +77,7 @@ static int64_t find_numbered(const ease__ids *t, const char *id, size_t length)
     return value >= 0 && value < t->count ? value : EASE__NO_ID;
 }
 
-/* The bytes of all ids, with their NULs. */
+/* The total length of all ids, with their NULs. */
 static size_t numbered_text(const ease__ids *t)
 {
     int64_t end = t->first + t->count, from = t->first;
@@ -147,7 +148,7 @@ size_t ease__ids_held(const ease__ids *t)
 
 size_t ease__ids_growing(const ease__ids *t)
 {
-    /* A new table of twice as many slots replaces the old one; the arrays are
+    /* The table of slots is replaced by one of twice the size; the arrays are
      * resized. */
     return ease__ids_held(t) + (t->slots ? 2 * (t->mask + 1) * sizeof(*t->slots) : 0);
 }
@@ -168,7 +169,7 @@ static size_t probe(const ease__ids *t, const char *id, size_t length)
     return at;
 }
 
-/* For `count` ids at a load of at most one half. */
+/* The number of slots for `count` ids at a load of at most one half. */
 static size_t slots_for(int64_t count)
 {
     size_t size = 64;
@@ -178,7 +179,7 @@ static size_t slots_for(int64_t count)
     return size;
 }
 
-/* False: no memory. */
+/* Builds the table of slots. Returns false if there is no memory. */
 static bool make_slots(ease__ids *t, int64_t count)
 {
     size_t size = slots_for(count);

@@ -1,4 +1,4 @@
-/* Interactions as CSV. */
+/* Writes interactions as CSV. */
 #include <string.h>
 
 #include "core/output.h"
@@ -43,7 +43,7 @@ static ease_status put(writer *w, const char *text, size_t length, ease_error *e
     return EASE_OK;
 }
 
-/* Quoted where a reader would stumble. */
+/* Writes an id, quoted if it needs to be. */
 static ease_status put_id(writer *w, const char *id, size_t length, ease_error *err)
 {
     ease_status status;

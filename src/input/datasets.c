@@ -21,7 +21,7 @@ static const char netflix[] = "netflix";
 
 /* ---- names -------------------------------------------------------------------- */
 
-/* Which ending the rest of a name is; -1: none. */
+/* The index of the ending that `rest` is; -1: none. */
 static int ending_of(const char *rest)
 {
     for (int i = 0; i < ENDINGS; i++)
@@ -43,7 +43,8 @@ bool ease__names_data(const char *path)
     return false;
 }
 
-/* The digits between `before` and `after`, and the ending; 0: it is no such name. */
+/* The number between `before` and `after` in a file name, and its ending; 0 if the
+ * name has another form. */
 static int32_t numbered(const char *name, const char *before, int digits,
                         const char *after, int *ending)
 {
@@ -96,11 +97,11 @@ typedef struct series {
 
 typedef struct holdings {
     const char *dir;
-    char *only;   /* path of the only file of a form */
-    char *folder; /* path of training_set */
+    char *only;   /* the data, if it is a single file */
+    char *folder; /* the directory training_set */
     series movies, parts;
     int forms;
-    char first[64], second[64]; /* names that show two of them */
+    char first[64], second[64]; /* names that prove two data sets */
 } holdings;
 
 static void holdings_free(holdings *h)
@@ -121,7 +122,8 @@ static void count_form(holdings *h, const char *name)
     snprintf(h->forms++ ? h->second : h->first, sizeof(h->first), "%.60s", name);
 }
 
-/* *is: it is one of them. False: no memory. */
+/* Adds a file to the series if its name fits; *is says whether it does. Returns
+ * false if there is no memory. */
 static bool take_numbered(series *s, const char *name, bool *is)
 {
     numbered_file f = {0};
@@ -228,7 +230,7 @@ static void name_file(const series *s, int32_t number, int ending, char *to,
              endings[ending]);
 }
 
-/* All from 1 on, up to `last` (0: any), each once. */
+/* Checks that the files are numbered from 1 to `last` (0: any number), each once. */
 static ease_status check_series(const series *s, const char *dir, int32_t last,
                                 ease_error *err)
 {

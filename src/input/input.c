@@ -16,8 +16,8 @@
 const char ease__stage_reading[] = "reading";
 
 enum {
-    RAW_BYTES = 1 << 18,  /* of compressed text at a time */
-    READ_BYTES = 1 << 20, /* in one call, so that a slow disk can be cancelled */
+    RAW_BYTES = 1 << 18,  /* compressed bytes that are read at a time */
+    READ_BYTES = 1 << 20, /* in one call, so that it can be cancelled soon */
     WAIT_MS = 50
 };
 
@@ -25,14 +25,14 @@ typedef enum coding { PLAIN, GZIP, ZSTD, ZIP } coding;
 
 struct ease__input {
     char *name;
-    char **files; /* NULL: the name is that of the only one */
+    char **files; /* NULL: `name` is the only file */
     size_t file_count, file_at;
     ease_hooks hooks;
     int fd;
-    bool regular, ended; /* ended: read() said so */
+    bool regular, ended; /* ended: read() has returned 0 */
     coding coding;
     size_t file_bytes, file_read;
-    unsigned char *raw; /* bytes of the file not decoded yet */
+    unsigned char *raw; /* bytes of the file that are not decoded yet */
     size_t raw_at, raw_end;
     bool between; /* no gzip member or zstd frame is open */
     z_stream gzip;
@@ -42,13 +42,13 @@ struct ease__input {
     char *member_name;
     size_t member_left;
     uLong member_crc;
-    char *ahead; /* decoded, but only peeked at */
+    char *ahead; /* decoded bytes that were peeked at, but not read */
     size_t ahead_at, ahead_end, ahead_capacity;
 };
 
 /* ---- the file -------------------------------------------------------------- */
 
-/* Of the file being read. */
+/* The name of the file being read. */
 static const char *current(const ease__input *in)
 {
     return ease__input_file_name(in, in->file_at);
@@ -61,7 +61,7 @@ static ease_status ask_hooks(const ease__input *in, ease_error *err)
     return EASE_OK;
 }
 
-/* A pipe may be silent for long: the hooks are asked meanwhile. */
+/* Waits for bytes of a pipe, and asks the hooks meanwhile. */
 static ease_status wait_for_bytes(const ease__input *in, ease_error *err)
 {
     for (;;) {
@@ -76,7 +76,7 @@ static ease_status wait_for_bytes(const ease__input *in, ease_error *err)
     }
 }
 
-/* Bytes of the file as they are; *got is 0 at its end. */
+/* Reads bytes of the file without decoding; *got is 0 at its end. */
 static ease_status fetch(ease__input *in, void *to, size_t size, size_t *got,
                          ease_error *err)
 {
@@ -154,7 +154,7 @@ static ease_status read_gzip(ease__input *in, void *to, size_t size, size_t *got
             return status;
         if (in->raw_at == in->raw_end)
             return in->between ? EASE_OK : damaged(in, "truncated", err);
-        if (in->between && in->raw[in->raw_at] == 0) { /* padding, as of tapes */
+        if (in->between && in->raw[in->raw_at] == 0) { /* zero padding */
             in->raw_at++;
             continue;
         }
@@ -251,7 +251,7 @@ static bool starts_with(const ease__input *in, const char *magic, size_t length)
     return in->raw_end >= length && memcmp(in->raw, magic, length) == 0;
 }
 
-/* Also a skippable frame, with which a zstd file may begin. */
+/* True for a zstd frame, or a skippable frame, with which a zstd file may begin. */
 static bool is_zstd(const ease__input *in)
 {
     return starts_with(in, "\x28\xb5\x2f\xfd", 4) ||
@@ -259,7 +259,8 @@ static bool is_zstd(const ease__input *in)
             memcmp(in->raw + 1, "\x2a\x4d\x18", 3) == 0);
 }
 
-/* Not an .npz, whose members are arrays: that is a form of its own. */
+/* True for a zip archive, but not for an .npz, whose members are arrays and which
+ * has its own reader. */
 static bool is_zip(const ease__input *in)
 {
     const size_t head = 30;
@@ -273,7 +274,7 @@ static bool is_zip(const ease__input *in)
            memcmp(in->raw + head + length - 4, ".npy", 4) != 0;
 }
 
-/* Of an archive's entry: neither a directory nor what macOS adds. */
+/* False for an archive's directories and the files that macOS adds. */
 static bool names_file(const char *name)
 {
     size_t length = strlen(name);
@@ -281,7 +282,7 @@ static bool names_file(const char *name)
     return length > 0 && name[length - 1] != '/' && strncmp(name, "__MACOSX/", 9) != 0;
 }
 
-/* The only file of the archive, or the one that is a data set's by its name. */
+/* Chooses the only file of the archive, or the one with the name of a data set. */
 static ease_status choose_member(ease__input *in, ease_error *err)
 {
     size_t at = 0, files = 0;
@@ -368,7 +369,7 @@ static ease_status open_file(ease__input *in, const char *path, ease_error *err)
     return EASE_OK;
 }
 
-/* The longest magic has 4 bytes, which a pipe may give one by one. */
+/* The longest magic number has 4 bytes, which a pipe may deliver one by one. */
 static ease_status look_at_magic(ease__input *in, ease_error *err)
 {
     while (in->raw_end < 4 && !in->ended) {
@@ -390,7 +391,7 @@ static ease_status start_file(ease__input *in, const char *path, ease_error *err
     return status ? status : look_at_magic(in, err);
 }
 
-/* Leaves everything as before start_file, but for what is counted. */
+/* Restores the state before start_file, except for counters. */
 static void end_file(ease__input *in)
 {
     if (in->coding == GZIP)
@@ -417,7 +418,7 @@ static void free_paths(char **paths, size_t count)
     ease__free(paths);
 }
 
-/* For the fraction that is read. */
+/* Adds up the sizes of the files, from which ease__input_fraction is computed. */
 static ease_status add_sizes(ease__input *in, ease_error *err)
 {
     for (size_t i = 0; i < in->file_count; i++) {

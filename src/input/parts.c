@@ -52,7 +52,7 @@ static ease_status add_path(listing *l, const char *name, ease_error *err)
         return no_memory(l, err);
     snprintf(path, size, "%s%s%s", l->dir, slash ? "" : "/", name);
     l->paths[l->count++] = path;
-    /* Passed over, it would be missed without a word. */
+    /* If a directory were ignored, its rows would be missing without a message. */
     if (is_directory(path))
         return ease__fail(err, EASE_E_DATA,
                           "%s: a directory within a directory: name it itself", path);
@@ -99,7 +99,7 @@ ease_status ease__parts_open(const char *path, const ease_hooks *hooks,
     if (strcmp(path, "-") == 0 || !is_directory(path))
         return ease__input_open(path, hooks, out, err);
     status = list_parts(&l, err);
-    if (!status) /* takes the paths over */
+    if (!status) /* it owns the paths now */
         return ease__input_open_list(path, l.paths, l.count, hooks, out, err);
     free_listing(&l);
     return status;

@@ -14,12 +14,12 @@
 
 enum {
     MOST_TRIES = 100,
-    MOST_NAME = 200, /* of the target's name in the part's: a long one fits as well */
+    MOST_NAME = 200, /* of the target's name in that of the part */
     MARK_DIGITS = 6
 };
 
 static const char part_end[] = ".part";
-/* Begins the names of parts within a target, and of files that are being written. */
+/* Prefix of the names of parts within a target, and of files that are being written. */
 static const char inner[] = ".ease.";
 /* The name under which the record of an unfinished split is written. */
 static const char stand_in[] = ".ease.unfinished.part";
@@ -50,7 +50,8 @@ static DIR *list(int fd)
     return d;
 }
 
-/* An empty directory, or one with files of a split and nothing else but leftovers. */
+/* Accepts an empty directory, or one with files of a split and nothing else but
+ * leftovers. */
 static ease_status look_around(int fd, const char *dir, ease_error *err)
 {
     DIR *d = list(fd);
@@ -157,7 +158,7 @@ static ease_status resolve_new(ease__place *p, ease_error *err)
         return no_memory(p, err);
     while (length > 1 && path[length - 1] == '/')
         path[--length] = '\0';
-    if (lstat(path, &st) == 0) { /* a link that leads nowhere */
+    if (lstat(path, &st) == 0) { /* a dangling link */
         ease__free(path);
         errno = ENOENT;
         return ease__fail_errno(err, "%s: cannot open", p->dir);
@@ -198,7 +199,7 @@ static ease_status resolve(ease__place *p, ease_error *err)
     return status;
 }
 
-/* The working directory of this process, the root of a file system, or of all. */
+/* True for the working directory of this process and the root of a file system. */
 static bool is_fixed(const ease__place *p)
 {
     struct stat here, there;

@@ -40,7 +40,7 @@ static bool separates(const ease__splitter *s, const char *p, const char *end)
     return (size_t)(end - p) >= s->length && memcmp(p, s->text, s->length) == 0;
 }
 
-/* What stands at p, where a field has ended. */
+/* Classifies the bytes at p, where a field has ended. */
 static ease__field_stop stop_at(const ease__splitter *s, const char *p, const char *end,
                                 const char **at)
 {
@@ -103,7 +103,8 @@ ease__field_stop ease__field_next(const ease__splitter *s, const char **at,
         p++;
     out->length = (size_t)(p - out->text);
     stop = stop_at(s, p, end, at);
-    /* Where the text is cut there is no more line, or it will be read again. */
+    /* The line may end with "\r\n". If the text ends here instead, either the line
+     * ends with it or the record will be read again. */
     if (stop != EASE__FIELD_MORE && out->length && p[-1] == '\r')
         out->length--;
     return stop;

@@ -7,11 +7,11 @@
 typedef struct name_list {
     ease__role role;
     ease__tier tier;
-    const char *names; /* each between two spaces; without accents and separators */
+    const char *names; /* each between two spaces, without accents */
 } name_list;
 
-/* English, German, French, Spanish, Italian, Portuguese and Dutch. Ids are recognized
- * by what stands before or behind them: user_id, kunden_nr, id_cliente. */
+/* Names in English, German, French, Spanish, Italian, Portuguese and Dutch. Ids are
+ * recognized by a prefix or suffix: user_id, kunden_nr, id_cliente. */
 static const name_list lists[] = {
     {EASE__ROLE_USER, EASE__TIER_STRONG,
      " user users usr uid customer customers cust client clients member members "
@@ -101,7 +101,8 @@ enum { NAME_CHARS = 40 };
 static const char latin[] =
     "aaaaaaaceeeeiiiidnooooo ouuuuypsaaaaaaaceeeeiiiidnooooo ouuuuypy";
 
-/* Lower case letters and digits. A name too long for `to` is none that we know: "". */
+/* Reduces a name to lower case letters and digits. A name that is too long for `to`
+ * is unknown: "". */
 static void normalize(const ease__field *f, char to[NAME_CHARS])
 {
     const char *colon = memchr(f->text, ':', f->length);
@@ -127,8 +128,8 @@ static void normalize(const ease__field *f, char to[NAME_CHARS])
 
 /* ---- looking them up -------------------------------------------------------- */
 
-/* Where `length` letters, fewer than NAME_CHARS, are a whole name of the list; NULL:
- * nowhere. A line of numbers may have 100,000 that are asked for. */
+/* The place of a word of `length` < NAME_CHARS letters in a list of names, or NULL.
+ * It must be fast: a line of numbers may have 100,000 fields to look up. */
 static const char *find_in(const char *names, const char *word, size_t length)
 {
     char whole[NAME_CHARS + 2] = " ";
@@ -140,7 +141,7 @@ static const char *find_in(const char *names, const char *word, size_t length)
     return at ? at + 1 : NULL;
 }
 
-/* ids: only what has ids, a user or an item, or is known to be neither. */
+/* ids: restricts the search to users, items, and names that are known to be neither. */
 static bool look_up(const char *word, size_t length, bool ids, ease__name_form form,
                     ease__naming *out)
 {
@@ -200,7 +201,7 @@ static bool look_up_stem(const char *name, ease__naming *out)
     return false;
 }
 
-/* `webtoon_id`, `webtoonId`, `webtoonID`: not `paid`. */
+/* True for `webtoon_id`, `webtoonId` and `webtoonID`, not for `paid`. */
 static bool ends_with_id(const ease__field *f)
 {
     const char *colon = memchr(f->text, ':', f->length);
