@@ -3,17 +3,8 @@
 
 #include <string.h>
 
-/* Formats with an unmistakable beginning come first; the table, which is any text with
- * columns, comes last. */
-const ease__reader *const ease__readers[] = {
-    &ease__npz_reader,
-    &ease__mtx_reader,
-    &ease__netflix_reader,
-    &ease__split_reader,
-    &ease__adjacency_reader,
-    &ease__table_reader,
-    NULL,
-};
+#define ENTRY(reader) &reader,
+const ease__reader *const ease__readers[] = {EASE__READERS(ENTRY) NULL};
 
 const ease__reader *ease__reader_named(const char *name)
 {

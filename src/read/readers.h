@@ -1,6 +1,6 @@
 /* The readers of interactions. Each format is one constant of type ease__reader in one
- * file, and one line in readers.c: names, recognition, messages, help and completions
- * come from there. */
+ * file, and one line in EASE__READERS below: names, recognition, messages, help and
+ * completions come from there. */
 #ifndef EASE_READ_READERS_H
 #define EASE_READ_READERS_H
 
@@ -42,11 +42,20 @@ struct ease__reader {
     ease_status (*read)(const ease__reading *r, ease_error *err);
 };
 
-/* Ended by NULL, in the order of recognition: the first reader that recognizes an input
- * reads it. */
-extern const ease__reader *const ease__readers[];
-extern const ease__reader ease__npz_reader, ease__mtx_reader, ease__netflix_reader,
-    ease__split_reader, ease__adjacency_reader, ease__table_reader;
+/* The readers, a line each, in the order of recognition: the first one that recognizes
+ * an input reads it. Formats with an unmistakable beginning come first; the table, which
+ * is any text with columns, comes last. */
+#define EASE__READERS(READER)      \
+    READER(ease__npz_reader)       \
+    READER(ease__mtx_reader)       \
+    READER(ease__netflix_reader)   \
+    READER(ease__split_reader)     \
+    READER(ease__adjacency_reader) \
+    READER(ease__table_reader)
+
+#define EASE__DECLARE_READER(reader) extern const ease__reader reader;
+EASE__READERS(EASE__DECLARE_READER)
+extern const ease__reader *const ease__readers[]; /* all of them, then NULL */
 
 /* The reader of the format of this name; NULL: there is none. */
 const ease__reader *ease__reader_named(const char *name);
