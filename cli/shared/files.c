@@ -11,6 +11,13 @@
 
 #define AT(member) .at = offsetof(reading_args, member)
 
+static const char *format_name(int index)
+{
+    const ease_format *f = ease_format_at(index);
+
+    return f ? f->name : NULL;
+}
+
 const option reading_options[] = {
     {.name = "recipe",
      .type = OPTION_CHOICE,
@@ -22,8 +29,9 @@ const option reading_options[] = {
      .type = OPTION_TEXT,
      AT(format),
      .value = "FORMAT",
-     .help = "table, adjacency, npz, mtx or netflix; by default recognized, as all of "
-             "the following are"},
+     .word = format_name,
+     .help = "by default recognized, as all of the following are; ease help formats "
+             "tells about each"},
     {.name = "columns",
      .type = OPTION_TEXT,
      AT(columns),
@@ -69,6 +77,13 @@ const option reading_options[] = {
      AT(one_pass),
      .help = "drop items once and then users once, as published recipes do"},
     OPTIONS_END};
+
+const char *format_carries(const ease_format *f)
+{
+    if (f->values && f->times)
+        return "; can have values and times";
+    return f->values ? "; can have values" : f->times ? "; can have times" : "";
+}
 
 bool reading_is_default(const reading_args *a)
 {

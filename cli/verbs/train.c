@@ -310,8 +310,7 @@ static const option_group groups[] = {{"Training", model_options, 0},
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {
-    {"DATA", "interactions: CSV or TSV, MovieLens ::, RecBole .inter, adjacency lines, "
-             "SciPy .npz, MatrixMarket or Netflix Prize files, plain or compressed by "
+    {"DATA", "interactions, in a format of ease help formats, plain or compressed by "
              "gzip, zstd or zip; a directory with MovieLens' ratings.csv or "
              "ratings.dat, train_triplets.txt, training_set or combined_data_1.txt to "
              "_4.txt; - for standard input"},

@@ -8,7 +8,7 @@
 #include "gram/import.h"
 #include "input/parts.h"
 #include "read/blocks.h"
-#include "read/dialect.h"
+#include "read/layout.h"
 #include "text/number.h"
 
 enum { AHEAD = 16 };
