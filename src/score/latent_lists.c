@@ -19,7 +19,7 @@ static void offer(const ease__list_job *l, int64_t u, const float *scores, int32
 {
     ease_row row = l->histories[u];
     ease__topk best = {.recs = ease__list_at(l, u),
-                       .room = ease__list_length(l->model, l->o),
+                       .capacity = ease__list_length(l->model, l->o),
                        .count = l->counts[u]};
 
     memcpy(scratch, scores, (size_t)count * sizeof(*scratch));

@@ -177,7 +177,7 @@ static void choose(batch *b, int64_t u, const panel *p, const float *scores,
 {
     state *s = &b->states[u];
     ease__topk best = {.recs = ease__list_at(b->lists, b->first + u),
-                       .room = ease__list_length(b->model, b->lists->o),
+                       .capacity = ease__list_length(b->model, b->lists->o),
                        .count = s->count};
 
     for (; bits; bits &= bits - 1) {

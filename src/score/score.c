@@ -94,7 +94,7 @@ int32_t ease__best_of_scores(const ease_model *m, ease_row history,
                              const ease_recommend_options *o, float *scores,
                              ease_rec *recs)
 {
-    ease__topk best = {.recs = recs, .room = ease__list_length(m, o)};
+    ease__topk best = {.recs = recs, .capacity = ease__list_length(m, o)};
 
     for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
         scores[history.items[h]] = -INFINITY;

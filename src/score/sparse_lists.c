@@ -83,7 +83,7 @@ static int32_t make_list(const ease_model *m, ease_row history,
                          const ease_recommend_options *o, sums *s, ease_rec *recs)
 {
     int32_t n = m->info.items;
-    ease__topk best = {.recs = recs, .room = ease__list_length(m, o)};
+    ease__topk best = {.recs = recs, .capacity = ease__list_length(m, o)};
 
     for (int32_t h = 0; h < history.count; h++)
         add_row(&m->sparse, history.items[h], history.weights ? history.weights[h] : 1,
