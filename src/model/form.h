@@ -1,5 +1,5 @@
 /* A form is a way to hold a model: one constant of type ease__form in one file of this
- * folder, and one line in the table in forms.c. How models of a form are scored is an
+ * folder, and one line in EASE__FORMS below. How models of a form are scored is an
  * ease__scoring, in one file of src/score. Everything else asks these tables. */
 #ifndef EASE_MODEL_FORM_H
 #define EASE_MODEL_FORM_H
@@ -115,15 +115,23 @@ struct ease__form {
     ease_status (*open)(ease_model *m, const ease__model_params *p, ease_error *err);
 };
 
-extern const ease__form ease__form_f32, ease__form_f16, ease__form_packed,
-    ease__form_none, ease__form_sparse, ease__form_latent, ease__form_known;
-
 /* Defined in src/score, which comes after this folder. */
 extern const ease__scoring ease__scoring_rows, ease__scoring_base, ease__scoring_sparse,
     ease__scoring_latent, ease__scoring_known;
 
-/* All forms, ended by NULL. */
-extern const ease__form *const ease__forms[];
+/* The table: a new form is a line here. */
+#define EASE__FORMS(FORM)   \
+    FORM(ease__form_f32)    \
+    FORM(ease__form_f16)    \
+    FORM(ease__form_packed) \
+    FORM(ease__form_none)   \
+    FORM(ease__form_sparse) \
+    FORM(ease__form_latent) \
+    FORM(ease__form_known)
+
+#define EASE__DECLARE_FORM(form) extern const ease__form form;
+EASE__FORMS(EASE__DECLARE_FORM)
+extern const ease__form *const ease__forms[]; /* all of them, then NULL */
 
 /* NULL: there is none of this number. */
 const ease__form *ease__form_numbered(int32_t number);

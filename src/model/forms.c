@@ -6,10 +6,8 @@
 #include "model/form.h"
 #include "model/model.h"
 
-const ease__form *const ease__forms[] = {
-    &ease__form_f32,    &ease__form_f16,    &ease__form_packed, &ease__form_none,
-    &ease__form_sparse, &ease__form_latent, &ease__form_known,  NULL,
-};
+#define ENTRY(form) &form,
+const ease__form *const ease__forms[] = {EASE__FORMS(ENTRY) NULL};
 
 const ease__form *ease__form_numbered(int32_t number)
 {
