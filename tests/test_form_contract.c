@@ -92,7 +92,8 @@ static void entries_are_complete(test *t)
     for (int i = 0; ease__forms[i]; i++) {
         const ease__form *f = ease__forms[i];
 
-        check(t, f->name && f->name[0]);
+        if (!check(t, f->name && f->name[0]))
+            continue;
         check(t, strlen(f->name) < sizeof(((ease__model_params *)0)->form_name));
         check(t, ease__form_numbered((int32_t)f->number) == f); /* no other has it */
         check(t, f->trained && f->trained->trained == f->trained);
