@@ -17,7 +17,7 @@ static const char every_metric[] =
     "recall@5,plain-recall@5,ndcg@5,precision@5,hit@5,map@5,mrr@5,popularity@5,"
     "coverage@5,gini@5,recall@1,ndcg@100,precision@100,map@100,coverage@100,gini@1";
 
-/* ---- metrics by hand --------------------------------------------------------------- */
+/* ---- metrics by hand ---------------------------------------------------------- */
 
 static double value_of(const char *name, const bool *hit, int32_t count,
                        int64_t held_out)
@@ -115,7 +115,7 @@ static void metrics_that_do_not_exist_are_named(test *t)
     check_status(t, ease__metrics_parse(many, m, &n, &err), EASE_E_ARG);
 }
 
-/* ---- data ---------------------------------------------------------------------------- */
+/* ---- data --------------------------------------------------------------------- */
 
 /* Users x items of zeros and ones. */
 typedef struct dense {
@@ -213,7 +213,7 @@ static ease_interactions *shuffled(const dense *d, uint64_t seed)
     return x;
 }
 
-/* ---- the naive twin ------------------------------------------------------------------ */
+/* ---- the naive twin ----------------------------------------------------------- */
 
 typedef struct ranked {
     float score;
@@ -362,7 +362,7 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
     free(times);
 }
 
-/* ---- evaluation ---------------------------------------------------------------------- */
+/* ---- evaluation --------------------------------------------------------------- */
 
 enum { ITEMS = 40, STRANGE = 5, USERS = 150, LOG_ROOM = 4096 };
 
@@ -748,7 +748,7 @@ static void evaluation_survives_every_failed_allocation(test *t)
     scene_free(&s);
 }
 
-/* ---- the users' values as a file ------------------------------------------------------ */
+/* ---- the users' values as a file ---------------------------------------------- */
 
 static char *slurp(const char *path)
 {
@@ -826,7 +826,7 @@ static void ids_of_users_are_quoted_where_needed(test *t)
     free(d.at);
 }
 
-/* ---- Student and Holm ------------------------------------------------------------------ */
+/* ---- Student and Holm --------------------------------------------------------- */
 
 static void student_has_its_closed_forms(test *t)
 {
@@ -1032,7 +1032,7 @@ static void only_the_same_users_are_compared(test *t)
     ease_report_free(one);
 }
 
-/* ---- tuning --------------------------------------------------------------------------- */
+/* ---- tuning ------------------------------------------------------------------- */
 
 typedef struct watch {
     int trials;     /* told to the log */
@@ -1489,7 +1489,7 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     split_free(&s);
 }
 
-/* ---- tuning settings ----------------------------------------------------------------- */
+/* ---- tuning settings ---------------------------------------------------------- */
 
 static ease_tune_options grid_options(watch *w, const char *method, const char *grid)
 {

@@ -102,7 +102,7 @@ static void all_scores(test *t, const ease_model *m, ease_row history, float *sc
     ease_scorer_free(s);
 }
 
-/* ---- alternating least squares ------------------------------------------------------ */
+/* ---- alternating least squares ------------------------------------------------ */
 
 /* The minimum for one row by its normal equations, in float64; how far it is down. */
 static double dense_solve(const float *v, int32_t others, int32_t rank, ease_row x,
@@ -214,7 +214,7 @@ static void rows_without_others_become_zero(test *t)
     check(t, h[0] == 0 && h[1] == 0 && h[2] != 9);
 }
 
-/* ---- wmf ---------------------------------------------------------------------------- */
+/* ---- wmf ---------------------------------------------------------------------- */
 
 typedef struct listener {
     double losses[100];
@@ -358,7 +358,7 @@ static void wmf_keeps_what_it_has_when_stopped(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- ii-svd ------------------------------------------------------------------------- */
+/* ---- ii-svd ------------------------------------------------------------------- */
 
 /* With all vectors V V' is the identity. */
 static void ii_svd_of_full_rank_is_item_item(test *t)
@@ -425,7 +425,7 @@ static void nobody_is_data_too(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- both --------------------------------------------------------------------------- */
+/* ---- both --------------------------------------------------------------------- */
 
 static void training_repeats_at_any_number_of_threads(test *t)
 {

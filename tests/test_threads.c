@@ -15,7 +15,7 @@ enum { PATIENCE = 2000 }; /* seconds: nothing that works takes so long */
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
-/* ---- everything that calls BLAS ------------------------------------------------------ */
+/* ---- everything that calls BLAS ----------------------------------------------- */
 
 /* The lists of all users by a model of each kind, one after the other. */
 typedef struct lists {
@@ -118,7 +118,7 @@ static ease_status run_methods(const ease_interactions *x, int threads,
     return status;
 }
 
-/* ---- threads ------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------ */
 
 typedef struct said {
     int times;
@@ -237,7 +237,7 @@ static void no_more_calls_are_in_blas_than_it_has_buffers(test *t)
     check(t, c.most <= ease__blas_threads(1024, NULL));
 }
 
-/* ---- fork --------------------------------------------------------------------------- */
+/* ---- fork --------------------------------------------------------------------- */
 
 /* In a child: 0 if all lists are as expected. A child that hangs is ended by SIGALRM. */
 static int child_result(const ease_interactions *x, const lists *want)

@@ -231,7 +231,7 @@ static ease_status consider(ease__tuner *t, double lambda, bool *go_on, ease_err
     return status;
 }
 
-/* ---- grid and search -------------------------------------------------------------- */
+/* ---- grid and search ---------------------------------------------------------- */
 
 static ease_status try_grid(ease__tuner *t, ease_error *err)
 {
@@ -288,7 +288,7 @@ static ease_status search(ease__tuner *t, ease_error *err)
     return status;
 }
 
-/* ---- tuning ------------------------------------------------------------------------ */
+/* ---- tuning ------------------------------------------------------------------- */
 
 static ease_status check_lambdas(const ease_tune_options *o, ease_error *err)
 {
