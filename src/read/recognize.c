@@ -19,7 +19,7 @@ enum {
     MOST_GRADES = 11  /* 0 to 10 */
 };
 
-/* ---- times ------------------------------------------------------------------ */
+/* ---- times ----------------------------------------------------------------- */
 
 /* Years 1990 to 2039: larger than most ids that count from 1, whatever the unit. */
 static bool is_epoch(double v)
@@ -41,7 +41,7 @@ static bool is_plain_date(double v)
     return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
-/* ---- surveying -------------------------------------------------------------- */
+/* ---- surveying ------------------------------------------------------------- */
 
 bool ease__survey_start(ease__survey *s, size_t columns)
 {
@@ -116,7 +116,7 @@ static size_t count_distinct(uint64_t *hashes, size_t count)
     return distinct;
 }
 
-/* ---- judging ---------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------- */
 
 typedef struct judging {
     const ease__survey *s;
@@ -253,7 +253,7 @@ static int take_first(judging *j, column_filter *is)
     return c;
 }
 
-/* ---- by names --------------------------------------------------------------- */
+/* ---- by names -------------------------------------------------------------- */
 
 static int rank(const judging *j, int c)
 {
@@ -304,7 +304,7 @@ static int take_named(judging *j, ease__role role)
     return best;
 }
 
-/* ---- by values and order ---------------------------------------------------- */
+/* ---- by values and order --------------------------------------------------- */
 
 /* Chooses the user and the item that were not found by name. True: they were chosen by
  * their order alone. */
@@ -406,10 +406,10 @@ static void take_rest(judging *j, ease_columns *out)
 
 /* How to name a column in an option: by its number if it has no name, or one that
  * cannot be typed. */
-static void name_column(const judging *j, int c, char *to, size_t room)
+static void name_column(const judging *j, int c, char *to, size_t size)
 {
     const ease__field *f = j->names ? &j->names[c] : NULL;
-    bool plain = f && f->length > 0 && f->length < room && !f->doubled;
+    bool plain = f && f->length > 0 && f->length < size && !f->doubled;
 
     for (size_t i = 0; plain && i < f->length; i++)
         plain = (unsigned char)f->text[i] >= ' ' && !strchr(",'\\\x7f", f->text[i]);
@@ -419,21 +419,21 @@ static void name_column(const judging *j, int c, char *to, size_t room)
     if (plain && !j->s->in_memory && f->text[0] >= '0' && f->text[0] <= '9')
         plain = false; /* it would be taken for a number */
     if (plain)
-        snprintf(to, room, "%.*s", (int)f->length, f->text);
+        snprintf(to, size, "%.*s", (int)f->length, f->text);
     else
-        snprintf(to, room, "%d", c + 1);
+        snprintf(to, size, "%d", c + 1);
 }
 
 enum { TYPED_ROOM = 44, ADVICE_ROOM = 2 * TYPED_ROOM + 24 };
 
 static void propose(const judging *j, const char *option, int user, int item, char *to,
-                    size_t room)
+                    size_t size)
 {
     char names[2][TYPED_ROOM];
 
     name_column(j, user, names[0], TYPED_ROOM);
     name_column(j, item, names[1], TYPED_ROOM);
-    snprintf(to, room, "%s'%s,%s'", option, names[0], names[1]);
+    snprintf(to, size, "%s'%s,%s'", option, names[0], names[1]);
 }
 
 /* Writes the columns to give if the guess is wrong: another one in place of the less
@@ -562,10 +562,10 @@ ease_status ease__recognize(ease__survey *s, const ease__field *names,
     return status;
 }
 
-/* ---- in words --------------------------------------------------------------- */
+/* ---- in words -------------------------------------------------------------- */
 
 void ease__describe_columns(const ease_columns *c, const ease__field *names, bool timed,
-                            char *to, size_t room)
+                            char *to, size_t size)
 {
     const struct {
         const char *is;
@@ -577,7 +577,7 @@ void ease__describe_columns(const ease_columns *c, const ease__field *names, boo
     size_t used = 0;
 
     to[0] = '\0';
-    for (int i = 0; i < 4 && used < room; i++) {
+    for (int i = 0; i < 4 && used < size; i++) {
         const ease__field *f = names && parts[i].column >= 0 ? &names[parts[i].column]
                                                              : NULL;
         char shown[EASE__EXCERPT_CHARS];
@@ -585,10 +585,10 @@ void ease__describe_columns(const ease_columns *c, const ease__field *names, boo
         if (parts[i].column < 0)
             continue;
         if (f)
-            used += (size_t)snprintf(to + used, room - used, "%s = %s", parts[i].is,
+            used += (size_t)snprintf(to + used, size - used, "%s = %s", parts[i].is,
                                      ease__excerpt(f->text, f->length, shown));
         else
-            used += (size_t)snprintf(to + used, room - used, "%s = column %d",
+            used += (size_t)snprintf(to + used, size - used, "%s = column %d",
                                      parts[i].is, parts[i].column + 1);
     }
 }
@@ -618,7 +618,7 @@ char *ease__doubt(const ease_columns *guess, const char *input, int64_t users,
     return copy;
 }
 
-/* ---- from memory ------------------------------------------------------------ */
+/* ---- from memory ----------------------------------------------------------- */
 
 static ease__field field_of(const char *text)
 {
