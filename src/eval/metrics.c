@@ -41,7 +41,7 @@ int ease_metric_direction(const char *metric)
     return kind ? (int)kind->direction : 0;
 }
 
-/* One "name@k" of `length` bytes. */
+/* Parses one "name@k" of `length` bytes. */
 static bool parse_one(const char *text, size_t length, ease__ranking_metric *out)
 {
     const char *at = memchr(text, '@', length);
