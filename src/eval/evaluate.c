@@ -285,7 +285,7 @@ static ease_status run_batch(evaluation *e, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all users ---------------------------------------------------------------- */
 
 static ease_metric summarize(const char *name, const double *value, int64_t count)
 {

@@ -180,7 +180,7 @@ double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_
     return m->kind->from_hits(&h);
 }
 
-/* ---- from what was recommended ------------------------------------------------ */
+/* ---- from the recommended items ----------------------------------------------- */
 
 static double mean_popularity(const double *popularity, const ease_rec *recs,
                               int32_t count)

@@ -341,7 +341,7 @@ ease_status ease__gram_build(const ease_interactions *x, ease__element element,
     return ease__gram_build_bands(x, element, NULL, threads, hooks, out, err);
 }
 
-/* ---- the public way, with its memory known before ----------------------------- */
+/* ---- public functions, which check the memory first --------------------------- */
 
 size_t ease__interactions_bytes(const ease_interactions *x)
 {

@@ -34,7 +34,7 @@ static ease_status add_item(listing *l, const char *id, size_t length, ease_erro
                                               : EASE_OK;
 }
 
-/* ---- a line for each ---------------------------------------------------------- */
+/* ---- lists of one id a line --------------------------------------------------- */
 
 static ease_status take_lines(listing *l, const char *at, const char *end,
                               ease_error *err)
@@ -58,7 +58,7 @@ static ease_status take_lines(listing *l, const char *at, const char *end,
     return status;
 }
 
-/* ---- as `ease gram sql` has it written ---------------------------------------- */
+/* ---- lists written by `ease gram sql` ----------------------------------------- */
 
 static const ease__splitter comma = {EASE__SPLIT_BYTE, ",", 1, true};
 

@@ -240,7 +240,7 @@ static ease_status take_kept(void *user, const uint32_t *records, size_t count,
     return EASE_OK;
 }
 
-/* ---- the form of a table ------------------------------------------------------ */
+/* ---- the separator of a table ------------------------------------------------- */
 
 /* True if each row has three fields, the last one a number except in the first row. */
 static bool fits(const ease__splitter *s, const char *sample, size_t bytes, bool whole,

@@ -176,7 +176,7 @@ static void work(run *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* ---- both ------------------------------------------------------------------------ */
+/* ---- running ------------------------------------------------------------------ */
 
 /* Starts the threads that read and write, with all signals blocked: signals are for
  * the caller's thread. */

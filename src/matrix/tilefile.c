@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* ---- making ---------------------------------------------------------------------- */
+/* ---- creating ----------------------------------------------------------------- */
 
 /* Opens a file without a name (O_TMPFILE, or unlinked at once). */
 static int open_nameless(const char *dir)

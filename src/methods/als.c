@@ -153,7 +153,7 @@ static double solve_block(const ease__half_step *h, int64_t first, scratch *r)
     return loss_of(h, r, count, confidence);
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all blocks --------------------------------------------------------------- */
 
 static void report(job *j)
 {

@@ -45,7 +45,7 @@ typedef struct job {
     atomic_bool cancelled;
 } job;
 
-/* ---- who there is ------------------------------------------------------------- */
+/* ---- users -------------------------------------------------------------------- */
 
 static int64_t items_of(const ease_interactions *x, int64_t user)
 {

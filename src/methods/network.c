@@ -421,7 +421,7 @@ static ease_status run_epochs(trainer *t, ease_error *err)
     return status;
 }
 
-/* ---- the whole ------------------------------------------------------------------ */
+/* ---- training ----------------------------------------------------------------- */
 
 static int64_t longest_batch(const ease_interactions *x, int32_t batch)
 {

@@ -308,7 +308,7 @@ static void list_all(const job *j, int32_t item, fit *f)
             f->listed[f->list_count++] = i;
 }
 
-/* ---- what is kept ------------------------------------------------------------- */
+/* ---- storing weights ---------------------------------------------------------- */
 
 static void choose(const fit *f, int32_t items, int32_t capacity, ease_rec *recs)
 {

@@ -62,7 +62,7 @@ typedef struct job {
     float *parts;    /* scratch: EASE__SQUARE_PARTS x rank x rank */
 } job;
 
-/* ---- before ------------------------------------------------------------------- */
+/* ---- setup -------------------------------------------------------------------- */
 
 static ease_status check_data(const ease_interactions *x, const double *given,
                               ease_error *err)

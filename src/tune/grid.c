@@ -206,7 +206,7 @@ static ease_status try_point(ease__tuner *t, const plan *p, int point, ease_erro
     return EASE_OK;
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all trials --------------------------------------------------------------- */
 
 /* True if a failed point is skipped because the data or the machine do not allow it:
  * a rank above that of the data, numbers that become infinite, too little memory.
