@@ -15,7 +15,7 @@ enum {
     TICK_LIMIT = 20        /* ms: a tick is 10 at most; FAT's, of 2 s, is not awaited */
 };
 
-/* ---- what is mapped ----------------------------------------------------------- */
+/* ---- mapped files ------------------------------------------------------------- */
 
 static bool is_written_now(struct timespec written)
 {

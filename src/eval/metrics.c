@@ -41,7 +41,7 @@ int ease_metric_direction(const char *metric)
     return kind ? (int)kind->direction : 0;
 }
 
-/* One "name@k" of `length` bytes. */
+/* Parses one "name@k" of `length` bytes. */
 static bool parse_one(const char *text, size_t length, ease__ranking_metric *out)
 {
     const char *at = memchr(text, '@', length);
@@ -180,7 +180,7 @@ double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_
     return m->kind->from_hits(&h);
 }
 
-/* ---- from what was recommended ------------------------------------------------ */
+/* ---- from the recommended items ----------------------------------------------- */
 
 static double mean_popularity(const double *popularity, const ease_rec *recs,
                               int32_t count)

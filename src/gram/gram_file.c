@@ -118,7 +118,7 @@ ease_status ease__gram_file_open(const char *path, ease__gram_file *out,
     return EASE_OK;
 }
 
-/* Widens in place, from the end, so that the scratch has room for float64. */
+/* Widens to float64 in place, from the end; the buffer is large enough for float64. */
 static void widen(void *tile, size_t count)
 {
     const float *narrow = tile;
@@ -163,12 +163,12 @@ ease_status ease__gram_file_tiles(const ease__gram_file *f, ease__take_tile *tak
     return status;
 }
 
-/* Into a matrix of the same shape, whatever the elements, or a band of it. */
+/* Where tiles go: a matrix of the same shape and any element type, or a band of it. */
 typedef struct destination {
     ease_gram *gram;
-    const ease__bands *bands; /* NULL: all of it is there */
+    const ease__bands *bands; /* NULL: the whole matrix is in memory */
     ease__element element;
-    bool counts; /* tiles come as uint32 */
+    bool counts; /* tiles are uint32 */
 } destination;
 
 static void copy_tile(const destination *d, const void *tile, void *to)
@@ -207,7 +207,7 @@ static ease_status store_tile(void *user, int32_t i, int32_t j, const void *tile
     return EASE_OK;
 }
 
-/* All but the tiles. */
+/* Reads everything but the tiles. */
 static ease_status read_head(const ease__gram_file *f, ease_gram *g, ease_error *err)
 {
     size_t n = (size_t)f->params.items;

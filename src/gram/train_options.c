@@ -1,4 +1,4 @@
-/* Options of everything from a Gram matrix on, and the memory they allow. */
+/* Training options, and the memory that they allow. */
 #include "gram/gram.h"
 
 void ease_train_options_init(ease_train_options *o)

@@ -1,6 +1,6 @@
 /* The collaborative denoising autoencoder (Wu, DuBois, Zheng and Ester, WSDM 2016):
- * one hidden layer, to which each user adds numbers of its own while it learns. A
- * model has none of these: a history is scored alone, with V_u = 0. */
+ * one hidden layer, to which each user adds a vector V_u during training. The model
+ * does not keep these vectors: a history is scored with V_u = 0. */
 #include "methods/network.h"
 
 enum { WEIGHT = EASE__OWN_SETTINGS };

@@ -1,5 +1,5 @@
-/* Autoencoders with a multinomial likelihood (Liang, Krishnan, Hoffman and Jebara, WWW
- * 2018): mult-dae with one hidden layer, mult-vae with one that is drawn. */
+/* Autoencoders with a multinomial likelihood (Liang, Krishnan, Hoffman and Jebara,
+ * WWW 2018): mult-dae has one hidden layer, mult-vae a sampled one. */
 #include "methods/network.h"
 
 enum { LATENT = EASE__OWN_SETTINGS, ANNEAL, CAP };
