@@ -34,7 +34,8 @@ typedef struct console {
     double began, drew;        /* seconds: the stage, the last drawing */
     phase phases[PHASES_MOST]; /* in the order in which they came */
     int phase_count;
-    double started, marked; /* seconds: the verb, the last phase's latest end */
+    double started, marked;        /* seconds: the verb, the last phase's latest end */
+    ease_hooks hooks, quiet_hooks; /* as console_hooks and its twin last gave them */
 } console;
 
 /* Everything as if --quiet: until console_configure knows the options. */
@@ -58,9 +59,9 @@ void note(console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))
 
 /* The library's hooks: a bar on a terminal, its log as notes and warnings, and an end
  * to the work after a signal. */
-ease_hooks console_hooks(console *c);
+const ease_hooks *console_hooks(console *c);
 /* Without a bar, for calls that are small parts of a longer work. */
-ease_hooks console_quiet_hooks(console *c);
+const ease_hooks *console_quiet_hooks(console *c);
 /* As the hook: nonzero after a signal. */
 int console_progress(console *c, const char *stage, double fraction);
 void console_clear(console *c);

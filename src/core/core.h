@@ -89,13 +89,6 @@ static inline ease_status ease__cancelled(ease_error *err)
     return ease__fail(err, EASE_E_CANCELLED, "cancelled");
 }
 
-/* Guards against options that were never initialised, and against a caller built for
- * another version of the header. */
-#define EASE__CHECK_OPTIONS(o, err) \
-    ((o)->size == sizeof(*(o))      \
-         ? EASE_OK                  \
-         : ease__fail((err), EASE_E_ARG, "options not initialised by their _init"))
-
 /* Seconds of a clock that only goes forward. */
 double ease__seconds(void);
 

@@ -22,9 +22,7 @@ typedef struct ease__hits {
 
 /* A metric is one entry of the table in metrics.c. Everything else asks the table. */
 typedef struct ease__metric_kind {
-    const char *name;
-    const char *about; /* one line */
-    ease__direction direction;
+    ease_metric_info info; /* what users see; its direction is an ease__direction */
     /* Exactly one of these is there. The first two give a value for each user: from
      * where the hits are, or from the items of the list and the popularity of every
      * item of the catalog. The last gives a value for all lists together: from how

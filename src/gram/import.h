@@ -6,11 +6,11 @@
 #include "input/input.h"
 
 typedef struct ease__importing {
-    const char *path;            /* for messages about the whole */
-    const ease_train_options *o; /* NULL: defaults */
-    ease_gram *g;                /* its matrix is U32 or F64 */
-    bool fixed;                  /* the items came from a file of their own */
-    uint32_t *listed;            /* which had the users of each; NULL: it had not */
+    const char *path; /* for messages about the whole */
+    ease_gram_options o;
+    ease_gram *g;     /* its matrix is U32 or F64 */
+    bool fixed;       /* the items came from a file of their own */
+    uint32_t *listed; /* which had the users of each; NULL: it had not */
     size_t listed_room;
     int64_t diagonal; /* how many entries of the diagonal were given */
     bool fraction;    /* an entry is no count: negative, or not an integer */
@@ -20,7 +20,7 @@ typedef struct ease__importing {
 
 static inline const ease_hooks *ease__import_hooks(const ease__importing *m)
 {
-    return m->o ? &m->o->hooks : NULL;
+    return m->o.hooks;
 }
 
 static inline ease_status ease__import_no_memory(const ease__importing *m,

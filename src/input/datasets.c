@@ -325,7 +325,7 @@ static ease_status open_holdings(holdings *h, ease_read_options *o, ease__input 
     if (!status)
         status = check_forms(h, alone, err);
     if (!status && h->only)
-        return ease__input_open(h->only, &o->hooks, out, err);
+        return ease__input_open(h->only, o->hooks, out, err);
     if (!status && h->folder) {
         dir = h->folder;
         status = look_into(h, dir, true, true, err);
@@ -338,8 +338,8 @@ static ease_status open_holdings(holdings *h, ease_read_options *o, ease__input 
     if (!o->format)
         o->format = netflix;
     if (h->parts.count)
-        return open_series(&h->parts, dir, PARTS, &o->hooks, out, err);
-    return open_series(&h->movies, dir, 0, &o->hooks, out, err);
+        return open_series(&h->parts, dir, PARTS, o->hooks, out, err);
+    return open_series(&h->movies, dir, 0, o->hooks, out, err);
 }
 
 ease_status ease__data_open(const char *path, ease_read_options *o, ease__input **out,
@@ -351,7 +351,7 @@ ease_status ease__data_open(const char *path, ease_read_options *o, ease__input 
     ease_status status;
 
     if (!path || strcmp(path, "-") == 0 || !is_directory(path))
-        return ease__input_open(path, &o->hooks, out, err);
+        return ease__input_open(path, o->hooks, out, err);
     status = open_holdings(&h, o, out, err);
     holdings_free(&h);
     return status;

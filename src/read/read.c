@@ -2,16 +2,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "input/datasets.h"
 #include "read/blocks.h"
 #include "read/readers.h"
 #include "read/recognize.h"
 #include "read/split_files.h"
 
-void ease_read_options_init(ease_read_options *o)
+void ease_read_options_defaults(ease_read_options *o)
 {
-    *o = (ease_read_options){
-        .size = sizeof(*o), .header = -1, .min_rating = (double)NAN};
+    static const ease_read_options defaults = {.header = -1, .min_rating = (double)NAN};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -21,10 +23,7 @@ ease_status ease__check_read_options(const ease_read_options *o, ease_error *err
     static const char *const formats[] = {"table", "adjacency", "npz", "mtx",
                                           "netflix"};
     bool known = !o->format;
-    ease_status status = EASE__CHECK_OPTIONS(o, err);
 
-    if (status)
-        return status;
     for (size_t i = 0; !known && i < sizeof(formats) / sizeof(formats[0]); i++)
         known = strcmp(o->format, formats[i]) == 0;
     if (!known)
@@ -231,16 +230,13 @@ ease_status ease__interactions_read(const char *path, const ease_read_options *o
 ease_status ease_interactions_read(const char *path, const ease_read_options *o,
                                    ease_interactions **out, ease_error *err)
 {
-    ease_read_options defaults;
+    ease_read_options used;
     ease_status status;
 
     if (!path || !*path || !out)
         return ease__fail(err, EASE_E_ARG, "a path is required");
-    ease_read_options_init(&defaults);
-    if (!o)
-        o = &defaults;
-    status = ease__check_read_options(o, err);
-    if (status)
-        return status;
-    return ease__interactions_read(path, o, 0, out, err);
+    status = EASE__OPTIONS_TAKE(ease_read_options, &used, o, err);
+    if (!status)
+        status = ease__check_read_options(&used, err);
+    return status ? status : ease__interactions_read(path, &used, 0, out, err);
 }

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <xxhash.h>
 
+#include "core/sized.h"
 #include "text/moment.h"
 #include "text/number.h"
 #include "text/roles.h"
@@ -651,7 +652,8 @@ ease_status ease_columns_recognize(const char *const *names, int count,
 {
     ease__survey s = {0};
     ease__field *header, *fields;
-    ease_status status = o ? EASE__CHECK_OPTIONS(o, err) : EASE_OK;
+    ease_read_options used;
+    ease_status status = EASE__OPTIONS_TAKE(ease_read_options, &used, o, err);
 
     if (status)
         return status;
@@ -662,9 +664,8 @@ ease_status ease_columns_recognize(const char *const *names, int count,
     if (!header || !fields || !ease__survey_start(&s, (size_t)count))
         status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
     else
-        status = recognize_texts(names, count, values, rows,
-                                 o ? o->columns_option : NULL, &s, header, fields, out,
-                                 err);
+        status = recognize_texts(names, count, values, rows, used.columns_option, &s,
+                                 header, fields, out, err);
     ease__survey_free(&s);
     ease__free(header);
     ease__free(fields);
