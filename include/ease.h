@@ -188,8 +188,7 @@ enum { EASE_GUESSED_USER = 1, EASE_GUESSED_ITEM = 2 };
 
 typedef struct ease_read_options {
     size_t size;           /* sizeof(ease_read_options), set by _init */
-    const char *format;    /* NULL: recognize. "table" (CSV, TSV, `::`, .inter),
-                              "adjacency", "npz", "mtx", "netflix" */
+    const char *format;    /* NULL: recognize. The name of an ease_format */
     const char *columns;   /* NULL: recognize. "USER,ITEM[,VALUE[,TIME]]", each the
                               name of a header field or a number from 1; VALUE may
                               be empty; only splits look at times */
@@ -229,6 +228,17 @@ typedef struct ease_interactions_info {
     const char *doubt;
 } ease_interactions_info;
 
+/* A format of files with interactions. */
+typedef struct ease_format {
+    const char *name;  /* for ease_read_options */
+    const char *about; /* one line */
+    int values, times; /* 1: interactions can have a value, a time */
+} ease_format;
+
+/* The formats from 0 on, in the order in which a file of unknown format is tried; NULL
+ * past the end. Constants of the library. */
+EASE_API const ease_format *ease_format_at(int index);
+
 /* Reads a file, plain or compressed by gzip, zstd or zip; "-" is standard input. The
  * formats: delimited tables with or without a header, MovieLens `::`, RecBole
  * .inter, adjacency lines (`user item item ...`), SciPy CSR .npz, MatrixMarket
@@ -238,7 +248,8 @@ typedef struct ease_interactions_info {
  *
  * A table of a split (header uid,sid, in a directory with unique_sid.txt or split.json)
  * is read with the ids of the data that was split in place of its numbers, unless `o`
- * gives a format, columns, no header or a separator other than a comma. Columns that
+ * gives another format than split, columns, no header or a separator other than a comma.
+ * Columns that
  * `o` does not give are recognized as described at ease_columns_recognize.
  *
  * Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (nothing left),

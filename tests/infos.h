@@ -5,9 +5,9 @@
 #include "ease.h"
 
 /* As ease_train by `method`, whatever `o` (may be NULL) says. */
-static inline ease_status train_by(const ease_interactions *x, const char *method,
-                                   const ease_train_options *o, ease_model **out,
-                                   ease_error *err)
+static inline ease_status train_method(const ease_interactions *x, const char *method,
+                                       const ease_train_options *o, ease_model **out,
+                                       ease_error *err)
 {
     ease_train_options used;
 

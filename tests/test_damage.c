@@ -21,7 +21,7 @@ static void keep_path(const char *name, char path[PATH_ROOM])
     snprintf(path, PATH_ROOM, "%s", test_path(name));
 }
 
-/* ---- a model of each form, small, or so large that its file is mapped -------------- */
+/* ---- a model of each form, small, or so large that its file is mapped --------- */
 
 static float *random_floats(size_t count, uint64_t seed)
 {
@@ -150,7 +150,7 @@ static void make_file(const form *f, bool large, const char *path)
     ease_model_free(m);
 }
 
-/* ---- everything that can be done with a model: a status, and a hash of the result -- */
+/* ---- every use of a model: its status, and a hash of its result --------------- */
 
 enum { HISTORIES = 60, LENGTH = 3, K = 5 };
 
@@ -343,7 +343,7 @@ static answer open_and_use(const char *path, ease_verify verify, use *what)
     return a;
 }
 
-/* ---- flipped bits ------------------------------------------------------------------- */
+/* ---- flipped bits ------------------------------------------------------------- */
 
 static void flip(const char *path, size_t at, unsigned char bits)
 {
@@ -521,7 +521,7 @@ static void verifying_all_can_be_cancelled(test *t)
     ease_model_free(n);
 }
 
-/* ---- sections that are large but must not be --------------------------------------- */
+/* ---- sections that are large but must not be ---------------------------------- */
 
 static void only_weights_may_be_large(test *t)
 {
@@ -552,7 +552,7 @@ static void only_weights_may_be_large(test *t)
     }
 }
 
-/* ---- files that change while they are in use ------------------------------------------ */
+/* ---- files that change while they are in use ---------------------------------- */
 
 static void overwrite(const char *path, const char *with)
 {
@@ -655,7 +655,7 @@ static void a_file_may_be_replaced_while_in_use(test *t)
     ease_model_free(m);
 }
 
-/* ---- faults --------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------- */
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
@@ -735,7 +735,7 @@ static void only_faults_in_models_are_handled(test *t)
     ease_model_free(m);
 }
 
-/* ---- threads -------------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------------ */
 
 static void threads_verify_a_fresh_model_together(test *t)
 {

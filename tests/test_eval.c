@@ -17,7 +17,7 @@ static const char every_metric[] =
     "recall@5,plain-recall@5,ndcg@5,precision@5,hit@5,map@5,mrr@5,popularity@5,"
     "coverage@5,gini@5,recall@1,ndcg@100,precision@100,map@100,coverage@100,gini@1";
 
-/* ---- metrics by hand --------------------------------------------------------------- */
+/* ---- metrics by hand ---------------------------------------------------------- */
 
 static double value_of(const char *name, const bool *hit, int32_t count,
                        int64_t held_out)
@@ -115,7 +115,7 @@ static void metrics_that_do_not_exist_are_named(test *t)
     check_status(t, ease__metrics_parse(many, m, &n, &err), EASE_E_ARG);
 }
 
-/* ---- data ---------------------------------------------------------------------------- */
+/* ---- data --------------------------------------------------------------------- */
 
 /* Users x items of zeros and ones. */
 typedef struct dense {
@@ -213,7 +213,7 @@ static ease_interactions *shuffled(const dense *d, uint64_t seed)
     return x;
 }
 
-/* ---- the naive twin ------------------------------------------------------------------ */
+/* ---- the naive twin ----------------------------------------------------------- */
 
 typedef struct ranked {
     float score;
@@ -362,7 +362,7 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
     free(times);
 }
 
-/* ---- evaluation ---------------------------------------------------------------------- */
+/* ---- evaluation --------------------------------------------------------------- */
 
 enum { ITEMS = 40, STRANGE = 5, USERS = 150, LOG_ROOM = 4096 };
 
@@ -748,7 +748,7 @@ static void evaluation_survives_every_failed_allocation(test *t)
     scene_free(&s);
 }
 
-/* ---- the users' values as a file ------------------------------------------------------ */
+/* ---- the users' values as a file ---------------------------------------------- */
 
 static char *slurp(const char *path)
 {
@@ -826,7 +826,7 @@ static void ids_of_users_are_quoted_where_needed(test *t)
     free(d.at);
 }
 
-/* ---- Student and Holm ------------------------------------------------------------------ */
+/* ---- Student and Holm --------------------------------------------------------- */
 
 static void student_has_its_closed_forms(test *t)
 {
@@ -868,7 +868,7 @@ static ease_model *model_ordering(const int *order)
             *cell(&d, u, order[k]) = true;
     *cell(&d, 0, 5) = true;
     x = interactions_of(&d);
-    if (train_by(x, "popularity", NULL, &m, NULL))
+    if (train_method(x, "popularity", NULL, &m, NULL))
         abort();
     ease_interactions_free(x);
     free(d.at);
@@ -1032,7 +1032,7 @@ static void only_the_same_users_are_compared(test *t)
     ease_report_free(one);
 }
 
-/* ---- tuning --------------------------------------------------------------------------- */
+/* ---- tuning ------------------------------------------------------------------- */
 
 typedef struct watch {
     int trials;     /* told to the log */
@@ -1148,7 +1148,8 @@ static void a_grid_measures_what_training_gives(test *t)
         ease_eval_options_init(&e);
         e.metrics = "ndcg@10";
         check(t, i == 0 || ease_tuning_trial(tuned, i - 1).lambda < trial.lambda);
-        check_status(t, train_by(s.train, "ease-nonneg", &w.train, &m, NULL), EASE_OK);
+        check_status(t, train_method(s.train, "ease-nonneg", &w.train, &m, NULL),
+                     EASE_OK);
         check_status(t, ease_evaluate(m, s.input, s.target, &e, &r, NULL), EASE_OK);
         check_near(t, trial.mean, ease_report_metric(r, 0).mean, 0);
         check_near(t, trial.standard_error, ease_report_metric(r, 0).standard_error, 0);
@@ -1268,7 +1269,7 @@ static void the_best_is_trained_from_the_matrix_at_hand(test *t)
         check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
         check_text(t, ease_model_describe(m).method, w.train.method);
         w.train.lambda = ease_tuning_trial(tuned, ease_tuning_best(tuned)).lambda;
-        check_status(t, train_by(s.train, w.train.method, &w.train, &again, NULL),
+        check_status(t, train_method(s.train, w.train.method, &w.train, &again, NULL),
                      EASE_OK);
         check_same_weights(t, m, again);
         ease_model_free(m);
@@ -1501,7 +1502,7 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     split_free(&s);
 }
 
-/* ---- tuning settings ----------------------------------------------------------------- */
+/* ---- tuning settings ---------------------------------------------------------- */
 
 static ease_tune_options grid_options(watch *w, const char *method, const char *grid)
 {
@@ -1564,7 +1565,7 @@ static void every_point_measures_what_training_gives(test *t)
             ease_train_options_init(&by_hand);
             by_hand.settings = trial.settings;
             by_hand.threads = 2;
-            check_status(t, train_by(s.train, cases[i].method, &by_hand, &m, NULL),
+            check_status(t, train_method(s.train, cases[i].method, &by_hand, &m, NULL),
                          EASE_OK);
             check_near(t, measured(m, &s, "ndcg@10"), trial.mean, 0);
             check(t,
@@ -1643,7 +1644,7 @@ static size_t least_limit(const split *s, const char *method, ease_train_options
         ease_model *m = NULL;
 
         o.memory_limit = low + (high - low) / 2;
-        if (train_by(s->train, method, &o, &m, NULL) == EASE_OK)
+        if (train_method(s->train, method, &o, &m, NULL) == EASE_OK)
             high = o.memory_limit;
         else
             low = o.memory_limit + 1;
@@ -1730,7 +1731,7 @@ static void a_stopped_network_is_a_trial_of_the_epochs_it_had(test *t)
     ease_train_options_init(&by_hand);
     by_hand.settings = ease_tuning_trial(tuned, 0).settings;
     check(t, strstr(by_hand.settings, "epochs=10") == NULL);
-    check_status(t, train_by(s.train, "mult-dae", &by_hand, &again, NULL), EASE_OK);
+    check_status(t, train_method(s.train, "mult-dae", &by_hand, &again, NULL), EASE_OK);
     check_near(t, measured(m, &s, "ndcg@10"), measured(again, &s, "ndcg@10"), 0);
     check_text(t, ease_model_describe(m).settings, ease_model_describe(again).settings);
     ease_model_free(m);

@@ -24,8 +24,7 @@ static ease_gram *build(test *t, const ease_interactions *x, ease__element eleme
     return g;
 }
 
-/* ---- building
- * ------------------------------------------------------------------------- */
+/* ---- building ----------------------------------------------------------------- */
 
 /* Weights are quarters and sums of their products small, so that even float32 is
  * exact: equality is asked for. */
@@ -236,8 +235,7 @@ static void building_survives_every_failed_allocation(test *t)
     free_interactions(x);
 }
 
-/* ---- kinds
- * ------------------------------------------------------------------------------ */
+/* ---- kinds -------------------------------------------------------------------- */
 
 /* C of dense X by its definition: centre the columns, multiply. */
 static double *dense_covariance(const ease_interactions *x)

@@ -42,7 +42,7 @@ static void check_fails(test *t, const char *text, const char *items,
     ease_gram_free(g);
 }
 
-/* ---- forms ------------------------------------------------------------------------ */
+/* ---- forms -------------------------------------------------------------------- */
 
 static void separators_headers_and_line_ends_are_recognized(test *t)
 {
@@ -133,7 +133,7 @@ static void a_directory_of_parts_is_one_shard(test *t)
     rmdir(file);
 }
 
-/* ---- what is wrong ------------------------------------------------------------------ */
+/* ---- what is wrong ------------------------------------------------------------ */
 
 static void wrong_lines_are_named(test *t)
 {
@@ -200,7 +200,7 @@ static void wrong_lists_of_items_are_named(test *t)
     }
 }
 
-/* ---- shards ------------------------------------------------------------------------- */
+/* ---- shards ------------------------------------------------------------------- */
 
 static void shards_add_up_exactly_or_not_at_all(test *t)
 {
@@ -268,7 +268,7 @@ static void entries_beyond_float32_stay_in_float64(test *t)
     }
 }
 
-/* ---- blocks ------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------- */
 
 typedef struct taken {
     double sum;

@@ -53,7 +53,7 @@ static ease_status train_quickly(const ease__method *m, const ease_interactions 
     char text[TEXT];
     ease_train_options o = quick_options(m, threads, text);
 
-    return train_by(x, m->info.name, &o, out, NULL);
+    return train_method(x, m->info.name, &o, out, NULL);
 }
 
 static void entries_are_complete(test *t)
@@ -117,7 +117,7 @@ static void bad_settings_are_refused(test *t)
 
         o = quick_options(m, 1, text);
         o.settings = "no-such-setting=1";
-        check_status(t, train_by(x, m->info.name, &o, &model, &err), EASE_E_ARG);
+        check_status(t, train_method(x, m->info.name, &o, &model, &err), EASE_E_ARG);
         check_contains(t, err.text, "no-such-setting");
         for (int k = 0; m->info.settings[k].name; k++) {
             snprintf(text, sizeof(text), "%s=word", m->info.settings[k].name);
@@ -248,7 +248,7 @@ static void training_can_be_cancelled(test *t)
 
         o = quick_options(m, 2, text);
         o.hooks = &(ease_hooks){.progress = stop_at_once};
-        status = train_by(x, m->info.name, &o, &model, NULL);
+        status = train_method(x, m->info.name, &o, &model, NULL);
         check(t, status == EASE_E_CANCELLED || (status == EASE_OK && model));
         check(t, status == EASE_E_CANCELLED || m->info.rounds ||
                      m->form == EASE__BASE_FORM);

@@ -23,7 +23,7 @@ static ease_model *popularity_of(const ease_interactions *x)
 {
     ease_model *m = NULL;
 
-    if (train_by(x, "popularity", NULL, &m, NULL))
+    if (train_method(x, "popularity", NULL, &m, NULL))
         abort();
     return m;
 }
@@ -71,7 +71,7 @@ static void methods_train_what_they_say(test *t)
 
         /* Its default rank is above the number of users here. */
         o.settings = strcmp(method_name(i), "ii-svd") == 0 ? "rank=20" : NULL;
-        check_status(t, train_by(x, method_name(i), &o, &m, NULL), EASE_OK);
+        check_status(t, train_method(x, method_name(i), &o, &m, NULL), EASE_OK);
         check_text(t, ease_model_describe(m).method, method_name(i));
         check_int(t, ease_model_describe(m).nonnegative, i == 1);
         back = reopen(t, m, EASE_STORE_F32);
@@ -82,12 +82,12 @@ static void methods_train_what_they_say(test *t)
     {
         ease_model *m = NULL;
 
-        check_status(t, train_by(x, "slimmer", &o, &m, &err), EASE_E_ARG);
+        check_status(t, train_method(x, "slimmer", &o, &m, &err), EASE_E_ARG);
         check_contains(t, err.text, "ease, ease-nonneg, popularity");
-        check_status(t, train_by(x, "ease", NULL, &m, NULL), EASE_E_ARG);
-        check_status(t, train_by(x, "ease-nonneg", NULL, &m, NULL), EASE_E_ARG);
-        check_status(t, train_by(NULL, "popularity", &o, &m, NULL), EASE_E_ARG);
-        check_status(t, train_by(x, "popularity", &o, NULL, NULL), EASE_E_ARG);
+        check_status(t, train_method(x, "ease", NULL, &m, NULL), EASE_E_ARG);
+        check_status(t, train_method(x, "ease-nonneg", NULL, &m, NULL), EASE_E_ARG);
+        check_status(t, train_method(NULL, "popularity", &o, &m, NULL), EASE_E_ARG);
+        check_status(t, train_method(x, "popularity", &o, NULL, NULL), EASE_E_ARG);
         check(t, m == NULL);
     }
     ease_interactions_free(x);
@@ -119,7 +119,7 @@ static void every_method_refuses_what_is_too_wide(test *t)
 
         o.lambda = ease_method_at(i)->has_lambda;
         o.settings = svd ? "rank=2" : NULL; /* of three users no more */
-        check_status(t, train_by(x, method, &o, &m, &err), EASE_E_MEMORY_LIMIT);
+        check_status(t, train_method(x, method, &o, &m, &err), EASE_E_MEMORY_LIMIT);
         check_contains(t, err.text, "GB are available");
     }
     getrusage(RUSAGE_SELF, &after);
@@ -256,7 +256,7 @@ static void popularity_survives_every_failed_allocation(test *t)
         ease_model *m = NULL, *back = NULL;
 
         alloc_fail_after(n++);
-        status = train_by(x, "popularity", NULL, &m, NULL);
+        status = train_method(x, "popularity", NULL, &m, NULL);
         check_int(t, m != NULL, status == EASE_OK);
         if (!status)
             status = ease_model_save(m, path, EASE_STORE_F32, NULL, NULL);

@@ -13,7 +13,7 @@
 
 enum { ROUNDS = 300, LENGTH = 30, USERS = 40, ITEMS = 60, ALL_ROOM = 400 };
 
-/* ---- the table ----------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------------- */
 
 static ease__ranking_metric metric_at(const ease__metric_kind *kind, int32_t k)
 {
@@ -50,7 +50,7 @@ static void entries_are_complete(test *t)
     check(t, ease_metric_find("none") == NULL && ease_metric_find(NULL) == NULL);
 }
 
-/* ---- from hits ----------------------------------------------------------------------- */
+/* ---- from hits ---------------------------------------------------------------- */
 
 /* A list of LENGTH items, `held_out` of them or fewer being hits. */
 static void random_hits(ease__random *r, int32_t held_out, bool hit[LENGTH])
@@ -117,7 +117,7 @@ static void hits_make_a_list_better(test *t)
     }
 }
 
-/* ---- of all lists together ------------------------------------------------------------ */
+/* ---- of all lists together ---------------------------------------------------- */
 
 static void shuffle(ease__random *r, int64_t *x, int32_t n)
 {
@@ -158,7 +158,7 @@ static void equal_shares_are_best_and_one_item_worst(test *t)
     }
 }
 
-/* ---- by evaluating -------------------------------------------------------------------- */
+/* ---- by evaluating ------------------------------------------------------------ */
 
 static ease_interactions *copy_rows(const ease_interactions *x, bool reversed)
 {
@@ -216,7 +216,7 @@ static ease_model *trained(const ease_interactions *x, const char *method,
 {
     ease_model *m = NULL;
 
-    if (train_by(x, method, o, &m, NULL))
+    if (train_method(x, method, o, &m, NULL))
         abort();
     return m;
 }
@@ -256,7 +256,7 @@ static void reports_do_not_depend_on_the_order_of_held_out_items(test *t)
     ease_interactions_free(turned);
 }
 
-/* ---- choosing by a metric ------------------------------------------------------------- */
+/* ---- choosing by a metric ----------------------------------------------------- */
 
 static void the_best_trial_is_that_of_the_metrics_direction(test *t)
 {

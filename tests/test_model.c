@@ -31,8 +31,7 @@ static unsigned char *slurp(const char *path, size_t *bytes)
     return data;
 }
 
-/* ---- weights ----------------------------------------------------------------------
- */
+/* ---- weights ------------------------------------------------------------------ */
 
 /* Three users have {a, b}, {a} and {a, c}; lambda is 1:
  *
@@ -250,8 +249,7 @@ static void popularity_is_the_diagonal_where_sums_are_unknown(test *t)
     check(t, !m && !p.data && !ids.count);
 }
 
-/* ---- halves and kernels -------------------------------------------------------------
- */
+/* ---- halves and kernels ------------------------------------------------------- */
 
 static double half_by_definition(uint16_t h)
 {
@@ -341,8 +339,8 @@ static void compare_turns(test *t, const ease__kernels *newer, ease__random *r)
 
     for (size_t i = 0; i < EASE__TURN * IN; i++)
         in[i] = (float)ease__random_unit(r);
-    ease__kernels_plain.turn(in, IN, out[0], OUT);
-    newer->turn(in, IN, out[1], OUT);
+    ease__kernels_plain.transpose(in, IN, out[0], OUT);
+    newer->transpose(in, IN, out[1], OUT);
     check(t, memcmp(out[0], out[1], sizeof(out[0])) == 0);
     check(t, out[0][3 * OUT + 1] == in[1 * IN + 3]);
 }
@@ -403,8 +401,7 @@ static void newer_processors_give_the_same_bits(test *t)
         }
 }
 
-/* ---- files ------------------------------------------------------------------------
- */
+/* ---- files -------------------------------------------------------------------- */
 
 static void give_titles(ease_model *m)
 {
@@ -728,8 +725,7 @@ static void damaged_files_give_an_error_or_the_same_model(test *t)
     ease_model_free(m);
 }
 
-/* ---- hostile files: wrong, but with right checksums
- * ---------------------------------- */
+/* ---- hostile files: wrong, but with right checksums --------------------------- */
 
 static ease__disk_section *section(unsigned char *file, const char *name)
 {
@@ -931,8 +927,7 @@ static void files_of_version_1_open(test *t)
     }
 }
 
-/* ---- export ------------------------------------------------------------------------
- */
+/* ---- export ------------------------------------------------------------------- */
 
 static void npy_files_hold_the_rows(test *t)
 {
@@ -1104,8 +1099,7 @@ static void top_weights_are_the_largest_by_magnitude(test *t)
     ease_model_free(m);
 }
 
-/* ---- no memory ----------------------------------------------------------------------
- */
+/* ---- no memory ---------------------------------------------------------------- */
 
 static void a_model_is_made_or_not_at_every_failed_allocation(test *t)
 {

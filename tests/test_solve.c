@@ -32,8 +32,7 @@ static const ease__solver *cpu(test *t)
     return solver;
 }
 
-/* ---- kernels: BLAS against the twins ----------------------------------------------
- */
+/* ---- kernels: BLAS against the twins ------------------------------------------ */
 
 static void fill_random(void *a, int32_t count, bool wide, ease__random *r)
 {
@@ -157,8 +156,7 @@ static void factor_names_the_pivot_that_fails(test *t)
     }
 }
 
-/* ---- the inverse
- * ----------------------------------------------------------------------- */
+/* ---- the inverse -------------------------------------------------------------- */
 
 /* |P - A^-1| for a backward stable inverse with errors that do not conspire: no
  * eigenvalue of A is below 1, so that its condition is at most `largest`. */
@@ -265,8 +263,7 @@ static void a_failed_pivot_names_its_item(test *t)
     }
 }
 
-/* ---- products and the check
- * ---------------------------------------------------------------- */
+/* ---- products and the check --------------------------------------------------- */
 
 static void check_product(test *t, ease__element element, int32_t n, int32_t edge)
 {
@@ -407,8 +404,7 @@ static void a_limit_on_addresses_is_an_error(test *t)
 #endif
 }
 
-/* ---- hooks and backends
- * ----------------------------------------------------------------------- */
+/* ---- hooks and backends ------------------------------------------------------- */
 
 typedef struct calls {
     int count, cancel_at;

@@ -852,7 +852,7 @@ static void the_record_is_json_whatever_the_name(test *t)
     check_contains(t, text_of(dir, "split.json"), "\"min_rating\": 2.5,");
 }
 
-/* ---- memory ------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------- */
 
 /* The split is what it was, and nothing is left beside it. */
 static bool is_as_before(test *t, const char *around, const char *dir,

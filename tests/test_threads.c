@@ -14,7 +14,7 @@ enum { USERS = 300, ITEMS = 700, K = 10 };
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
-/* ---- everything that calls BLAS ------------------------------------------------------ */
+/* ---- everything that calls BLAS ----------------------------------------------- */
 
 /* The lists of all users by a model of each kind, one after the other. */
 typedef struct lists {
@@ -76,7 +76,7 @@ static ease_status train_and_recommend(const ease_interactions *x, const char *m
     r.k = K;
     r.threads = threads;
     r.hooks = hooks;
-    status = train_by(x, method, &o, &m, err);
+    status = train_method(x, method, &o, &m, err);
     if (!status)
         status = ease_recommend_many(m, rows, USERS, &r, recs, counts, err);
     ease_model_free(m);
@@ -117,7 +117,7 @@ static ease_status run_methods(const ease_interactions *x, int threads,
     return status;
 }
 
-/* ---- threads ------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------ */
 
 typedef struct said {
     int times;
@@ -239,7 +239,7 @@ static void no_more_calls_are_in_blas_than_it_has_buffers(test *t)
     check(t, c.most <= ease__blas_threads(1024, NULL));
 }
 
-/* ---- fork --------------------------------------------------------------------------- */
+/* ---- fork --------------------------------------------------------------------- */
 
 /* In a child: 0 if all lists are as expected. A child that hangs is ended by SIGALRM. */
 static int child_result(const ease_interactions *x, const lists *want)

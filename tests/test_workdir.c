@@ -14,8 +14,7 @@
 #include "solve/solve.h"
 #include "test.h"
 
-/* ---- files of tiles ------------------------------------------------------------------
- */
+/* ---- files of tiles ----------------------------------------------------------- */
 
 static const char *work_dir(void)
 {
@@ -117,8 +116,7 @@ static void inverses_have_the_bits_of_memory(test *t)
     }
 }
 
-/* ---- what can go wrong with a file ---------------------------------------------------
- */
+/* ---- what can go wrong with a file -------------------------------------------- */
 
 static void a_work_file_has_no_name(test *t)
 {
@@ -278,8 +276,7 @@ static void solving_survives_every_failed_allocation(test *t)
     ease__tiled_free(&a);
 }
 
-/* ---- training ------------------------------------------------------------------------
- */
+/* ---- training ----------------------------------------------------------------- */
 
 /* Five tiles a side: with one thread, memory for the matrix is more than for a part. */
 enum { ITEMS = 2300, USERS = 400 };

@@ -16,7 +16,7 @@ const char *const bench_part_names[BENCH_COUNT] = {
 
 #define LAMBDA 100.0 /* any: it changes no time */
 
-/* ---- records ----------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------ */
 
 static bench_record *record_new(bench *b, const char *name, const char *unit,
                                 double amount)
@@ -66,7 +66,7 @@ double bench_median(const bench_record *r)
     return median(r->seconds, r->runs);
 }
 
-/* ---- files and data ---------------------------------------------------------------- */
+/* ---- files and data ----------------------------------------------------------- */
 
 static char *path_in(const bench *b, const char *name)
 {
@@ -186,7 +186,7 @@ static int need_data(bench *b)
     return EXIT_DONE;
 }
 
-/* ---- the machine's limits ---------------------------------------------------------- */
+/* ---- the machine's limits ----------------------------------------------------- */
 
 /* Products of these sizes, of which the best is the limit. */
 static const int32_t edges[] = {512, 896, 1024, 2048, 4096};
@@ -277,7 +277,7 @@ static void hold_against_copy(const bench *b, bench_record *r)
     }
 }
 
-/* ---- parts ------------------------------------------------------------------------- */
+/* ---- parts -------------------------------------------------------------------- */
 
 int bench_read_once(const bench *b, const char *path, double *seconds)
 {
@@ -490,7 +490,7 @@ typedef struct lists {
     ease_row *rows;
     ease_rec *recs;
     int32_t *counts;
-    int32_t room;
+    int32_t capacity;
 } lists;
 
 enum { LIST_LENGTH = 100, LIST_BLOCK = 1 << 15 };
@@ -504,8 +504,9 @@ static int recommend_all(const bench *b, const ease_model *m, lists *l)
     o.k = LIST_LENGTH;
     o.threads = (int)b->common->threads;
     o.hooks = console_quiet_hooks(b->console);
-    for (int64_t first = 0; first < b->users; first += l->room) {
-        int64_t left = b->users - first, count = left < l->room ? left : l->room;
+    for (int64_t first = 0; first < b->users; first += l->capacity) {
+        int64_t left = b->users - first,
+                count = left < l->capacity ? left : l->capacity;
 
         for (int64_t i = 0; i < count; i++)
             l->rows[i] = ease_interactions_row(b->x, first + i);
@@ -519,11 +520,11 @@ static int recommend_all(const bench *b, const ease_model *m, lists *l)
 
 static int measure_lists(bench *b, const ease_model *m, bench_record *r)
 {
-    size_t room = (size_t)(b->users < LIST_BLOCK ? b->users : LIST_BLOCK);
-    lists l = {.rows = calloc(room, sizeof(*l.rows)),
-               .recs = calloc(room * LIST_LENGTH, sizeof(*l.recs)),
-               .counts = calloc(room, sizeof(*l.counts)),
-               .room = (int32_t)room};
+    size_t capacity = (size_t)(b->users < LIST_BLOCK ? b->users : LIST_BLOCK);
+    lists l = {.rows = calloc(capacity, sizeof(*l.rows)),
+               .recs = calloc(capacity * LIST_LENGTH, sizeof(*l.recs)),
+               .counts = calloc(capacity, sizeof(*l.counts)),
+               .capacity = (int32_t)capacity};
     int code = EXIT_DONE;
 
     if (!l.rows || !l.recs || !l.counts) {
@@ -573,7 +574,7 @@ static int run_recommend(bench *b)
     return code;
 }
 
-/* ---- all of them ------------------------------------------------------------------- */
+/* ---- all of them -------------------------------------------------------------- */
 
 int bench_run(bench *b)
 {

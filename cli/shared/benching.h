@@ -86,7 +86,7 @@ void bench_clean(bench *b);
 
 double bench_median(const bench_record *r);
 
-/* ---- between its files ------------------------------------------------------------- */
+/* ---- between its files -------------------------------------------------------- */
 
 int bench_make_work(bench *b);
 int bench_draw(const bench *b, int64_t users, int64_t items, int64_t interactions,

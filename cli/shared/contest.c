@@ -69,7 +69,7 @@ int contest_assign(console *c, const verb *v, const text_list *given, bool grid,
     return EXIT_DONE;
 }
 
-/* ---- training and measuring --------------------------------------------------------- */
+/* ---- training and measuring --------------------------------------------------- */
 
 /* What has a lambda is tuned unless there is but one; all else by its grid. */
 static bool is_tuned(const contest *all, const contender *k, const lambdas *l)
@@ -119,10 +119,10 @@ static int tune(console *c, const common_args *common, const tuning_args *tuning
         code = fail_interrupted(c);
     if (!code) {
         ease_trial best = ease_tuning_trial(t, ease_tuning_best(t));
-        char room[SETTINGS_ROOM];
+        char text[SETTINGS_CHARS];
 
         k->lambda = best.lambda > 0 ? best.lambda : (double)NAN;
-        snprintf(k->chosen, sizeof(k->chosen), "%s", name_of_trial(room, &best));
+        snprintf(k->chosen, sizeof(k->chosen), "%s", name_of_trial(text, &best));
         k->trials = ease_tuning_count(t);
         k->tuning_seconds = seconds_now() - began;
     }

@@ -10,7 +10,7 @@ typedef struct contender {
     char name[64];
     const char *settings, *grid; /* as given; NULL: none, and the method's own */
     double lambda;               /* NAN: it has none */
-    char chosen[SETTINGS_ROOM];  /* "lambda=150", "rank=64"; "": only the defaults */
+    char chosen[SETTINGS_CHARS]; /* "lambda=150", "rank=64"; "": only the defaults */
     int trials;                  /* 0: it was not tuned */
     double tuning_seconds;
     double seconds; /* of training, all being chosen */

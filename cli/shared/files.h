@@ -57,6 +57,9 @@ int read_data(console *c, const common_args *common, const reading_args *reading
 /* OTHER for what is no regular file: looking into a pipe would use it up. */
 int recognize_file(console *c, const char *path, ease_file_kind *kind);
 
+/* What a format can carry, for help: "; can have values and times", or "". */
+const char *format_carries(const ease_format *f);
+
 /* ---- models ---------------------------------------------------------------------- */
 
 /* Opens a model, with the titles of a file where that is not NULL. */

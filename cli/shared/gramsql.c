@@ -111,7 +111,7 @@ bool sql_is_default(const sql_args *a)
            !a->shards && !a->pairs && !a->estimate;
 }
 
-/* ---- names ---------------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------------- */
 
 static bool is_quote(char c)
 {
@@ -192,7 +192,7 @@ static void put_plain(const char *text)
         fputc((unsigned char)*text < 0x20 ? ' ' : *text, stdout);
 }
 
-/* ---- paths ---------------------------------------------------------------------------- */
+/* ---- paths -------------------------------------------------------------------- */
 
 /* DIR/ or nothing, as a part of a string of the engine's SQL. */
 static void put_dir(const script *s)
@@ -227,7 +227,7 @@ static void put_shell_dir(const script *s)
         fputc('/', stdout);
 }
 
-/* ---- statements ------------------------------------------------------------------------ */
+/* ---- statements --------------------------------------------------------------- */
 
 /* Each pair of user and item once: what all else is made from. */
 static void put_pairs(const script *s)
@@ -425,7 +425,7 @@ static void put_copies(const script *s)
         put_copy(s, query, "pairs", k);
 }
 
-/* ---- checks ----------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------- */
 
 static int check(console *c, const verb *v, const sql_args *a)
 {

@@ -80,7 +80,7 @@ int read_held_out(console *c, const common_args *common, const reading_args *rea
 
 static void note_users(console *c, const ease_report_info *info)
 {
-    char count[NUMBER_ROOM];
+    char count[NUMBER_CHARS];
 
     if (info->without_target)
         note(c, "%s users left out: nothing was held out",
@@ -161,7 +161,7 @@ void json_unknown(json *j, ease_unknown how, int64_t targets)
 void put_unknown(const ease_report *r)
 {
     ease_report_info info = ease_report_describe(r);
-    char count[NUMBER_ROOM];
+    char count[NUMBER_CHARS];
 
     if (info.unknown_targets)
         printf("%s held-out items are unknown to the models: they %s.\n",

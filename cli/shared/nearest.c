@@ -58,17 +58,17 @@ void nearest_offer(nearest *n, const char *candidate)
     n->found[at] = candidate;
 }
 
-const char *nearest_phrase(const nearest *n, const char *prefix, char *to, size_t room)
+const char *nearest_phrase(const nearest *n, const char *prefix, char *to, size_t size)
 {
     size_t put = 0;
 
     *to = '\0';
-    for (int i = 0; i < n->count && put < room; i++) {
+    for (int i = 0; i < n->count && put < size; i++) {
         const char *joint = i == 0             ? "; did you mean "
                             : i < n->count - 1 ? ", "
                                                : " or ";
 
-        put += (size_t)snprintf(to + put, room - put, "%s%s%s%s", joint, prefix,
+        put += (size_t)snprintf(to + put, size - put, "%s%s%s%s", joint, prefix,
                                 n->found[i], i == n->count - 1 ? "?" : "");
     }
     return to;

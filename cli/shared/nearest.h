@@ -16,6 +16,6 @@ typedef struct nearest {
 
 void nearest_offer(nearest *n, const char *candidate);
 /* "; did you mean a, b or c?", or nothing. Returns `to`. */
-const char *nearest_phrase(const nearest *n, const char *prefix, char *to, size_t room);
+const char *nearest_phrase(const nearest *n, const char *prefix, char *to, size_t size);
 
 #endif

@@ -20,7 +20,7 @@ void phase_end(console *c, const char *name)
 
 static void note_phase(console *c, const char *name, double seconds, double all)
 {
-    char took[NUMBER_ROOM];
+    char took[NUMBER_CHARS];
 
     note(c, "  %-24s %10s %5.1f %%", name, format_seconds(took, sizeof(took), seconds),
          all > 0 ? 100.0 * seconds / all : 0.0);

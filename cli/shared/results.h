@@ -13,16 +13,16 @@ typedef enum output_format { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV } output_forma
 
 /* ---- numbers for people -------------------------------------------------------- */
 
-enum { NUMBER_ROOM = 40 };
-const char *format_count(char *to, size_t room, int64_t n);        /* 40,981 */
-const char *format_bytes(char *to, size_t room, size_t bytes);     /* 54.2 MB */
-const char *format_seconds(char *to, size_t room, double seconds); /* 2 min 10 s */
+enum { NUMBER_CHARS = 40 };
+const char *format_count(char *to, size_t size, int64_t n);        /* 40,981 */
+const char *format_bytes(char *to, size_t size, size_t bytes);     /* 54.2 MB */
+const char *format_seconds(char *to, size_t size, double seconds); /* 2 min 10 s */
 
 /* ---- ids and titles on a screen ------------------------------------------------ */
 
 /* Copies with control characters and what is not UTF-8 as '?', so that no id can
- * drive the terminal, cutting at `room` bytes less one. Returns the length. */
-size_t text_make_safe(char *to, size_t room, const char *from);
+ * drive the terminal, cutting at `size` bytes less one. Returns the length. */
+size_t text_make_safe(char *to, size_t size, const char *from);
 void text_put(FILE *to, const char *s);
 /* Columns that text_put takes. */
 int text_width(const char *s);

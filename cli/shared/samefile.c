@@ -79,7 +79,7 @@ static int fail_replacing(console *c, const char *output)
                 name_of(output, "standard output"));
 }
 
-/* ---- directories ------------------------------------------------------------------ */
+/* ---- directories -------------------------------------------------------------- */
 
 /* Files of the data sets that a directory may hold, as include/ease.h names them. */
 static bool is_data(const char *name)
@@ -125,7 +125,7 @@ int check_differs_parts(console *c, const char *output, const char *dir)
     return check_differs_within(c, output, dir, is_part);
 }
 
-/* ---- inputs ----------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------- */
 
 int check_differs(console *c, const char *output, const char *input)
 {

@@ -10,7 +10,7 @@ typedef enum table_form { TABLE_TEXT, TABLE_CSV, TABLE_MARKDOWN } table_form;
 /* Cells come row by row; the first row is the heading. */
 typedef struct table {
     table_form form;
-    size_t columns, count, room;
+    size_t columns, count, capacity;
     char **cell;
     bool failed; /* no memory */
 } table;

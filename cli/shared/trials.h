@@ -4,10 +4,10 @@
 
 #include "console.h"
 
-enum { MOST_TRIALS = 1000, METRIC_ROOM = 64 };
+enum { MOST_TRIALS = 1000, METRIC_CHARS = 64 };
 
 typedef struct trials {
-    char metric[METRIC_ROOM];
+    char metric[METRIC_CHARS];
     double lambda[MOST_TRIALS], mean[MOST_TRIALS], error[MOST_TRIALS]; /* error: NAN */
     int count;
 } trials;

@@ -52,7 +52,7 @@ const option tuning_options[] = {
      .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
     OPTIONS_END};
 
-/* ---- values of lambda -------------------------------------------------------------- */
+/* ---- values of lambda --------------------------------------------------------- */
 
 int lambdas_parse(console *c, const verb *v, const char *text, lambdas *out)
 {
@@ -90,11 +90,11 @@ void lambdas_free(lambdas *l)
     *l = (lambdas){0};
 }
 
-/* ---- the split --------------------------------------------------------------------- */
+/* ---- the split ---------------------------------------------------------------- */
 
 static void note_part(console *c, const char *name, const ease_interactions *x)
 {
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
     ease_interactions_info info;
 
     if (!x)
@@ -139,7 +139,7 @@ int open_split(console *c, const char *dir, ease_split_parts *out)
     return EXIT_DONE;
 }
 
-/* ---- tuning ------------------------------------------------------------------------ */
+/* ---- tuning ------------------------------------------------------------------- */
 
 ease_train_options train_options_of(console *c, const common_args *common,
                                     const tuning_args *a)
@@ -155,12 +155,12 @@ ease_train_options train_options_of(console *c, const common_args *common,
     return o;
 }
 
-const char *name_of_trial(char *room, const ease_trial *trial)
+const char *name_of_trial(char *to, const ease_trial *trial)
 {
     if (trial->settings[0] || !(trial->lambda > 0))
         return trial->settings;
-    snprintf(room, SETTINGS_ROOM, "lambda=%g", trial->lambda);
-    return room;
+    snprintf(to, SETTINGS_CHARS, "lambda=%g", trial->lambda);
+    return to;
 }
 
 static void note_best(console *c, const tuning_args *a, const lambdas *l,

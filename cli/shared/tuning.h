@@ -52,8 +52,8 @@ int check_tuning(console *c, const common_args *common, const tuning_args *a,
 int tune_method(console *c, const common_args *common, const tuning_args *a,
                 const lambdas *l, const tuned *what, const ease_split_parts *parts,
                 ease_tuning **out);
-/* "lambda=150" or "rank=64,alpha=3", for people; room has SETTINGS_ROOM. */
-enum { SETTINGS_ROOM = 400 };
-const char *name_of_trial(char *room, const ease_trial *trial);
+/* "lambda=150" or "rank=64,alpha=3", for people; to has SETTINGS_CHARS. */
+enum { SETTINGS_CHARS = 400 };
+const char *name_of_trial(char *to, const ease_trial *trial);
 
 #endif

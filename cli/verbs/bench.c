@@ -70,7 +70,7 @@ static const option bench_options[] = {
      .help = "where files are written and removed again (default: here)"},
     OPTIONS_END};
 
-/* ---- what is asked for ------------------------------------------------------------- */
+/* ---- what is asked for -------------------------------------------------------- */
 
 static int choose_parts(console *c, const bench_args *a, bench *b)
 {
@@ -135,7 +135,7 @@ static int count_threads(bench *b)
     return EXIT_DONE;
 }
 
-/* ---- what comes out ---------------------------------------------------------------- */
+/* ---- what comes out ----------------------------------------------------------- */
 
 static double share_of_limit(const bench_record *r)
 {
@@ -289,7 +289,7 @@ static int put(console *c, const bench *b)
 static int run(console *c, void *args)
 {
     const bench_args *a = args;
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
     ease_blas_info blas = {.size = sizeof(blas)};
     bench b;
     int code = set_up(c, a, &b);

@@ -56,7 +56,7 @@ static const option form_options[] = {{.name = "markdown",
                                        .help = "the tables in Markdown"},
                                       OPTIONS_END};
 
-/* ---- what is shown ------------------------------------------------------------------ */
+/* ---- what is shown ------------------------------------------------------------ */
 
 static void put_measure(table *t, ease_metric m)
 {
@@ -84,7 +84,7 @@ static bool put_means(const contest *all, table_form form)
     table_text(&t, "memory");
     for (int i = 0; i < all->count; i++) {
         const contender *k = &all->at[i];
-        char memory[NUMBER_ROOM];
+        char memory[NUMBER_CHARS];
 
         table_text(&t, k->name);
         table_text(&t, k->chosen);
@@ -137,7 +137,7 @@ static bool put_differences(const contest *all, table_form form)
 
 static bool put_tables(const contest *all, table_form form)
 {
-    char users[NUMBER_ROOM];
+    char users[NUMBER_CHARS];
 
     if (!put_means(all, form))
         return false;
@@ -279,7 +279,7 @@ static int plot_tail(console *c, const compare_args *a, const contest *all,
     return EXIT_DONE;
 }
 
-/* ---- the verb ----------------------------------------------------------------------- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 static int check_plot(console *c, const compare_args *a)
 {

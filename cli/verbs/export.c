@@ -56,7 +56,7 @@ static int run(console *c, void *args)
     const export_args *a = args;
     const ease_hooks *hooks = console_hooks(c);
     ease_model *m = NULL;
-    char size[NUMBER_ROOM];
+    char size[NUMBER_CHARS];
     ease_error err;
     int code = check(c, a);
 

@@ -148,7 +148,7 @@ static void report_gram(console *c, const gram_args *a, const ease_gram *g,
 {
     ease_gram_info info = ease_gram_describe(g);
     size_t bytes = file_bytes(a->output);
-    char took[NUMBER_ROOM], size[NUMBER_ROOM];
+    char took[NUMBER_CHARS], size[NUMBER_CHARS];
     output_format format = format_of(&a->common);
     report r;
 

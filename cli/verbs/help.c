@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "files.h"
 #include "measuring.h"
 #include "verbs.h"
 
@@ -44,6 +45,21 @@ static void print_metrics(void)
         printf("%s@K: %s%s\n", m->name, m->about, metric_direction(m->name));
 }
 
+static void print_formats(void)
+{
+    const ease_format *f;
+
+    for (int i = 0; (f = ease_format_at(i)); i++)
+        printf("%s: %s%s\n", f->name, f->about, format_carries(f));
+}
+
+/* What can be told about beside verbs. */
+static const struct {
+    const char *name;
+    void (*print)(void);
+} subjects[] = {
+    {"models", print_models}, {"metrics", print_metrics}, {"formats", print_formats}};
+
 static int run(console *c, void *args)
 {
     const common_args *a = args;
@@ -53,14 +69,11 @@ static int run(console *c, void *args)
         print_overview(stdout);
         return EXIT_DONE;
     }
-    if (strcmp(a->operands[0], "models") == 0) {
-        print_models();
-        return EXIT_DONE;
-    }
-    if (strcmp(a->operands[0], "metrics") == 0) {
-        print_metrics();
-        return EXIT_DONE;
-    }
+    for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++)
+        if (strcmp(a->operands[0], subjects[i].name) == 0) {
+            subjects[i].print();
+            return EXIT_DONE;
+        }
     v = find_verb(c, a->operands[0]);
     if (!v)
         return EXIT_USAGE;
@@ -72,14 +85,14 @@ static const option_group groups[] = {{"Options", general_options, 0}, GROUPS_EN
 static const operand operands[] = {
     {"VERB",
      "what to tell about, or models: all that can be trained, with settings, or "
-     "metrics: all that can be measured"},
+     "metrics: all that can be measured, or formats: all that can be read"},
     {NULL, NULL}};
-static const char *const usage[] = {"[VERB | models | metrics]", NULL};
-static const char *const examples[] = {"train", "models", "metrics", NULL};
+static const char *const usage[] = {"[VERB | models | metrics | formats]", NULL};
+static const char *const examples[] = {"train", "models", "metrics", "formats", NULL};
 
 const verb verb_help = {
     .name = "help",
-    .summary = "tell about a verb, the models or the metrics",
+    .summary = "tell about a verb, the models, the metrics or the formats",
     .usage = usage,
     .operands = operands,
     .groups = groups,

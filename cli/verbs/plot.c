@@ -8,7 +8,7 @@
 #include "tuning.h"
 #include "verbs.h"
 
-enum { MOST_MODELS = 8, NAME_ROOM = 200 };
+enum { MOST_MODELS = 8, NAME_CHARS = 200 };
 
 typedef struct plot_args {
     common_args common;
@@ -69,7 +69,7 @@ static int check_no_data(console *c, const plot_args *a)
         figure);
 }
 
-/* ---- weights ------------------------------------------------------------------------ */
+/* ---- weights ------------------------------------------------------------------ */
 
 static void put_summary(const plot_args *a, const ease_weight_summary *w)
 {
@@ -121,10 +121,10 @@ static int plot_weights(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- the long tail ------------------------------------------------------------------ */
+/* ---- the long tail ------------------------------------------------------------ */
 
 typedef struct tails {
-    char name[MOST_MODELS][NAME_ROOM];
+    char name[MOST_MODELS][NAME_CHARS];
     ease_report *report[MOST_MODELS];
     int32_t items;
     int count;
@@ -138,7 +138,7 @@ static void name_model(const char *path, char *to)
 
     if (length > 5 && strcmp(base + length - 5, ".ease") == 0)
         length -= 5;
-    snprintf(to, NAME_ROOM, "%.*s", (int)length, base);
+    snprintf(to, NAME_CHARS, "%.*s", (int)length, base);
 }
 
 static int list_length(const plot_args *a)
@@ -209,7 +209,7 @@ static int plot_longtail(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- lambda ------------------------------------------------------------------------- */
+/* ---- lambda ------------------------------------------------------------------- */
 
 static int plot_lambda(console *c, const plot_args *a)
 {
@@ -233,7 +233,7 @@ static int plot_lambda(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- the verb ----------------------------------------------------------------------- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 static int check(console *c, const plot_args *a)
 {

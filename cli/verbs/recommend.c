@@ -118,7 +118,7 @@ static int recommend_histories(console *c, const recommend_args *a, const ease_m
     return code;
 }
 
-/* ---- users that the model knows --------------------------------------------------- */
+/* ---- users that the model knows ----------------------------------------------- */
 
 static bool knows_users(const ease_model *m)
 {
@@ -195,7 +195,7 @@ typedef struct batch {
     pair *pairs; /* scratch for a row */
     int32_t *items;
     float *weights;
-    size_t room;
+    size_t capacity;
     ease_rec *recs;
     int32_t *counts;
     /* of all */
@@ -251,7 +251,7 @@ static bool batch_make(batch *b, const ease_model *m, const ease_interactions *x
     return true;
 }
 
-static bool make_room(batch *b, int32_t count)
+static bool reserve(batch *b, int32_t count)
 {
     size_t need = 1;
     int32_t *items;
@@ -259,7 +259,7 @@ static bool make_room(batch *b, int32_t count)
 
     for (int32_t i = 0; i < count; i++)
         need += (size_t)ease_interactions_row(b->data, b->first + i).count;
-    if (need <= b->room)
+    if (need <= b->capacity)
         return true;
     items = realloc(b->items, need * sizeof(*items));
     if (items)
@@ -268,7 +268,7 @@ static bool make_room(batch *b, int32_t count)
     if (weights)
         b->weights = weights;
     if (items && weights)
-        b->room = need;
+        b->capacity = need;
     return items && weights;
 }
 
@@ -348,7 +348,7 @@ static int run_block(console *c, batch *b, ease_recommend_options *o,
     /* A bar would be torn by the lists where both go to the same screen. */
     if (!isatty(STDOUT_FILENO))
         console_progress(c, "recommending", (double)b->first / (double)b->users);
-    if (!make_room(b, count))
+    if (!reserve(b, count))
         return fail_no_memory(c);
     translate_block(b, count);
     o->users = b->numbers;
@@ -365,7 +365,7 @@ static int run_block(console *c, batch *b, ease_recommend_options *o,
 
 static void warn_strangers(console *c, const batch *b)
 {
-    char items[NUMBER_ROOM], lost[NUMBER_ROOM], users[NUMBER_ROOM];
+    char items[NUMBER_CHARS], lost[NUMBER_CHARS], users[NUMBER_CHARS];
 
     if (b->strange.count)
         warn(c, "%s items unknown to the model, with %s interactions: %s",

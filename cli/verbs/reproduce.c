@@ -102,7 +102,7 @@ typedef struct event {
     lambdas given; /* by --lambda */
 } event;
 
-/* ---- what is there -------------------------------------------------------------------- */
+/* ---- what is there ------------------------------------------------------------ */
 
 static bool exists(const char *path)
 {
@@ -210,7 +210,7 @@ static int find_all(console *c, const reproduce_args *a, event *v)
     return v->count ? EXIT_DONE : fail_without_data(c, a, v);
 }
 
-/* ---- splitting and planning ------------------------------------------------------------ */
+/* ---- splitting and planning --------------------------------------------------- */
 
 static int make_directory(console *c, const char *dir)
 {
@@ -255,7 +255,8 @@ static int split(console *c, const reproduce_args *a, const char *output, entran
 static int plan(console *c, const reproduce_args *a, const event *v, const entrant *e)
 {
     ease_train_options o = train_options_of(c, &a->common, &a->tuning);
-    char need[NUMBER_ROOM], have[NUMBER_ROOM], took[NUMBER_ROOM], items[NUMBER_ROOM];
+    char need[NUMBER_CHARS], have[NUMBER_CHARS], took[NUMBER_CHARS],
+        items[NUMBER_CHARS];
     bool chosen = a->tuning.lambda && v->given.count != 1;
     ease_error err;
     ease_plan p;
@@ -284,7 +285,7 @@ static int plan(console *c, const reproduce_args *a, const event *v, const entra
     return EXIT_DONE;
 }
 
-/* ---- what is shown ---------------------------------------------------------------------- */
+/* ---- what is shown ------------------------------------------------------------ */
 
 static const contender *contender_of(const contest *all, const char *model)
 {
@@ -326,7 +327,7 @@ static void put_row(table *t, const event *v, const entrant *e, const char *mode
 static bool put_set(const event *v, const entrant *e, table_form form)
 {
     const contest *all = &e->contest;
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], test[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], test[NUMBER_CHARS];
     table t = table_begin(form, 3 + 2 * (size_t)all->metrics);
 
     printf("%s, %s: trained on %s users and %s items, means over %s test users\n",
@@ -459,7 +460,7 @@ static void put_json(const event *v)
     fputc('\n', stdout);
 }
 
-/* ---- the verb --------------------------------------------------------------------------- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 /* Trains and measures; in text a set is shown as soon as it is done. */
 static int run_set(console *c, const reproduce_args *a, event *v, entrant *e)

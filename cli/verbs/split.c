@@ -57,7 +57,8 @@ static const option split_options[] = {
 static void note_part(console *c, const char *what, const ease_split_part *input,
                       const ease_split_part *target)
 {
-    char givers[NUMBER_ROOM], in[NUMBER_ROOM], users[NUMBER_ROOM], held[NUMBER_ROOM];
+    char givers[NUMBER_CHARS], in[NUMBER_CHARS], users[NUMBER_CHARS],
+        held[NUMBER_CHARS];
 
     note(c, "%s: %s interactions of %s users as input, %s of %s as targets", what,
          format_count(in, sizeof(in), input->interactions),
@@ -69,7 +70,8 @@ static void note_part(console *c, const char *what, const ease_split_part *input
 static void note_split(console *c, const split_args *a, const ease_split_info *info,
                        double seconds)
 {
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM], took[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS],
+        took[NUMBER_CHARS];
     ease_interactions_info data = info->data;
 
     data.recognized = info->recognized;

@@ -50,7 +50,7 @@ static const option synth_options[] = {
 
 static void report_file(console *c, const synth_args *a, double seconds)
 {
-    char pairs[NUMBER_ROOM], size[NUMBER_ROOM], took[NUMBER_ROOM];
+    char pairs[NUMBER_CHARS], size[NUMBER_CHARS], took[NUMBER_CHARS];
     size_t bytes = file_bytes(a->output);
     output_format format = format_of(&a->common);
     report r;

@@ -226,7 +226,7 @@ static int train_gram(console *c, const train_args *a, ease_model **out)
 
 static int add_titles(console *c, const train_args *a, ease_model *m)
 {
-    char matched[NUMBER_ROOM], items[NUMBER_ROOM];
+    char matched[NUMBER_CHARS], items[NUMBER_CHARS];
     ease_error err;
     int32_t count;
 
@@ -245,7 +245,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
 {
     ease_model_info info = ease_model_describe(m);
     const ease_method_info *method = ease_method_find(info.method);
-    char took[NUMBER_ROOM], size[NUMBER_ROOM];
+    char took[NUMBER_CHARS], size[NUMBER_CHARS];
     output_format format = format_of(&a->common);
     report r;
 
@@ -313,8 +313,7 @@ static const option_group groups[] = {{"Training", model_options, 0},
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {
-    {"DATA", "interactions: CSV or TSV, MovieLens ::, RecBole .inter, adjacency lines, "
-             "SciPy .npz, MatrixMarket or Netflix Prize files, plain or compressed by "
+    {"DATA", "interactions, in a format of ease help formats, plain or compressed by "
              "gzip, zstd or zip; a directory with MovieLens' ratings.csv or "
              "ratings.dat, train_triplets.txt, training_set or combined_data_1.txt to "
              "_4.txt; - for standard input"},

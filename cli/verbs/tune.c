@@ -85,7 +85,7 @@ static const char *method_of(const tune_args *a)
     return method_named(a->model, a->nonnegative);
 }
 
-/* ---- what is shown ------------------------------------------------------------------ */
+/* ---- what is shown ------------------------------------------------------------ */
 
 static void json_choice(json *j, const ease_trial *trial)
 {
@@ -183,7 +183,7 @@ static void note_test(console *c, const ease_report *r)
 
 static int put_test(console *c, const tune_args *a, const outcome *did)
 {
-    char size[NUMBER_ROOM], took[NUMBER_ROOM], users[NUMBER_ROOM];
+    char size[NUMBER_CHARS], took[NUMBER_CHARS], users[NUMBER_CHARS];
 
     note(c, "wrote %s, %s, in %s", a->output,
          format_bytes(size, sizeof(size), file_bytes(a->output)),
@@ -227,7 +227,7 @@ static int plot_trials(console *c, const tune_args *a, const ease_tuning *t)
     return code;
 }
 
-/* ---- what is done ------------------------------------------------------------------- */
+/* ---- what is done ------------------------------------------------------------- */
 
 /* Ctrl-C ends the trials, not the program: what they have found is used. A second one
  * ends all, and so does SIGTERM at any time. */

@@ -274,7 +274,7 @@ static PyObject *from_table(PyObject *self, PyObject *args)
     return made;
 }
 
-/* ---- recognizing columns ------------------------------------------------------------- */
+/* ---- recognizing columns ------------------------------------------------------ */
 
 typedef struct recognize_job {
     const char **texts; /* count names, then the values */
@@ -337,7 +337,7 @@ static PyObject *recognize(PyObject *self, PyObject *args)
     return made;
 }
 
-/* ---- looking at them --------------------------------------------------------------- */
+/* ---- looking at them ---------------------------------------------------------- */
 
 static PyObject *interactions_info(PyObject *self, PyObject *unused)
 {
@@ -536,7 +536,7 @@ static PyObject *interactions_align(PyObject *self, PyObject *args)
     return made ? Py_BuildValue("NL", made, (long long)j.unknown) : NULL;
 }
 
-/* ---- splits ------------------------------------------------------------------------ */
+/* ---- splits ------------------------------------------------------------------- */
 
 typedef struct split_job {
     const char *data, *dir;
@@ -616,7 +616,7 @@ static PyObject *split_open(PyObject *self, PyObject *args)
                          wrap_part(p->test_target));
 }
 
-/* ---- the type ------------------------------------------------------------------------ */
+/* ---- the type ----------------------------------------------------------------- */
 
 static PyMethodDef interactions_methods[] = {
     {"info", interactions_info, METH_NOARGS, NULL},

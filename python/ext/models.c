@@ -717,7 +717,7 @@ done:
     return done;
 }
 
-/* ---- the type ---------------------------------------------------------------------- */
+/* ---- the type ----------------------------------------------------------------- */
 
 static PyMethodDef model_methods[] = {
     {"info", model_info, METH_NOARGS, NULL},

@@ -1,4 +1,5 @@
-/* The module ease._ease: what there is of the library, and its table of methods. */
+/* The module ease._ease: what there is of the library, and its tables of
+ * methods, metrics and formats. */
 #include "ext.h"
 
 static PyObject *method_settings(const ease_method_info *m)
@@ -56,6 +57,24 @@ static PyObject *metrics(PyObject *self, PyObject *unused)
     return list;
 }
 
+/* A list of (name, what it is) of the formats of files. */
+static PyObject *formats(PyObject *self, PyObject *unused)
+{
+    PyObject *list = PyList_New(0);
+    const ease_format *f;
+
+    (void)self;
+    (void)unused;
+    for (int i = 0; list && (f = ease_format_at(i)); i++) {
+        PyObject *entry = Py_BuildValue("ss", f->name, f->about);
+
+        if (!entry || PyList_Append(list, entry) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(entry);
+    }
+    return list;
+}
+
 static PyObject *version(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -76,6 +95,7 @@ static PyObject *blas_core(PyObject *self, PyObject *unused)
 
 static PyMethodDef functions[] = {{"methods", methods, METH_NOARGS, NULL},
                                   {"metrics", metrics, METH_NOARGS, NULL},
+                                  {"formats", formats, METH_NOARGS, NULL},
                                   {"version", version, METH_NOARGS, NULL},
                                   {"blas_core", blas_core, METH_NOARGS, NULL},
                                   {0}};

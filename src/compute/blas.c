@@ -59,7 +59,7 @@ int ease__blas_threads(int requested, const ease_hooks *hooks)
     return buffers;
 }
 
-ease_status ease__blas_room(int threads, ease_error *err)
+ease_status ease__blas_check_memory(int threads, ease_error *err)
 {
     /* 128 MB mapped, of which little is touched, and a stack; once more for the
      * caller. */

@@ -18,7 +18,7 @@ int ease__blas_threads(int requested, const ease_hooks *hooks);
 /* Checks, before BLAS is called, that the address space has space for its buffers for
  * so many threads, since OpenBLAS retries for ever if it cannot map them. Fails with
  * EASE_E_NOMEM. */
-ease_status ease__blas_room(int threads, ease_error *err);
+ease_status ease__blas_check_memory(int threads, ease_error *err);
 
 /* To be called by a thread before and after one or more calls of BLAS. They do not nest,
  * and there is no fork() between them, since fork() waits for all of them to end.

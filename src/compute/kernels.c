@@ -93,7 +93,7 @@ static uint32_t sum_halves(const uint16_t *panel, float unit, ease__rows r, floa
     return compare(out, above);
 }
 
-static void turn(const float *in, size_t in_ld, float *out, size_t out_ld)
+static void transpose(const float *in, size_t in_ld, float *out, size_t out_ld)
 {
     for (size_t i = 0; i < EASE__TURN; i++)
         for (size_t j = 0; j < EASE__TURN; j++)
@@ -178,7 +178,7 @@ const ease__kernels ease__kernels_plain = {
     .sum_halves = sum_halves,
     .from_half = from_half,
     .to_half = to_half,
-    .turn = turn,
+    .transpose = transpose,
     .tile = tile,
 };
 

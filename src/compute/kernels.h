@@ -51,7 +51,7 @@ typedef struct ease__kernels {
     void (*to_half)(const float *in, float factor, uint16_t *half, size_t n);
 
     /* Transposes a block of 16 x 16 floats: row i of `in` becomes column i of `out`. */
-    void (*turn)(const float *in, size_t in_ld, float *out, size_t out_ld);
+    void (*transpose)(const float *in, size_t in_ld, float *out, size_t out_ld);
 
     /* A tile of a product: c_ij = fma(a_ki, b_kj, c_ij) for k = 0, 1, ..., depth - 1,
      * for `rows` rows i, 1 .. EASE__TILE_ROWS of them, and EASE__PANEL columns j. `a`

@@ -14,7 +14,7 @@
 #define AVX512 __attribute__((target("avx512f,avx2,f16c")))
 #define FMA    __attribute__((target("avx2,fma")))
 
-/* ---- AVX2 and F16C ---------------------------------------------------------------- */
+/* ---- AVX2 and F16C ------------------------------------------------------------ */
 
 AVX2 static void add(float *s, const float *w, size_t n)
 {
@@ -122,7 +122,8 @@ AVX2 static void to_half(const float *in, float factor, uint16_t *half, size_t n
 }
 
 /* 8 x 8: pairs, then fours, then halves of the registers change places. */
-AVX2 EASE__INLINE void turn_8(const float *in, size_t in_ld, float *out, size_t out_ld)
+AVX2 EASE__INLINE void transpose_8(const float *in, size_t in_ld, float *out,
+                                   size_t out_ld)
 {
     __m256 r[8], s[8];
 
@@ -146,11 +147,11 @@ AVX2 EASE__INLINE void turn_8(const float *in, size_t in_ld, float *out, size_t 
     }
 }
 
-AVX2 static void turn(const float *in, size_t in_ld, float *out, size_t out_ld)
+AVX2 static void transpose(const float *in, size_t in_ld, float *out, size_t out_ld)
 {
     for (size_t i = 0; i < EASE__TURN; i += 8)
         for (size_t j = 0; j < EASE__TURN; j += 8)
-            turn_8(in + i * in_ld + j, in_ld, out + j * out_ld + i, out_ld);
+            transpose_8(in + i * in_ld + j, in_ld, out + j * out_ld + i, out_ld);
 }
 
 /* Half a panel's columns: 12 sums, two parts of b and one of a are 15 registers. */
@@ -220,7 +221,7 @@ static const ease__kernels avx2 = {
     .sum_halves = sum_halves,
     .from_half = from_half,
     .to_half = to_half,
-    .turn = turn,
+    .transpose = transpose,
     .tile = tile,
 };
 
@@ -236,7 +237,7 @@ const ease__kernels *ease__kernels_avx2(void)
                : NULL;
 }
 
-/* ---- AVX-512 ---------------------------------------------------------------------- */
+/* ---- AVX-512 ------------------------------------------------------------------ */
 
 AVX512 EASE__INLINE __m512 wide_part(const void *panel, bool halves, __m512 unit,
                                      size_t at)
@@ -334,7 +335,7 @@ static const ease__kernels avx512 = {
     .sum_halves = wide_sum_halves,
     .from_half = from_half,
     .to_half = to_half,
-    .turn = turn,
+    .transpose = transpose,
     .tile = wide_tile,
 };
 

@@ -13,29 +13,28 @@ static ease_status check_request(double amount, int threads, double seconds,
     return ease__threads_check(threads, err);
 }
 
-/* ---- products ----------------------------------------------------------------------
- */
+/* ---- products ----------------------------------------------------------------- */
 
 /* One matrix after the other, of numbers of either width that are no special case to
  * any kernel. */
-static void fill(void *room, size_t count, bool wide)
+static void fill(void *buffer, size_t count, bool wide)
 {
     for (size_t i = 0; i < count; i++) {
         double value = (double)(i % 1021) / 1021 - 0.5;
 
         if (wide)
-            ((double *)room)[i] = value;
+            ((double *)buffer)[i] = value;
         else
-            ((float *)room)[i] = (float)value;
+            ((float *)buffer)[i] = (float)value;
     }
 }
 
 /* Products of one thread, each of its own: nothing here may thread itself, so the
  * caller has set OpenMP's threads to 1. */
-static double thread_flops(char *room, int32_t n, bool wide, double seconds)
+static double thread_flops(char *buffer, int32_t n, bool wide, double seconds)
 {
     size_t square = (size_t)n * (size_t)n, size = wide ? 8 : 4;
-    void *a = room, *b = room + square * size, *c = room + 2 * square * size;
+    void *a = buffer, *b = buffer + square * size, *c = buffer + 2 * square * size;
     double products = -1, begin = 0, now = 0; /* the first one only warms up */
 
     while (products < 1 || now - begin < seconds) {
@@ -60,7 +59,7 @@ ease_status ease_measure_product(int32_t n, ease_precision precision, int thread
                                  ease_error *err)
 {
     bool wide = precision == EASE_F64;
-    size_t square = ease__size_mul((size_t)n, (size_t)n), room;
+    size_t square = ease__size_mul((size_t)n, (size_t)n), each;
     ease_status status = check_request(n, threads, seconds, flops_a_second, err);
     double sum = 0;
     char *all;
@@ -68,30 +67,29 @@ ease_status ease_measure_product(int32_t n, ease_precision precision, int thread
     if (status)
         return status;
     threads = ease__blas_threads(threads, NULL);
-    status = ease__blas_room(threads, err);
+    status = ease__blas_check_memory(threads, err);
     if (status)
         return status;
-    room = ease__size_mul(square, wide ? 24 : 12);
-    all = ease__alloc_pages(ease__size_mul((size_t)threads, room));
+    each = ease__size_mul(square, wide ? 24 : 12);
+    all = ease__alloc_pages(ease__size_mul((size_t)threads, each));
     if (!all)
         return ease__fail(err, EASE_E_NOMEM, "products of %d x %d on %d threads",
                           (int)n, (int)n, threads);
 #pragma omp parallel num_threads(threads) reduction(+ : sum)
     {
-        char *own = all + (size_t)omp_get_thread_num() * room;
+        char *own = all + (size_t)omp_get_thread_num() * each;
 
         omp_set_num_threads(1);
         fill(own, 3 * square, wide);
 #pragma omp barrier
         sum += thread_flops(own, n, wide, seconds);
     }
-    ease__free_pages(all, (size_t)threads * room);
+    ease__free_pages(all, (size_t)threads * each);
     *flops_a_second = sum;
     return EASE_OK;
 }
 
-/* ---- copies ------------------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------------- */
 
 static double thread_copies(char *to, const char *from, size_t bytes, double seconds)
 {

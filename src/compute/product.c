@@ -12,7 +12,7 @@ size_t ease__padded(int32_t count)
     return ((size_t)count + EASE__PANEL - 1) / EASE__PANEL * EASE__PANEL;
 }
 
-/* ---- packing ---------------------------------------------------------------------- */
+/* ---- packing ------------------------------------------------------------------ */
 
 size_t ease__packed_count(int32_t rows, int32_t depth)
 {
@@ -60,8 +60,9 @@ static void pack_panel(const ease__kernels *kernels, ease__operand b, int32_t de
         memset(panel, 0, (size_t)depth * EASE__PANEL * sizeof(*panel));
     for (int32_t k = 0; k < whole; k += EASE__TURN)
         for (int32_t j = 0; j < EASE__PANEL; j += EASE__TURN)
-            kernels->turn(b.at + (size_t)j * b.ld + (size_t)k, b.ld,
-                          panel + (size_t)k * EASE__PANEL + (size_t)j, EASE__PANEL);
+            kernels->transpose(b.at + (size_t)j * b.ld + (size_t)k, b.ld,
+                               panel + (size_t)k * EASE__PANEL + (size_t)j,
+                               EASE__PANEL);
     for (int32_t k = whole; k < depth; k++)
         if (b.transposed)
             gather(b.at + (size_t)k, b.ld, width, panel + (size_t)k * EASE__PANEL);
@@ -70,7 +71,7 @@ static void pack_panel(const ease__kernels *kernels, ease__operand b, int32_t de
                    (size_t)width * sizeof(*panel));
 }
 
-/* ---- products --------------------------------------------------------------------- */
+/* ---- products ----------------------------------------------------------------- */
 
 static ease__operand from(ease__operand b, int32_t row, int32_t column)
 {

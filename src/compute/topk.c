@@ -39,15 +39,15 @@ static void push(ease__topk *t, ease_rec r)
 
 void ease__topk_add(ease__topk *t, ease_rec r)
 {
-    if (t->count < t->room)
+    if (t->count < t->capacity)
         push(t, r);
     else
-        replace_root(t->recs, t->room, r);
+        replace_root(t->recs, t->capacity, r);
 }
 
 bool ease__topk_offer_one(ease__topk *t, ease_rec r)
 {
-    bool chosen = t->count < t->room ? r.score > -INFINITY : worse(t->recs[0], r);
+    bool chosen = t->count < t->capacity ? r.score > -INFINITY : worse(t->recs[0], r);
 
     if (chosen)
         ease__topk_add(t, r);

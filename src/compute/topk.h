@@ -9,7 +9,7 @@
 /* A heap with the worst of the chosen at its root. */
 typedef struct ease__topk {
     ease_rec *recs;
-    int32_t room, count; /* room is at least 1 */
+    int32_t capacity, count; /* capacity is at least 1 */
 } ease__topk;
 
 /* Offers items first, first + 1, ... with their scores; `allowed` (NULL: all) is
@@ -21,7 +21,7 @@ void ease__topk_offer(ease__topk *t, const float *scores, int32_t first, int32_t
 /* What a score has to be above to be chosen. */
 static inline float ease__topk_least(const ease__topk *t)
 {
-    return t->count < t->room ? -INFINITY : t->recs[0].score;
+    return t->count < t->capacity ? -INFINITY : t->recs[0].score;
 }
 
 /* One item, whose score is above that. */

@@ -189,8 +189,7 @@ static ease_status prepare(evaluation *e, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- a batch ----------------------------------------------------------------------
- */
+/* ---- a batch ------------------------------------------------------------------ */
 
 /* Then nothing but what is popular can be told; a method of known users looks at its
  * training data, not at the history. */
@@ -297,8 +296,7 @@ static ease_status run_batch(evaluation *e, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- all of them -------------------------------------------------------------------
- */
+/* ---- all of them -------------------------------------------------------------- */
 
 static ease_metric summarize(const char *name, const double *value, int64_t count)
 {
@@ -408,8 +406,7 @@ ease_status ease_evaluate(const ease_model *m, const ease_interactions *input,
     return status;
 }
 
-/* ---- the report ---------------------------------------------------------------------
- */
+/* ---- the report --------------------------------------------------------------- */
 
 ease_report_info ease_report_describe(const ease_report *r)
 {

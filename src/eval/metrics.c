@@ -110,7 +110,7 @@ ease_status ease__unknown_check(ease_unknown how, ease_error *err)
     return ease__fail(err, EASE_E_ARG, "no way to count unknown items: %d", (int)how);
 }
 
-/* ---- from one user's hits ---------------------------------------------------------- */
+/* ---- from one user's hits ----------------------------------------------------- */
 
 static double recall(const ease__hits *h)
 {
@@ -181,7 +181,7 @@ double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_
     return m->kind->from_hits(&h);
 }
 
-/* ---- from what was recommended ----------------------------------------------------- */
+/* ---- from what was recommended ------------------------------------------------ */
 
 static double mean_popularity(const double *popularity, const ease_rec *recs,
                               int32_t count)
@@ -221,7 +221,7 @@ double ease__gini(int64_t *times, int32_t items)
     return all > 0 ? weighted / (all * items) : 0;
 }
 
-/* ---- the table --------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------------- */
 
 const ease__metric_kind ease__metric_kinds[] = {
     {.info = {.name = "recall",

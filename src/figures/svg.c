@@ -332,16 +332,16 @@ static void append(ease__svg *s, const char *text, size_t bytes)
 {
     if (s->failed || bytes == 0)
         return;
-    if (bytes > s->room - s->used) {
-        size_t room = 2 * s->room + bytes + 4096;
-        char *grown = ease__realloc_array(s->text, room, 1);
+    if (bytes > s->capacity - s->used) {
+        size_t capacity = 2 * s->capacity + bytes + 4096;
+        char *grown = ease__realloc_array(s->text, capacity, 1);
 
         if (!grown) {
             s->failed = true;
             return;
         }
         s->text = grown;
-        s->room = room;
+        s->capacity = capacity;
     }
     memcpy(s->text + s->used, text, bytes);
     s->used += bytes;
@@ -449,12 +449,12 @@ static double text_width(const char *text)
     return width;
 }
 
-ease__short_text ease__svg_shorten(const char *text, double room)
+ease__short_text ease__svg_shorten(const char *text, double most)
 {
     ease__short_text s;
     double width = text_width(text);
     size_t used = 0, bytes;
-    bool cut = width > room;
+    bool cut = width > most;
 
     width = 0;
     while (text[used]) {
@@ -463,7 +463,7 @@ ease__short_text ease__svg_shorten(const char *text, double room)
         (void)decode(text + used, &bytes);
         memcpy(one, text + used, bytes);
         width += text_width(one);
-        if ((cut && width > room - 12) || used + bytes + 4 > sizeof(s.text)) {
+        if ((cut && width > most - 12) || used + bytes + 4 > sizeof(s.text)) {
             cut = true;
             break;
         }
@@ -576,12 +576,12 @@ static void add_mark(ease__svg *s, const ease__legend *l, double x, double y)
  * Returns where it ends. */
 static double add_legend(ease__svg *s, const ease__figure *f, double y)
 {
-    double widest = 0, gap = 20, room = EASE__SVG_WIDTH - 2 * MARGIN;
+    double widest = 0, gap = 20, available = EASE__SVG_WIDTH - 2 * MARGIN;
     int columns, rows;
 
     for (int i = 0; i < f->legends; i++)
         widest = fmax(widest, KEY + text_width(f->legend[i].text));
-    columns = (int)((room + gap) / (widest + gap));
+    columns = (int)((available + gap) / (widest + gap));
     if (columns < 1)
         columns = 1;
     for (int i = 0; s && i < f->legends; i++) {

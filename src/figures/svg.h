@@ -54,7 +54,7 @@ double ease__axis_place(const ease__figure_axis *a, double value);
 
 typedef struct ease__svg {
     char *text;
-    size_t used, room;
+    size_t used, capacity;
     bool failed; /* out of memory: everything after it is left out */
 } ease__svg;
 
@@ -63,11 +63,11 @@ typedef struct ease__svg {
  */
 void ease__svg_add(ease__svg *s, const char *format, ...) EASE__PRINTF(2, 3);
 
-/* The text in at most `room` of figure width, cut off with an ellipsis. */
+/* The text in at most the width `most`, cut off with an ellipsis. */
 typedef struct ease__short_text {
     char text[512];
 } ease__short_text;
-ease__short_text ease__svg_shorten(const char *text, double room);
+ease__short_text ease__svg_shorten(const char *text, double most);
 
 enum { EASE__SVG_WIDTH = 640, EASE__SVG_STYLES = 8 };
 

@@ -78,8 +78,7 @@ ease_status ease_gram_copy(const ease_gram *g, ease_gram **out, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- one row ------------------------------------------------------------------------
- */
+/* ---- one row ------------------------------------------------------------------ */
 
 /* Rows of X lie anywhere in memory: how many users ahead to fetch where a row begins,
  * and its first items. (In a function of its own, gcc would drop the fetching.) */
@@ -169,8 +168,7 @@ static void store_row(ease__tiled *g, bool weighted, int32_t i, void *row)
     memset(row, 0, ((size_t)i + 1) * in_row);
 }
 
-/* ---- all rows
- * ------------------------------------------------------------------------ */
+/* ---- all rows ----------------------------------------------------------------- */
 
 static const double REPORT_SECONDS = 0.05;
 
@@ -241,8 +239,7 @@ static bool fill_rows(counting *work, const ease__item_users *c, ease__tiled *g,
     return !atomic_load_explicit(&work->cancel, memory_order_relaxed);
 }
 
-/* ---- building
- * -------------------------------------------------------------------------- */
+/* ---- building ----------------------------------------------------------------- */
 
 /* Band by band, or all at once. */
 static ease_status fill_bands(counting *work, const ease__item_users *c, ease_gram *g,
@@ -295,7 +292,7 @@ ease_status ease__gram_tiles_new(ease_gram *g, int32_t items, ease__element elem
 {
     ease__tiled shape = ease__tiled_shape(items, ease__tile_edge(items), element);
 
-    return bands ? ease__tiled_new_band(&shape, bands->room, &g->g, err)
+    return bands ? ease__tiled_new_band(&shape, bands->bytes, &g->g, err)
                  : ease__tiled_new(items, element, &g->g, err);
 }
 
@@ -343,8 +340,7 @@ ease_status ease__gram_build(const ease_interactions *x, ease__element element,
     return ease__gram_build_bands(x, element, NULL, threads, hooks, out, err);
 }
 
-/* ---- the public way, with its memory known before ---------------------------------
- */
+/* ---- the public way, with its memory known before ----------------------------- */
 
 size_t ease__interactions_bytes(const ease_interactions *x)
 {

@@ -21,7 +21,7 @@ ease_status ease__gram_build(const ease_interactions *x, ease__element element,
 /* A matrix that is made one band of tile rows after the other, in order: g->g is the
  * band, and sums are known of its rows and those above. */
 typedef struct ease__bands {
-    size_t room; /* bytes, at least a tile row of padded tiles */
+    size_t bytes; /* at least a tile row of padded tiles */
     ease_status (*take)(void *user, ease_gram *g, ease_error *err);
     void *user;
 } ease__bands;

@@ -23,7 +23,7 @@ ease_status ease__import_memory(const ease__importing *m, size_t bytes, ease_err
                               ease__memory_allowed(limit, m->g->g.bytes), err);
 }
 
-/* ---- checks ----------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------- */
 
 static ease_status bad_entry(const ease__importing *m, int32_t i, int32_t j,
                              const char *what, ease_error *err)
@@ -189,7 +189,7 @@ static ease_status finish(ease__importing *m, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- importing ---------------------------------------------------------------------------- */
+/* ---- importing ---------------------------------------------------------------- */
 
 static ease_status read_matrix(ease__importing *m, const char *const *paths, int count,
                                ease_error *err)

@@ -11,7 +11,7 @@ typedef struct ease__importing {
     ease_gram *g;     /* its matrix is U32 or F64 */
     bool fixed;       /* the items came from a file of their own */
     uint32_t *listed; /* which had the users of each; NULL: it had not */
-    size_t listed_room;
+    size_t listed_capacity;
     int64_t diagonal; /* how many entries of the diagonal were given */
     bool fraction;    /* an entry is no count: negative, or not an integer */
     bool past;        /* an integer passes 2^32 - 1, that of ... */

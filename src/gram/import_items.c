@@ -10,7 +10,7 @@ typedef struct listing {
     const char *path; /* of the file being read */
     int64_t line;
     char *scratch; /* for an id with doubled quotes */
-    size_t scratch_room;
+    size_t scratch_bytes;
 } listing;
 
 static ease_status bad_line(const listing *l, const char *what, ease_error *err)
@@ -34,7 +34,7 @@ static ease_status add_item(listing *l, const char *id, size_t length, ease_erro
                                               : EASE_OK;
 }
 
-/* ---- a line for each ----------------------------------------------------------------- */
+/* ---- a line for each ---------------------------------------------------------- */
 
 static ease_status take_lines(listing *l, const char *at, const char *end,
                               ease_error *err)
@@ -58,7 +58,7 @@ static ease_status take_lines(listing *l, const char *at, const char *end,
     return status;
 }
 
-/* ---- as `ease gram sql` has it written ------------------------------------------------- */
+/* ---- as `ease gram sql` has it written ---------------------------------------- */
 
 static const ease__splitter comma = {EASE__SPLIT_BYTE, ",", 1, true};
 
@@ -82,17 +82,17 @@ static const char *pass_head(const char *at, const char *end)
     return at;
 }
 
-static bool make_room(listing *l, size_t bytes)
+static bool reserve_scratch(listing *l, size_t bytes)
 {
     char *grown;
 
-    if (bytes <= l->scratch_room)
+    if (bytes <= l->scratch_bytes)
         return true;
     grown = ease__realloc_array(l->scratch, bytes, 1);
     if (!grown)
         return false;
     l->scratch = grown;
-    l->scratch_room = bytes;
+    l->scratch_bytes = bytes;
     return true;
 }
 
@@ -100,14 +100,14 @@ static bool add_listed(ease__importing *m, uint32_t users)
 {
     size_t at = (size_t)m->g->ids.count - 1;
 
-    if (!m->listed || at >= m->listed_room) {
-        size_t room = m->listed_room ? 2 * m->listed_room : 1024;
-        uint32_t *grown = ease__realloc_array(m->listed, room, sizeof(*grown));
+    if (!m->listed || at >= m->listed_capacity) {
+        size_t capacity = m->listed_capacity ? 2 * m->listed_capacity : 1024;
+        uint32_t *grown = ease__realloc_array(m->listed, capacity, sizeof(*grown));
 
         if (!grown)
             return false;
         m->listed = grown;
-        m->listed_room = room;
+        m->listed_capacity = capacity;
     }
     m->listed[at] = users;
     return true;
@@ -145,7 +145,7 @@ static ease_status take_row(listing *l, const ease__record *r, ease_error *err)
         users > UINT32_MAX || ease__parse_int(f[2].text, f[2].length, &all) || all < 0)
         return bad_line(l, "a number of users is not one, or passes 2^32 - 1", err);
     if (f[0].doubled) {
-        if (!make_room(l, length))
+        if (!reserve_scratch(l, length))
             return ease__import_no_memory(l->m, err);
         memcpy(l->scratch, id, length);
         id = l->scratch;
@@ -184,7 +184,7 @@ static ease_status take_rows(listing *l, const char *at, const char *end,
     return status;
 }
 
-/* ---- files ------------------------------------------------------------------------------ */
+/* ---- files -------------------------------------------------------------------- */
 
 /* All of a file: a list of items is small beside their matrix. */
 static ease_status take_file(listing *l, ease__input *in, ease_error *err)

@@ -8,7 +8,7 @@
 #include "gram/import.h"
 #include "input/parts.h"
 #include "read/blocks.h"
-#include "read/dialect.h"
+#include "read/layout.h"
 #include "text/number.h"
 
 enum { AHEAD = 16 };
@@ -22,12 +22,12 @@ typedef struct tables {
     size_t records;             /* in all */
     /* Where the items are not known before, records wait until all have been seen. */
     uint32_t *kept;
-    size_t kept_count, kept_room;
+    size_t kept_count, kept_capacity;
 } tables;
 
 static const char twice[] = "this pair stands twice";
 
-/* ---- the matrix ------------------------------------------------------------------------ */
+/* ---- the matrix --------------------------------------------------------------- */
 
 static size_t place_of(const tables *t, uint32_t i, uint32_t j)
 {
@@ -59,7 +59,7 @@ static ease_status make_places(tables *t, ease__element element, ease_error *err
 
     t->n = (size_t)n;
     beside = ease__size_add(t->n * t->n / 8 + t->n * 2 * sizeof(size_t),
-                            t->kept_room * EASE__TRIPLET_WORDS * sizeof(uint32_t));
+                            t->kept_capacity * EASE__TRIPLET_WORDS * sizeof(uint32_t));
     status = ease__import_memory(
         m, ease__size_add(ease__tiled_bytes(n, element), beside), err);
     if (!status)
@@ -144,7 +144,7 @@ static ease_status add_value(tables *t, uint32_t i, uint32_t j, double value,
     return EASE_OK;
 }
 
-/* ---- records --------------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------ */
 
 static bool test_bit(const uint8_t *bits, size_t at)
 {
@@ -214,21 +214,21 @@ static ease_status take_kept(void *user, const uint32_t *records, size_t count,
     tables *t = user;
 
     *bad = 0;
-    if (count > t->kept_room - t->kept_count) {
-        size_t room = 2 * t->kept_room + count;
+    if (count > t->kept_capacity - t->kept_count) {
+        size_t capacity = 2 * t->kept_capacity + count;
         uint32_t *grown;
         ease_error err = {0};
-        ease_status status = ease__import_memory(t->m, ease__size_mul(room, bytes),
+        ease_status status = ease__import_memory(t->m, ease__size_mul(capacity, bytes),
                                                  &err);
 
-        grown = status ? NULL : ease__realloc_array(t->kept, room, bytes);
+        grown = status ? NULL : ease__realloc_array(t->kept, capacity, bytes);
         if (!grown) {
             snprintf(what, EASE__BLOCK_WHAT, "%.*s", EASE__BLOCK_WHAT - 1,
                      status ? err.text : "out of memory");
             return status ? status : EASE_E_NOMEM;
         }
         t->kept = grown;
-        t->kept_room = room;
+        t->kept_capacity = capacity;
     }
     if (count)
         memcpy(t->kept + t->kept_count * EASE__TRIPLET_WORDS, records, count * bytes);
@@ -236,7 +236,7 @@ static ease_status take_kept(void *user, const uint32_t *records, size_t count,
     return EASE_OK;
 }
 
-/* ---- the form of a table ------------------------------------------------------------------ */
+/* ---- the form of a table ------------------------------------------------------ */
 
 /* Three fields in each row, the last a number, but in the first row. */
 static bool fits(const ease__splitter *s, const char *sample, size_t bytes, bool whole,
@@ -310,7 +310,7 @@ static ease_status pass_empty(ease__input *in, bool *more, ease_error *err)
     return status;
 }
 
-/* ---- shards --------------------------------------------------------------------------------- */
+/* ---- shards ------------------------------------------------------------------- */
 
 static ease_status read_shard(tables *t, ease__input *in, ease_error *err)
 {

@@ -34,7 +34,7 @@ int ease__pipeline_slots(int threads)
     return 2 * threads + MOVERS;
 }
 
-/* ---- reading and writing ----------------------------------------------------------- */
+/* ---- reading and writing ------------------------------------------------------ */
 
 static ease_status move_strip(const run *r, const ease__strip *s, bool write,
                               ease_error *err)
@@ -111,8 +111,7 @@ static void *move_strips(void *user)
     return NULL;
 }
 
-/* ---- working -----------------------------------------------------------------------
- */
+/* ---- working ------------------------------------------------------------------ */
 
 static void wait_shortly(run *r)
 {

@@ -104,14 +104,14 @@ ease__tiled ease__tiled_padded(const ease__tiled *shape)
     return t;
 }
 
-ease_status ease__tiled_new_band(const ease__tiled *shape, size_t room,
+ease_status ease__tiled_new_band(const ease__tiled *shape, size_t bytes,
                                  ease__tiled *out, ease_error *err)
 {
     ease__tiled t = ease__tiled_padded(shape);
 
     t.first = t.last = 0;
-    if (t.bytes > room)
-        t.bytes = room;
+    if (t.bytes > bytes)
+        t.bytes = bytes;
     t.data = ease__alloc_pages(t.bytes);
     if (!t.data)
         return ease__fail(err, EASE_E_NOMEM, "%zu MB for rows of the matrix",
@@ -206,8 +206,7 @@ void ease__tiled_mirror_diagonal(ease__tiled *t, int threads)
     }
 }
 
-/* ---- windows ---------------------------------------------------------------------
- */
+/* ---- windows ------------------------------------------------------------------ */
 
 enum { BLOCK = EASE__TILED_GRAIN };
 
@@ -236,8 +235,8 @@ static void turn_part(const float *in, size_t in_ld, int32_t rows, int32_t colum
 }
 
 /* The window is one of the mirror image of the tile: entry (i, j) is at (j, i). */
-static void copy_turned(ease__turn *turn, const float *tile, size_t edge,
-                        ease__window w, float *out, size_t ld)
+static void copy_transposed(ease__transpose *transpose, const float *tile, size_t edge,
+                            ease__window w, float *out, size_t ld)
 {
     for (int32_t top = w.top; top < w.bottom; top += BLOCK)
         for (int32_t left = w.left; left < w.right; left += BLOCK) {
@@ -247,14 +246,14 @@ static void copy_turned(ease__turn *turn, const float *tile, size_t edge,
             int32_t columns = smaller(BLOCK, w.bottom - top);
 
             if (rows == BLOCK && columns == BLOCK)
-                turn(in, edge, to, ld);
+                transpose(in, edge, to, ld);
             else
                 turn_part(in, edge, rows, columns, to, ld);
         }
 }
 
 void ease__tiled_copy(const ease__tiled *t, ease__window w, void *out, size_t ld,
-                      ease__turn *turn)
+                      ease__transpose *transpose)
 {
     int32_t e = t->edge;
     size_t edge = (size_t)e;
@@ -274,6 +273,6 @@ void ease__tiled_copy(const ease__tiled *t, ease__window w, void *out, size_t ld
             if (i >= j)
                 copy_straight(ease__tile(t, i, j), edge, part, to, ld);
             else
-                copy_turned(turn, ease__tile(t, j, i), edge, part, to, ld);
+                copy_transposed(transpose, ease__tile(t, j, i), edge, part, to, ld);
         }
 }

@@ -42,9 +42,9 @@ enum { EASE__TILE_GRAIN = 4096 }; /* bytes: what a disk reads and writes directl
 ease__tiled ease__tiled_padded(const ease__tiled *shape);
 size_t ease__tile_bytes(const ease__tiled *t); /* from tile to tile */
 /* Room of so many bytes, at least `tiles` tiles, for bands of this shape: none yet. */
-ease_status ease__tiled_new_band(const ease__tiled *shape, size_t room,
+ease_status ease__tiled_new_band(const ease__tiled *shape, size_t bytes,
                                  ease__tiled *out, ease_error *err);
-/* To the tile rows that follow, as many as there is room for; false past the last. */
+/* To the tile rows that follow, as many as there is bytes for; false past the last. */
 bool ease__tiled_next_band(ease__tiled *t);
 
 static inline size_t ease__tile_count(int32_t tiles)
@@ -75,12 +75,12 @@ typedef struct ease__window {
 /* A square of so many rows turned: out_ji = in_ij. As many rows of a window together
  * cost no more than one: they are in the same cache lines. */
 enum { EASE__TILED_GRAIN = 16 };
-typedef void ease__turn(const float *in, size_t in_ld, float *out, size_t out_ld);
+typedef void ease__transpose(const float *in, size_t in_ld, float *out, size_t out_ld);
 
 /* Entries of 4 bytes, as they are, from a matrix whose diagonal tiles are whole; row r
  * of the window at out + r * ld. */
 void ease__tiled_copy(const ease__tiled *t, ease__window w, void *out, size_t ld,
-                      ease__turn *turn);
+                      ease__transpose *transpose);
 
 /* F64 entries become F32, or U32 where all are such integers, where they lie; the
  * second half of the memory is given back. */

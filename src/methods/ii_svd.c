@@ -50,18 +50,18 @@ typedef struct job {
     const ease__sparse *s;
     int threads, rank, width; /* width: columns of the block, some more than rank */
     double *block, *image;    /* items x width, by columns */
-    double *rooms;            /* for each thread two panels and a row */
+    double *scratch;          /* for each thread two panels and a row */
     double *small;            /* width x width */
     double *values;           /* width */
     double *work;
     int *counts; /* dsyevd's */
-    int work_room, counts_room;
+    int work_count, counts_count;
     double begin, end; /* the fractions of the stage that a product is */
     atomic_int done;   /* panels */
     atomic_bool cancelled;
 } job;
 
-/* ---- C times a block -------------------------------------------------------------- */
+/* ---- C times a block ---------------------------------------------------------- */
 
 /* A panel is items x PANEL, row-major. */
 static inline void add_row(double *to, const double *from, double times)
@@ -107,10 +107,10 @@ static void times_square(const ease_interactions *x, const double *in, double *o
 
 /* Columns first, first + 1, ... of `from`, multiplied, into those of `to`. */
 static void multiply_panel(const job *j, int first, const double *from, double *to,
-                           double *room)
+                           double *scratch)
 {
     size_t n = (size_t)j->x->items;
-    double *one = room, *two = room + n * PANEL, *sum = two + n * PANEL;
+    double *one = scratch, *two = scratch + n * PANEL, *sum = two + n * PANEL;
     int count = j->width - first < PANEL ? j->width - first : PANEL;
 
     clear(one, j->x->items);
@@ -125,7 +125,7 @@ static void multiply_panel(const job *j, int first, const double *from, double *
             to[(size_t)(first + c) * n + i] = two[i * PANEL + (size_t)c];
 }
 
-static size_t room_count(int32_t items)
+static size_t scratch_count(int32_t items)
 {
     return ((size_t)items * 2 + 1) * PANEL;
 }
@@ -154,13 +154,13 @@ static bool multiply(job *j, const double *from, double *to)
             continue;
         if (!atomic_load_explicit(&j->cancelled, memory_order_relaxed))
             multiply_panel(j, p * PANEL, from, to,
-                           j->rooms +
-                               (size_t)omp_get_thread_num() * room_count(j->x->items));
+                           j->scratch + (size_t)omp_get_thread_num() *
+                                            scratch_count(j->x->items));
     }
     return !atomic_load(&j->cancelled);
 }
 
-/* ---- dense steps: by one thread, so that bits do not depend on their number --------- */
+/* ---- dense steps, by one thread: the same bits at any number of threads ------- */
 
 /* The block becomes an orthonormal one that spans the same. */
 static void make_orthonormal(job *j)
@@ -171,9 +171,9 @@ static void make_orthonormal(job *j)
     {
         omp_set_num_threads(1); /* for BLAS, as in graph.c */
         ease__blas_begin();
-        dgeqrf_(&n, &j->width, j->block, &n, j->values, j->work, &j->work_room, &info);
+        dgeqrf_(&n, &j->width, j->block, &n, j->values, j->work, &j->work_count, &info);
         dorgqr_(&n, &j->width, &j->width, j->block, &n, j->values, j->work,
-                &j->work_room, &info);
+                &j->work_count, &info);
         ease__blas_end();
     }
 }
@@ -191,8 +191,8 @@ static bool take_largest(job *j)
         ease__blas_begin();
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, l, l, n, 1, j->block, n,
                     j->image, n, 0, j->small, l);
-        dsyevd_("V", "L", &l, j->small, &l, j->values, j->work, &j->work_room,
-                j->counts, &j->counts_room, &info, 1, 1);
+        dsyevd_("V", "L", &l, j->small, &l, j->values, j->work, &j->work_count,
+                j->counts, &j->counts_count, &info, 1, 1);
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, j->rank, l, 1,
                     j->block, n, last, l, 0, j->image, n);
         ease__blas_end();
@@ -200,7 +200,7 @@ static bool take_largest(job *j)
     return info == 0;
 }
 
-/* ---- all of it -------------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------------- */
 
 static void draw_block(job *j)
 {
@@ -270,7 +270,7 @@ static void job_free(job *j)
 {
     ease__free(j->block);
     ease__free(j->image);
-    ease__free(j->rooms);
+    ease__free(j->scratch);
     ease__free(j->small);
     ease__free(j->values);
     ease__free(j->work);
@@ -288,13 +288,13 @@ static int width_for(const ease_interactions *x, int rank)
 }
 
 /* Enough for the calls of LAPACK by their documentation, in blocks of 64 columns. */
-static void set_work_rooms(job *j)
+static void set_work_sizes(job *j)
 {
     int l = j->width;
     int blocks = 64 * l, vectors = 1 + 6 * l + 2 * l * l;
 
-    j->work_room = blocks > vectors ? blocks : vectors;
-    j->counts_room = 3 + 5 * l;
+    j->work_count = blocks > vectors ? blocks : vectors;
+    j->counts_count = 3 + 5 * l;
 }
 
 static ease_status check_size(job *j, size_t limit, ease_error *err)
@@ -305,8 +305,8 @@ static ease_status check_size(job *j, size_t limit, ease_error *err)
     held = ease__size_add(ease__interactions_bytes(x),
                           (size_t)j->s->starts[n] * (sizeof(int32_t) + sizeof(float)));
     peak = ease__size_add(ease__size_mul(2 * n, l),
-                          ease__size_mul((size_t)j->threads, room_count(x->items)));
-    peak = ease__size_add(peak, l * l + l + (size_t)j->work_room);
+                          ease__size_mul((size_t)j->threads, scratch_count(x->items)));
+    peak = ease__size_add(peak, l * l + l + (size_t)j->work_count);
     peak = ease__size_mul(peak, sizeof(double));
     peak = ease__size_add(peak, 2 * n * (size_t)j->rank * sizeof(float));
     return ease__memory_check("ii-svd for", x->items, ease__size_add(peak, held),
@@ -319,13 +319,14 @@ static ease_status allocate(job *j, ease_error *err)
 
     j->block = ease__alloc_array(ease__size_mul(n, l), sizeof(*j->block));
     j->image = ease__alloc_array(ease__size_mul(n, l), sizeof(*j->image));
-    j->rooms = ease__alloc_array(
-        ease__size_mul((size_t)j->threads, room_count(j->x->items)), sizeof(*j->rooms));
+    j->scratch = ease__alloc_array(
+        ease__size_mul((size_t)j->threads, scratch_count(j->x->items)),
+        sizeof(*j->scratch));
     j->small = ease__alloc_array(l * l, sizeof(*j->small));
     j->values = ease__alloc_array(l, sizeof(*j->values));
-    j->work = ease__alloc_array((size_t)j->work_room, sizeof(*j->work));
-    j->counts = ease__alloc_array((size_t)j->counts_room, sizeof(*j->counts));
-    if (!j->block || !j->image || !j->rooms || !j->small || !j->values || !j->work ||
+    j->work = ease__alloc_array((size_t)j->work_count, sizeof(*j->work));
+    j->counts = ease__alloc_array((size_t)j->counts_count, sizeof(*j->counts));
+    if (!j->block || !j->image || !j->scratch || !j->small || !j->values || !j->work ||
         !j->counts)
         return ease__fail(err, EASE_E_NOMEM, "blocks of %d vectors", j->width);
     return EASE_OK;
@@ -336,10 +337,10 @@ static ease_status factor(const ease_train_options *o, job *j, ease_model *m,
 {
     ease_status status;
 
-    set_work_rooms(j);
+    set_work_sizes(j);
     status = check_size(j, o->memory_limit, err);
     if (!status)
-        status = ease__blas_room(1, err);
+        status = ease__blas_check_memory(1, err);
     if (!status)
         status = allocate(j, err);
     if (!status)

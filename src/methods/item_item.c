@@ -44,7 +44,7 @@ static inline uint32_t both_of(found f)
 }
 
 /* A row of X'X, of one thread: zero between rows. */
-typedef struct room {
+typedef struct scratch {
     uint32_t *counts; /* items; or, of weighted data, ... */
     double *sums;
     uint8_t *bytes; /* the counts of a row that a byte is enough for: the same memory */
@@ -57,7 +57,7 @@ typedef struct room {
     uint64_t *marks; /* a bit an item, and ... */
     uint64_t *words; /* ... one for each 64 of those; zero between rows */
     float *kept;     /* scores of what is marked, by item */
-} room;
+} scratch;
 
 /* A row where users were counted: places of the list, or all items. */
 typedef struct counted {
@@ -66,7 +66,7 @@ typedef struct counted {
     int32_t length;
 } counted;
 
-/* ---- a row ------------------------------------------------------------------------- */
+/* ---- a row -------------------------------------------------------------------- */
 
 /* Whether fewer pairs than items are to be expected for item i: then few of the row are
  * not 0, and a list of those is worth it. */
@@ -99,7 +99,7 @@ static inline void fetch_ahead(const job *j, const uint32_t *users)
 /* counts[k] += the users who have both. Where k was 0 is listed, without a branch: that
  * would be hard to foretell. */
 static inline __attribute__((always_inline)) int32_t
-count_as(const job *j, int32_t i, bool narrow, bool listing, room *r)
+count_as(const job *j, int32_t i, bool narrow, bool listing, scratch *r)
 {
     const int32_t *cols = j->x->cols;
     const int64_t *rows = j->x->row_ptr;
@@ -132,7 +132,7 @@ count_as(const job *j, int32_t i, bool narrow, bool listing, room *r)
 }
 
 /* Row i of X'X but for the item itself. */
-static counted count_row(const job *j, int32_t i, room *r)
+static counted count_row(const job *j, int32_t i, scratch *r)
 {
     counted c = {.narrow = is_narrow(j, i), .whole = !is_sparse(j, i)};
 
@@ -155,7 +155,7 @@ static counted count_row(const job *j, int32_t i, room *r)
 
 /* The same for weights: where sums are not 0 once they are made, for they can come back
  * to it. */
-static int32_t weigh_row(const job *j, int32_t i, room *r)
+static int32_t weigh_row(const job *j, int32_t i, scratch *r)
 {
     const ease_interactions *x = j->x;
     int32_t listed = 0;
@@ -174,7 +174,7 @@ static int32_t weigh_row(const job *j, int32_t i, room *r)
     return listed;
 }
 
-/* ---- neighbours -------------------------------------------------------------------- */
+/* ---- neighbours --------------------------------------------------------------- */
 
 /* Of G_ik with what is known of both. */
 static inline double alike(const job *j, double both, int32_t i, int32_t k)
@@ -248,13 +248,13 @@ static inline float divisor(rough by, float size, float both)
 
 /* A bucket with more in it and above than can be kept, but not by far, if a sample is
  * like the row; 0 where that would not be worth it. */
-static int32_t guess_bucket(const job *j, counted c, rough by, room *r)
+static int32_t guess_bucket(const job *j, counted c, rough by, scratch *r)
 {
     enum { STEP = 8, SAMPLE = 256 };
     int32_t step = c.length / SAMPLE > STEP ? c.length / SAMPLE : STEP;
-    double expected = (double)j->lists.room / step;
+    double expected = (double)j->lists.capacity / step;
 
-    if (c.length / 4 < j->lists.room)
+    if (c.length / 4 < j->lists.capacity)
         return 0;
     memset(r->tally, 0, BUCKETS * sizeof(*r->tally));
     for (int32_t t = 0; t < c.length; t += step) {
@@ -272,7 +272,7 @@ static int32_t guess_bucket(const job *j, counted c, rough by, room *r)
 static inline __attribute__((always_inline)) int32_t take_as(const job *j, counted c,
                                                              bool narrow, bool whole,
                                                              rough by, float least,
-                                                             room *r)
+                                                             scratch *r)
 {
     float factor = least * by.factor / (1 + least * by.less);
     float part = least * by.part / (1 + least * by.less);
@@ -296,7 +296,7 @@ static inline __attribute__((always_inline)) int32_t take_as(const job *j, count
     return (int32_t)(taken - r->found);
 }
 
-static int32_t take_row(const job *j, counted c, rough by, float least, room *r)
+static int32_t take_row(const job *j, counted c, rough by, float least, scratch *r)
 {
     if (c.narrow)
         return c.whole ? take_as(j, c, true, true, by, least, r)
@@ -307,7 +307,7 @@ static int32_t take_row(const job *j, counted c, rough by, float least, room *r)
 
 /* Scores of what was taken, by vectors, and their tally. Most of it is not kept, and only
  * what may be is worth a double. */
-static void score_counts(const job *j, rough by, int32_t taken, room *r)
+static void score_counts(const job *j, rough by, int32_t taken, scratch *r)
 {
     const found *restrict from = r->found;
     float *restrict scores = r->scores;
@@ -324,7 +324,7 @@ static void score_counts(const job *j, rough by, int32_t taken, room *r)
 
 /* Takes what has a score in bucket `from` or above. Returns how many, and if that is more
  * than can be kept the bucket where that ends, else 0. */
-static int32_t take_from(const job *j, int32_t i, counted c, int32_t from, room *r,
+static int32_t take_from(const job *j, int32_t i, counted c, int32_t from, scratch *r,
                          int32_t *bucket)
 {
     rough by = rough_of(j, i);
@@ -332,14 +332,14 @@ static int32_t take_from(const job *j, int32_t i, counted c, int32_t from, room 
     int32_t taken = take_row(j, c, by, least, r);
 
     *bucket = 0;
-    if (taken > j->lists.room) {
+    if (taken > j->lists.capacity) {
         score_counts(j, by, taken, r);
-        *bucket = find_bucket(r->tally, j->lists.room);
+        *bucket = find_bucket(r->tally, j->lists.capacity);
     }
     return taken;
 }
 
-static int32_t find_counts(const job *j, int32_t i, room *r, int32_t *bucket)
+static int32_t find_counts(const job *j, int32_t i, scratch *r, int32_t *bucket)
 {
     counted c = count_row(j, i, r);
     int32_t guess = guess_bucket(j, c, rough_of(j, i), r);
@@ -352,7 +352,7 @@ static int32_t find_counts(const job *j, int32_t i, room *r, int32_t *bucket)
 }
 
 /* The same for weights, whose scores are made at once as they are kept; 0 is not. */
-static int32_t find_sums(const job *j, int32_t i, room *r, int32_t *bucket)
+static int32_t find_sums(const job *j, int32_t i, scratch *r, int32_t *bucket)
 {
     int32_t listed = weigh_row(j, i, r);
 
@@ -367,12 +367,12 @@ static int32_t find_sums(const job *j, int32_t i, room *r, int32_t *bucket)
         r->scores[t] = score > -INFINITY ? score : 0;
         r->tally[bucket_of(r->scores[t])]++;
     }
-    *bucket = find_bucket(r->tally, j->lists.room);
+    *bucket = find_bucket(r->tally, j->lists.capacity);
     return listed;
 }
 
 /* Lists what is at least `least` in r->near, without a branch. */
-static int32_t find_near(int32_t taken, float least, room *r)
+static int32_t find_near(int32_t taken, float least, scratch *r)
 {
     int32_t near = 0;
 
@@ -384,7 +384,7 @@ static int32_t find_near(int32_t taken, float least, room *r)
 }
 
 /* Of what was found, as it is kept. */
-static inline float score_at(const job *j, int32_t i, int32_t at, const room *r)
+static inline float score_at(const job *j, int32_t i, int32_t at, const scratch *r)
 {
     found f = r->found[at];
 
@@ -392,7 +392,7 @@ static inline float score_at(const job *j, int32_t i, int32_t at, const room *r)
 }
 
 /* Into r->recs all that was found, but for zeros. */
-static int32_t keep_all(const job *j, int32_t i, int32_t taken, room *r)
+static int32_t keep_all(const job *j, int32_t i, int32_t taken, scratch *r)
 {
     int32_t kept = 0;
 
@@ -406,7 +406,7 @@ static int32_t keep_all(const job *j, int32_t i, int32_t taken, room *r)
 /* Into r->recs what is kept, in any order. What rounding cannot bring into the bucket is
  * kept as it comes; the heap is for what is in the bucket or beside it. */
 static int32_t keep_best(const job *j, int32_t i, int32_t taken, int32_t bucket,
-                         room *r)
+                         scratch *r)
 {
     int32_t kept = 0, left = 0;
     float least = bucket > 0 ? bucket_floor(bucket) * (1 - BESIDE) : -INFINITY;
@@ -427,16 +427,16 @@ static int32_t keep_best(const job *j, int32_t i, int32_t taken, int32_t bucket,
         r->scores[left] = score;
         left += !is_sure & (score != 0);
     }
-    best = (ease__topk){.recs = r->recs + kept, .room = j->lists.room - kept};
-    for (int32_t t = 0; best.room > 0 && t < left; t++)
+    best = (ease__topk){.recs = r->recs + kept, .capacity = j->lists.capacity - kept};
+    for (int32_t t = 0; best.capacity > 0 && t < left; t++)
         ease__topk_offer_one(&best, (ease_rec){r->near[t], r->scores[t]});
     return kept + best.count;
 }
 
 /* Row i of the lists from r->recs, its items rising. Marks cost less than comparisons. */
-static void put_row(job *j, int32_t i, int32_t count, room *r)
+static void put_row(job *j, int32_t i, int32_t count, scratch *r)
 {
-    size_t at = (size_t)i * (size_t)j->lists.room;
+    size_t at = (size_t)i * (size_t)j->lists.capacity;
 
     for (int32_t t = 0; t < count; t++) {
         uint32_t k = (uint32_t)r->recs[t].item;
@@ -460,15 +460,15 @@ static void put_row(job *j, int32_t i, int32_t count, room *r)
     j->lists.counts[i] = count;
 }
 
-static void choose(job *j, int32_t i, room *r)
+static void choose(job *j, int32_t i, scratch *r)
 {
     int32_t bucket;
     int32_t taken = r->counts ? find_counts(j, i, r, &bucket)
                               : find_sums(j, i, r, &bucket);
 
     put_row(j, i,
-            taken > j->lists.room ? keep_best(j, i, taken, bucket, r)
-                                  : keep_all(j, i, taken, r),
+            taken > j->lists.capacity ? keep_best(j, i, taken, bucket, r)
+                                      : keep_all(j, i, taken, r),
             r);
 }
 
@@ -482,38 +482,38 @@ static void report(job *j)
         atomic_store_explicit(&j->cancelled, true, memory_order_relaxed);
 }
 
-static void choose_all(job *j, int threads, room *rooms)
+static void choose_all(job *j, int threads, scratch *scratches)
 {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
     for (int32_t i = 0; i < j->x->items; i++) {
         if (atomic_load_explicit(&j->cancelled, memory_order_relaxed))
             continue;
-        choose(j, i, &rooms[omp_get_thread_num()]);
+        choose(j, i, &scratches[omp_get_thread_num()]);
         report(j);
     }
 }
 
-/* ---- training ---------------------------------------------------------------------- */
+/* ---- training ----------------------------------------------------------------- */
 
-static void rooms_free(room *rooms, int threads)
+static void scratches_free(scratch *scratches, int threads)
 {
-    for (int t = 0; rooms && t < threads; t++) {
-        ease__free(rooms[t].counts);
-        ease__free(rooms[t].sums);
-        ease__free(rooms[t].listed);
-        ease__free(rooms[t].found);
-        ease__free(rooms[t].scores);
-        ease__free(rooms[t].tally);
-        ease__free(rooms[t].near);
-        ease__free(rooms[t].recs);
-        ease__free(rooms[t].marks);
-        ease__free(rooms[t].words);
-        ease__free(rooms[t].kept);
+    for (int t = 0; scratches && t < threads; t++) {
+        ease__free(scratches[t].counts);
+        ease__free(scratches[t].sums);
+        ease__free(scratches[t].listed);
+        ease__free(scratches[t].found);
+        ease__free(scratches[t].scores);
+        ease__free(scratches[t].tally);
+        ease__free(scratches[t].near);
+        ease__free(scratches[t].recs);
+        ease__free(scratches[t].marks);
+        ease__free(scratches[t].words);
+        ease__free(scratches[t].kept);
     }
-    ease__free(rooms);
+    ease__free(scratches);
 }
 
-static bool room_make(const ease_interactions *x, room *r)
+static bool scratch_make(const ease_interactions *x, scratch *r)
 {
     size_t n = (size_t)x->items;
 
@@ -535,16 +535,16 @@ static bool room_make(const ease_interactions *x, room *r)
            r->near && r->recs && r->marks && r->words && r->kept;
 }
 
-static room *rooms_new(const ease_interactions *x, int threads)
+static scratch *scratches_new(const ease_interactions *x, int threads)
 {
-    room *rooms = ease__alloc_zero((size_t)threads, sizeof(*rooms));
+    scratch *scratches = ease__alloc_zero((size_t)threads, sizeof(*scratches));
 
-    for (int t = 0; rooms && t < threads; t++)
-        if (!room_make(x, &rooms[t])) {
-            rooms_free(rooms, threads);
+    for (int t = 0; scratches && t < threads; t++)
+        if (!scratch_make(x, &scratches[t])) {
+            scratches_free(scratches, threads);
             return NULL;
         }
-    return rooms;
+    return scratches;
 }
 
 /* Of the users' histories, each counted as often as it is long. */
@@ -586,12 +586,12 @@ static ease_status measure(job *j, ease_error *err)
 
 static ease_status find_neighbours(job *j, int threads, ease_model *m, ease_error *err)
 {
-    room *rooms = rooms_new(j->x, threads);
+    scratch *scratches = scratches_new(j->x, threads);
 
-    if (!rooms)
+    if (!scratches)
         return ease__fail(err, EASE_E_NOMEM, "rows of %d threads", threads);
-    choose_all(j, threads, rooms);
-    rooms_free(rooms, threads);
+    choose_all(j, threads, scratches);
+    scratches_free(scratches, threads);
     if (atomic_load(&j->cancelled))
         return ease__cancelled(err);
     return ease__lists_store(&j->lists, m, err);

@@ -15,7 +15,7 @@ enum { USER_ARRAYS = 6, ITEM_ARRAYS = 5 };
 
 typedef struct block {
     const ease__logistic *l;
-    ease__logistic_room *r;
+    ease__logistic_scratch *r;
     int64_t own[LANES]; /* the user of each, whose weight stays 0; -1: none */
     bool active[LANES];
     double loss[LANES];
@@ -23,9 +23,9 @@ typedef struct block {
     double fall[LANES];              /* -gradient . direction */
 } block;
 
-/* ---- room -------------------------------------------------------------------------- */
+/* ---- scratch --------------------------------------------------------------------- */
 
-size_t ease__logistic_room_bytes(const ease__logistic *l)
+size_t ease__logistic_scratch_bytes(const ease__logistic *l)
 {
     size_t rows = ease__size_add(ease__size_mul(USER_ARRAYS, (size_t)l->users + 1),
                                  ITEM_ARRAYS * (size_t)l->items);
@@ -34,40 +34,41 @@ size_t ease__logistic_room_bytes(const ease__logistic *l)
                           (size_t)l->items);
 }
 
-ease_status ease__logistic_room_new(const ease__logistic *l, ease__logistic_room *out,
-                                    ease_error *err)
+ease_status ease__logistic_scratch_new(const ease__logistic *l,
+                                       ease__logistic_scratch *out, ease_error *err)
 {
     size_t users = ((size_t)l->users + 1) * LANES, items = (size_t)l->items * LANES;
-    size_t bytes = ease__logistic_room_bytes(l);
+    size_t bytes = ease__logistic_scratch_bytes(l);
     double *at = ease__alloc_pages(bytes), *by_item;
 
     if (!at)
         return ease__fail(err, EASE_E_NOMEM, "regressions on %lld users",
                           (long long)l->users);
     by_item = at + USER_ARRAYS * users;
-    *out = (ease__logistic_room){.weights = at,
-                                 .residual = at + users,
-                                 .direction = at + 2 * users,
-                                 .step = at + 3 * users,
-                                 .curved = at + 4 * users,
-                                 .diagonal = at + 5 * users,
-                                 .scores = by_item,
-                                 .change = by_item + items,
-                                 .slope = by_item + 2 * items,
-                                 .product = by_item + 3 * items,
-                                 .bent = by_item + 4 * items,
-                                 .targets = (uint8_t *)(by_item + ITEM_ARRAYS * items),
-                                 .bytes = bytes};
+    *out = (ease__logistic_scratch){
+        .weights = at,
+        .residual = at + users,
+        .direction = at + 2 * users,
+        .step = at + 3 * users,
+        .curved = at + 4 * users,
+        .diagonal = at + 5 * users,
+        .scores = by_item,
+        .change = by_item + items,
+        .slope = by_item + 2 * items,
+        .product = by_item + 3 * items,
+        .bent = by_item + 4 * items,
+        .targets = (uint8_t *)(by_item + ITEM_ARRAYS * items),
+        .bytes = bytes};
     return EASE_OK;
 }
 
-void ease__logistic_room_free(ease__logistic_room *r)
+void ease__logistic_scratch_free(ease__logistic_scratch *r)
 {
     ease__free_pages(r->weights, r->bytes);
-    *r = (ease__logistic_room){0};
+    *r = (ease__logistic_scratch){0};
 }
 
-/* ---- sums of rows ------------------------------------------------------------------ */
+/* ---- sums of rows ------------------------------------------------------------- */
 
 typedef double quad __attribute__((vector_size(HALF * sizeof(double)), may_alias));
 
@@ -137,7 +138,7 @@ static void to_items(const block *b, const double *in, double *out)
             out[(size_t)i * LANES + (size_t)k] += last[k];
 }
 
-/* ---- arithmetic by lanes ----------------------------------------------------------- */
+/* ---- arithmetic by lanes ------------------------------------------------------ */
 
 static void dot(const double *a, const double *b, int64_t rows, double sum[LANES])
 {
@@ -172,7 +173,7 @@ static bool any(const bool which[LANES])
     return false;
 }
 
-/* ---- loss and gradient ------------------------------------------------------------- */
+/* ---- loss and gradient -------------------------------------------------------- */
 
 static bool has(const block *b, size_t item, int k)
 {
@@ -188,7 +189,7 @@ static double loss_of(double z, bool y)
 /* Of scores + t change, without the penalty. */
 static double loss_at(const block *b, int k, double t)
 {
-    const ease__logistic_room *r = b->r;
+    const ease__logistic_scratch *r = b->r;
     double sum = 0;
 
     for (size_t i = 0; i < (size_t)b->l->items; i++) {
@@ -202,7 +203,7 @@ static double loss_at(const block *b, int k, double t)
 /* p - y into `product`, p (1 - p) into `slope`. */
 static void derive(const block *b)
 {
-    ease__logistic_room *r = b->r;
+    ease__logistic_scratch *r = b->r;
 
     for (size_t i = 0; i < (size_t)b->l->items; i++)
         for (int k = 0; k < LANES; k++) {
@@ -217,7 +218,7 @@ static void derive(const block *b)
 /* residual = -gradient; those whose it is short are done. */
 static void find_gradient(block *b, bool begins)
 {
-    ease__logistic_room *r = b->r;
+    ease__logistic_scratch *r = b->r;
     int64_t rows = b->l->users + 1;
     double square[LANES];
 
@@ -239,13 +240,13 @@ static void find_gradient(block *b, bool begins)
     }
 }
 
-/* ---- conjugate gradients ----------------------------------------------------------- */
+/* ---- conjugate gradients ------------------------------------------------------ */
 
 /* The diagonal of H = X D X' + l2 I (b without l2), by which steps are scaled: users
  * differ in how many items they have by orders of magnitude. */
 static void find_diagonal(const block *b)
 {
-    ease__logistic_room *r = b->r;
+    ease__logistic_scratch *r = b->r;
     double *last = r->diagonal + b->l->users * LANES;
 
     to_users(b, r->slope, r->diagonal);
@@ -258,7 +259,7 @@ static void find_diagonal(const block *b)
 /* curved = H step, product = X' step. */
 static void multiply(const block *b)
 {
-    ease__logistic_room *r = b->r;
+    ease__logistic_scratch *r = b->r;
 
     to_items(b, r->step, r->product);
     for (size_t i = 0; i < (size_t)b->l->items * LANES; i++)
@@ -272,7 +273,7 @@ static void multiply(const block *b)
 /* step = residual / diagonal + beta step */
 static void turn_step(const block *b, const double beta[LANES])
 {
-    ease__logistic_room *r = b->r;
+    ease__logistic_scratch *r = b->r;
 
     for (int64_t i = 0; i <= b->l->users; i++)
         for (int k = 0; k < LANES; k++) {
@@ -285,7 +286,7 @@ static void turn_step(const block *b, const double beta[LANES])
 /* |residual|^2, and the same scaled by the diagonal. */
 static void measure(const block *b, double square[LANES], double scaled[LANES])
 {
-    const ease__logistic_room *r = b->r;
+    const ease__logistic_scratch *r = b->r;
 
     memset(square, 0, LANES * sizeof(*square));
     memset(scaled, 0, LANES * sizeof(*scaled));
@@ -309,7 +310,7 @@ static double enough(const block *b, int k)
 /* One step along `step` for those that move; which of them still do. */
 static void advance(block *b, bool moving[LANES], double scaled[LANES])
 {
-    ease__logistic_room *r = b->r;
+    ease__logistic_scratch *r = b->r;
     int64_t rows = b->l->users + 1;
     double alpha[LANES], minus[LANES], beta[LANES], bend[LANES], square[LANES];
     double next[LANES];
@@ -337,7 +338,7 @@ static void advance(block *b, bool moving[LANES], double scaled[LANES])
 static void find_direction(block *b)
 {
     static const double none[LANES];
-    ease__logistic_room *r = b->r;
+    ease__logistic_scratch *r = b->r;
     size_t row = LANES * sizeof(double);
     double square[LANES], scaled[LANES];
     bool moving[LANES];
@@ -354,7 +355,7 @@ static void find_direction(block *b)
         advance(b, moving, scaled);
 }
 
-/* ---- along the direction ----------------------------------------------------------- */
+/* ---- along the direction ------------------------------------------------------ */
 
 /* The largest of 1, 1/2, 1/4, ... by which the loss falls as it should; 0: by none. What
  * the loss's own rounding hides is let pass. */
@@ -377,7 +378,7 @@ static double stride(block *b, int k, double ww, double wd, double dd)
 /* To the next weights and scores. */
 static void move(block *b)
 {
-    ease__logistic_room *r = b->r;
+    ease__logistic_scratch *r = b->r;
     int64_t users = b->l->users;
     double ww[LANES], wd[LANES], dd[LANES], t[LANES];
 
@@ -393,12 +394,12 @@ static void move(block *b)
     add_times(r->scores, t, r->change, b->l->items);
 }
 
-/* ---- from the beginning ------------------------------------------------------------ */
+/* ---- from the beginning ------------------------------------------------------- */
 
 /* All weights 0, and b what is best then. */
 static void begin(block *b, const int64_t *users, int count)
 {
-    ease__logistic_room *r = b->r;
+    ease__logistic_scratch *r = b->r;
     const ease__logistic *l = b->l;
     double start[LANES] = {0};
 
@@ -423,7 +424,7 @@ static void begin(block *b, const int64_t *users, int count)
 }
 
 ease__logistic_ends ease__logistic_fit(const ease__logistic *l, const int64_t *users,
-                                       int count, ease__logistic_room *r,
+                                       int count, ease__logistic_scratch *r,
                                        double *losses)
 {
     block b = {.l = l, .r = r};

@@ -25,17 +25,17 @@ enum { EASE__LANES = 8 }; /* regressions at once: a cache line of doubles */
 
 /* Scratch of one thread: rows of EASE__LANES numbers, one for each user and one for b,
  * or one for each item. */
-typedef struct ease__logistic_room {
+typedef struct ease__logistic_scratch {
     double *weights, *residual, *direction, *step, *curved, *diagonal;
     double *scores, *change, *slope, *product, *bent; /* by item */
     uint8_t *targets;                                 /* by item: a bit for each lane */
     size_t bytes;                                     /* from `weights` on */
-} ease__logistic_room;
+} ease__logistic_scratch;
 
-size_t ease__logistic_room_bytes(const ease__logistic *l);
-ease_status ease__logistic_room_new(const ease__logistic *l, ease__logistic_room *out,
-                                    ease_error *err);
-void ease__logistic_room_free(ease__logistic_room *r);
+size_t ease__logistic_scratch_bytes(const ease__logistic *l);
+ease_status ease__logistic_scratch_new(const ease__logistic *l,
+                                       ease__logistic_scratch *out, ease_error *err);
+void ease__logistic_scratch_free(ease__logistic_scratch *r);
 
 /* How many regressions ended short of the tolerance. */
 typedef struct ease__logistic_ends {
@@ -47,7 +47,7 @@ typedef struct ease__logistic_ends {
  * r->scores then, and w in r->weights with b behind it. A regression's bits do not
  * depend on those beside it. losses[k] is that of users[k]. */
 ease__logistic_ends ease__logistic_fit(const ease__logistic *l, const int64_t *users,
-                                       int count, ease__logistic_room *r,
+                                       int count, ease__logistic_scratch *r,
                                        double *losses);
 
 #endif

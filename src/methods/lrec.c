@@ -45,7 +45,7 @@ typedef struct job {
     atomic_bool cancelled;
 } job;
 
-/* ---- who there is ------------------------------------------------------------------ */
+/* ---- who there is ------------------------------------------------------------- */
 
 static int64_t items_of(const ease_interactions *x, int64_t user)
 {
@@ -108,7 +108,7 @@ static ease_status find_users(job *j, ease_error *err)
     return status;
 }
 
-/* ---- fitting ----------------------------------------------------------------------- */
+/* ---- fitting ------------------------------------------------------------------ */
 
 /* Tells how far it is. By the caller's thread only. */
 static void ask(job *j)
@@ -119,7 +119,7 @@ static void ask(job *j)
 }
 
 /* Those from place `first` of the order on. */
-static void fit_block(job *j, int64_t first, ease__logistic_room *r)
+static void fit_block(job *j, int64_t first, ease__logistic_scratch *r)
 {
     int64_t left = j->learned - first;
     int count = left < EASE__LANES ? (int)left : EASE__LANES;
@@ -142,7 +142,7 @@ static void fit_block(job *j, int64_t first, ease__logistic_room *r)
 }
 
 /* In rounds of about a tenth, so that there is a loss to tell of now and then. */
-static void fit_all(job *j, int threads, ease__logistic_room *rooms)
+static void fit_all(job *j, int threads, ease__logistic_scratch *scratches)
 {
     int64_t blocks = (j->learned + EASE__LANES - 1) / EASE__LANES;
     int64_t round = blocks / 10 > 64 ? blocks / 10 : 64;
@@ -155,7 +155,7 @@ static void fit_all(job *j, int threads, ease__logistic_room *rooms)
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (int64_t b = first; b < end; b++)
             if (!atomic_load_explicit(&j->cancelled, memory_order_relaxed))
-                fit_block(j, b * EASE__LANES, &rooms[omp_get_thread_num()]);
+                fit_block(j, b * EASE__LANES, &scratches[omp_get_thread_num()]);
         if (atomic_load(&j->cancelled))
             return;
         fitted = end == blocks ? j->learned : end * EASE__LANES;
@@ -184,26 +184,28 @@ static void tell_ends(job *j)
 
 static ease_status fit(job *j, int threads, ease_error *err)
 {
-    ease__logistic_room *rooms = ease__alloc_zero((size_t)threads, sizeof(*rooms));
-    ease_status status = rooms ? EASE_OK
-                               : ease__fail(err, EASE_E_NOMEM, "%d threads", threads);
+    ease__logistic_scratch *scratches = ease__alloc_zero((size_t)threads,
+                                                         sizeof(*scratches));
+    ease_status status = scratches
+                             ? EASE_OK
+                             : ease__fail(err, EASE_E_NOMEM, "%d threads", threads);
 
     for (int t = 0; !status && t < threads; t++)
-        status = ease__logistic_room_new(&j->logistic, &rooms[t], err);
+        status = ease__logistic_scratch_new(&j->logistic, &scratches[t], err);
     if (!status) {
-        fit_all(j, threads, rooms);
+        fit_all(j, threads, scratches);
         if (atomic_load(&j->cancelled))
             status = ease__cancelled(err);
     }
-    for (int t = 0; rooms && t < threads; t++)
-        ease__logistic_room_free(&rooms[t]);
-    ease__free(rooms);
+    for (int t = 0; scratches && t < threads; t++)
+        ease__logistic_scratch_free(&scratches[t]);
+    ease__free(scratches);
     if (!status)
         tell_ends(j);
     return status;
 }
 
-/* ---- training ---------------------------------------------------------------------- */
+/* ---- training ----------------------------------------------------------------- */
 
 static ease_status check_memory(const job *j, size_t limit, int threads,
                                 ease_error *err)
@@ -215,7 +217,8 @@ static ease_status check_memory(const job *j, size_t limit, int threads,
     peak = ease__size_add(peak,
                           ease__gram_scratch_bytes(x->nnz, x->items, false, threads));
     peak = ease__size_add(
-        peak, ease__size_mul((size_t)threads, ease__logistic_room_bytes(&j->logistic)));
+        peak,
+        ease__size_mul((size_t)threads, ease__logistic_scratch_bytes(&j->logistic)));
     peak = ease__size_add(peak, ease__size_mul((size_t)x->users, 16));
     return ease__memory_check("lrec for", x->items, peak,
                               ease__memory_allowed(limit, held), err);

@@ -18,7 +18,7 @@ const ease__method *const ease__methods[] = {
 static ease_status tell_rounds(const ease__method *r, double *settings, ease_model *m,
                                ease_error *err)
 {
-    char text[EASE__SETTINGS_ROOM];
+    char text[EASE__SETTINGS_CHARS];
 
     if (!r->info.rounds || !m->rounds)
         return EASE_OK;
@@ -60,7 +60,7 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
                               const ease_train_options *o, double *settings,
                               ease_model **out, ease_error *err)
 {
-    char text[EASE__SETTINGS_ROOM];
+    char text[EASE__SETTINGS_CHARS];
     ease_model *m = NULL;
     ease_status status;
 

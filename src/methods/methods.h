@@ -30,16 +30,16 @@ enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
         .most = 1e12                                                         \
     }
 
-/* Rows of few weights on their way into a model: at most `room` a row, its items rising
+/* Rows of few weights on their way into a model: at most `capacity` a row, its items rising
  * and no weight 0. */
 typedef struct ease__lists {
-    int32_t rows, room;
-    int32_t *columns; /* rows x room */
-    float *weights;   /* rows x room */
+    int32_t rows, capacity;
+    int32_t *columns; /* rows x capacity */
+    float *weights;   /* rows x capacity */
     int32_t *counts;
 } ease__lists;
 
-ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
+ease_status ease__lists_new(int32_t rows, int32_t capacity, ease__lists *out,
                             ease_error *err);
 void ease__lists_free(ease__lists *l);
 /* Into a model of the sparse form, which takes over the arrays. */
@@ -59,6 +59,7 @@ typedef struct ease__ragged {
 ease_status ease__ragged_new(int32_t items, ease__ragged *out, ease_error *err);
 void ease__ragged_free(ease__ragged *r);
 /* Into a model of the sparse form. */
-ease_status ease__ragged_turn(const ease__ragged *r, ease_model *m, ease_error *err);
+ease_status ease__ragged_transpose(const ease__ragged *r, ease_model *m,
+                                   ease_error *err);
 
 #endif

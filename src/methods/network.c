@@ -72,7 +72,7 @@ size_t ease__network_bytes(const ease__network_options *o, int64_t users, int32_
     size_t floats = ease__size_add(place(o, items).count, user_count(o, users));
 
     return ease__size_add(ease__size_mul(3 * sizeof(float), floats),
-                          ease__step_room_bytes(o, items, longest, threads));
+                          ease__step_scratch_bytes(o, items, longest, threads));
 }
 
 /* Two normal numbers (Box and Muller). */
@@ -154,8 +154,8 @@ ease_status ease__network_new(const ease__network_options *o, int64_t users,
         net.user_first = ease__alloc_pages(of_users);
         net.user_second = ease__alloc_pages(of_users);
     }
-    net.room = ease__step_room_new(&net, longest);
-    if (!net.value || !net.first || !net.second || !net.room ||
+    net.scratch = ease__step_scratch_new(&net, longest);
+    if (!net.value || !net.first || !net.second || !net.scratch ||
         (o->of_users && (!net.user_value || !net.user_first || !net.user_second))) {
         ease__network_free(&net);
         return ease__fail(err, EASE_E_NOMEM, "network for %d items", (int)items);
@@ -176,7 +176,7 @@ void ease__network_free(ease__network *net)
     ease__free_pages(net->user_value, of_users);
     ease__free_pages(net->user_first, of_users);
     ease__free_pages(net->user_second, of_users);
-    ease__step_room_free(net->room);
+    ease__step_scratch_free(net->scratch);
     *net = (ease__network){0};
 }
 
@@ -516,7 +516,7 @@ ease_status ease__network_train(const ease_interactions *x, const ease_train_opt
     longest = longest_batch(x, n.batch);
     status = check_memory(&t, &n, longest, threads, err);
     if (!status)
-        status = ease__blas_room(threads, err);
+        status = ease__blas_check_memory(threads, err);
     if (!status)
         status = allocate(&t, &n, longest, err);
     if (!status)

@@ -103,7 +103,7 @@ typedef struct ease__network {
     float *user_value, *user_first, *user_second; /* V: users x the first width */
     int64_t steps;
     int32_t epoch; /* from 1; steps of V_u, which are one an epoch */
-    struct ease__step_room *room;
+    struct ease__step_scratch *scratch;
 } ease__network;
 
 /* What ease__network_new will allocate, beside `count` x 4 bytes of the model. */
@@ -119,10 +119,11 @@ void ease__network_free(ease__network *net);
 /* Updates all weights; the mean loss of the batch before that, without the decay. */
 double ease__network_step(ease__network *net, const ease__batch *b);
 
-struct ease__step_room *ease__step_room_new(const ease__network *net, int64_t longest);
-void ease__step_room_free(struct ease__step_room *room);
-size_t ease__step_room_bytes(const ease__network_options *o, int32_t items,
-                             int64_t longest, int threads);
+struct ease__step_scratch *ease__step_scratch_new(const ease__network *net,
+                                                  int64_t longest);
+void ease__step_scratch_free(struct ease__step_scratch *scratch);
+size_t ease__step_scratch_bytes(const ease__network_options *o, int32_t items,
+                                int64_t longest, int threads);
 
 /* ---- kernels -------------------------------------------------------------------- */
 

@@ -26,7 +26,7 @@ typedef struct part {
     double picked; /* sum of x_j y_j; squares: the loss */
 } part;
 
-typedef struct ease__step_room {
+typedef struct ease__step_scratch {
     const ease__kernels *kernels;
     float *y; /* batch x stride: scores, then their gradient */
     size_t stride;
@@ -43,7 +43,7 @@ typedef struct ease__step_room {
     size_t each;
     ease__adam weights, biases, users; /* for this step */
     double divergence;                 /* how much it counts in this step */
-} room;
+} scratch;
 
 static int32_t smaller(int32_t a, int32_t b)
 {
@@ -73,9 +73,9 @@ static int32_t slices_of(int32_t items)
     return blocks_of(items, slice_items(items));
 }
 
-/* ---- room ----------------------------------------------------------------------- */
+/* ---- scratch ----------------------------------------------------------------------- */
 
-static size_t slices_room(const ease__network_options *o, int32_t items)
+static size_t slices_floats(const ease__network_options *o, int32_t items)
 {
     return (size_t)(slices_of(items) - 1) * (size_t)o->batch *
            (size_t)ease__latent_rank(&o->shape);
@@ -97,7 +97,7 @@ static size_t widths_of(const ease__network_options *o)
     return sum;
 }
 
-static size_t gradient_room(const ease__network_options *o)
+static size_t gradient_floats(const ease__network_options *o)
 {
     size_t most = 0;
 
@@ -107,8 +107,8 @@ static size_t gradient_room(const ease__network_options *o)
     return (PANEL + 1) * most + PANEL;
 }
 
-size_t ease__step_room_bytes(const ease__network_options *o, int32_t items,
-                             int64_t longest, int threads)
+size_t ease__step_scratch_bytes(const ease__network_options *o, int32_t items,
+                                int64_t longest, int threads)
 {
     size_t batch = (size_t)o->batch, panels = (size_t)blocks_of(items, PANEL);
     size_t drawn = o->drawn >= 0 ? (size_t)o->shape.width[o->drawn] : 0;
@@ -116,14 +116,14 @@ size_t ease__step_room_bytes(const ease__network_options *o, int32_t items,
                     panels * sizeof(part) + sizeof(double);
     size_t bytes = ease__size_mul(batch, a_user);
 
-    bytes = ease__size_add(bytes, slices_room(o, items) * sizeof(float));
+    bytes = ease__size_add(bytes, slices_floats(o, items) * sizeof(float));
     bytes = ease__size_add(bytes, ((size_t)items + 1) * sizeof(int64_t));
     bytes = ease__size_add(bytes, ease__size_mul((size_t)longest, 2 * sizeof(float)));
     return ease__size_add(
-        bytes, ease__size_mul((size_t)threads, gradient_room(o) * sizeof(float)));
+        bytes, ease__size_mul((size_t)threads, gradient_floats(o) * sizeof(float)));
 }
 
-static bool have_layers(const room *r, const ease__network_options *o)
+static bool have_layers(const scratch *r, const ease__network_options *o)
 {
     for (int32_t l = 0; l < o->shape.layers; l++)
         if (!r->h[l] || !r->d[l])
@@ -131,17 +131,17 @@ static bool have_layers(const room *r, const ease__network_options *o)
     return o->drawn < 0 || (r->s && r->ds && r->drawn);
 }
 
-room *ease__step_room_new(const ease__network *net, int64_t longest)
+scratch *ease__step_scratch_new(const ease__network *net, int64_t longest)
 {
     const ease__network_options *o = &net->o;
     size_t batch = (size_t)o->batch;
-    room *r = ease__alloc_zero(1, sizeof(*r));
+    scratch *r = ease__alloc_zero(1, sizeof(*r));
 
     if (!r)
         return NULL;
     r->kernels = ease__kernels_best();
     r->stride = stride_of(net->items);
-    r->each = gradient_room(o);
+    r->each = gradient_floats(o);
     r->y = ease__alloc_array(ease__size_mul(batch, r->stride), sizeof(float));
     for (int32_t l = 0; l < o->shape.layers; l++) {
         r->h[l] = ease__alloc_array(batch * (size_t)o->shape.width[l], sizeof(float));
@@ -154,7 +154,7 @@ room *ease__step_room_new(const ease__network *net, int64_t longest)
         r->ds = ease__alloc_array(count, sizeof(float));
         r->drawn = ease__alloc_array(count, sizeof(float));
     }
-    r->slices = ease__alloc_array(slices_room(o, net->items), sizeof(float));
+    r->slices = ease__alloc_array(slices_floats(o, net->items), sizeof(float));
     r->loss = ease__alloc_array(batch, sizeof(*r->loss));
     r->parts = ease__alloc_array(batch * (size_t)blocks_of(net->items, PANEL),
                                  sizeof(*r->parts));
@@ -165,13 +165,13 @@ room *ease__step_room_new(const ease__network *net, int64_t longest)
                                     sizeof(float));
     if (!r->y || !have_layers(r, o) || !r->slices || !r->loss || !r->parts ||
         !r->input.starts || !r->input.rows || !r->input.values || !r->gradient) {
-        ease__step_room_free(r);
+        ease__step_scratch_free(r);
         return NULL;
     }
     return r;
 }
 
-void ease__step_room_free(room *r)
+void ease__step_scratch_free(scratch *r)
 {
     if (!r)
         return;
@@ -196,7 +196,7 @@ void ease__step_room_free(room *r)
 /* What the layer after l, or the decoder, reads. */
 static const float *output_of(const ease__network *net, int32_t l)
 {
-    return l == net->o.drawn ? net->room->drawn : net->room->h[l];
+    return l == net->o.drawn ? net->scratch->drawn : net->scratch->h[l];
 }
 
 /* ---- forward -------------------------------------------------------------------- */
@@ -221,22 +221,22 @@ static void embed(const ease__network *net, const ease__batch *b, int32_t row)
 {
     size_t width = (size_t)net->o.shape.width[0];
     const float *e = net->value + net->at.embedding;
-    float *h = net->room->h[0] + (size_t)row * width;
+    float *h = net->scratch->h[0] + (size_t)row * width;
     ease_row x = b->input[row];
 
     memcpy(h, net->value + net->at.layer[0].b, width * sizeof(*h));
     if (net->o.of_users)
-        net->room->kernels->add(h, net->user_value + (size_t)b->user[row] * width,
-                                width);
+        net->scratch->kernels->add(h, net->user_value + (size_t)b->user[row] * width,
+                                   width);
     for (int32_t i = 0; i < x.count; i++)
-        net->room->kernels->add_times(h, e + (size_t)x.items[i] * width, x.weights[i],
-                                      width);
+        net->scratch->kernels->add_times(h, e + (size_t)x.items[i] * width,
+                                         x.weights[i], width);
 }
 
 /* mu + e exp(s / 2), and what the divergence adds to the loss. */
 static void draw(const ease__network *net, const ease__batch *b, int32_t row)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t l = net->o.drawn, width = net->o.shape.width[l];
     size_t at = (size_t)row * (size_t)width;
     double sum = 0;
@@ -255,7 +255,7 @@ static void draw(const ease__network *net, const ease__batch *b, int32_t row)
 static void encode_block(const ease__network *net, const ease__batch *b, int32_t first)
 {
     const ease__latent_shape *s = &net->o.shape;
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t count = smaller(ROWS, b->count - first);
 
     for (int32_t row = first; row < first + count; row++) {
@@ -339,7 +339,7 @@ static void finish_squares(const ease__network *net, ease_row x, int32_t left,
 
 static void score_panel(const ease__network *net, const ease__batch *b, int32_t panel)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t left = panel * PANEL, count = smaller(PANEL, net->items - left);
     int32_t rank = rank_of(net), last = net->o.shape.layers - 1;
     float share = 1 / (float)b->count;
@@ -370,7 +370,7 @@ static void join_multinomial(const ease__network *net, const ease__batch *b,
 {
     int32_t panels = blocks_of(net->items, PANEL);
     size_t step = (size_t)net->o.batch;
-    part *parts = net->room->parts + row;
+    part *parts = net->scratch->parts + row;
     double max = -INFINITY, sum = 0, total = 0, picked = 0;
 
     for (int32_t k = 0; k < b->target[row].count; k++)
@@ -389,7 +389,7 @@ static void join_multinomial(const ease__network *net, const ease__batch *b,
         one->max = (float)(exp((double)one->max - max) / sum * total /
                            (double)b->count);
     }
-    net->room->loss[row] += total * (max + log(sum)) - picked;
+    net->scratch->loss[row] += total * (max + log(sum)) - picked;
 }
 
 static void join_squares(const ease__network *net, int32_t row)
@@ -397,15 +397,15 @@ static void join_squares(const ease__network *net, int32_t row)
     int32_t panels = blocks_of(net->items, PANEL);
 
     for (int32_t p = 0; p < panels; p++)
-        net->room->loss[row] +=
-            net->room->parts[(size_t)p * (size_t)net->o.batch + (size_t)row].picked;
+        net->scratch->loss[row] +=
+            net->scratch->parts[(size_t)p * (size_t)net->o.batch + (size_t)row].picked;
 }
 
 /* exp(y - max) becomes (sum_j x_j softmax(y) - x) / batch. */
 static void finish_multinomial(const ease__network *net, const ease__batch *b,
                                int32_t panel)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t left = panel * PANEL, count = smaller(PANEL, net->items - left);
     const part *parts = r->parts + (size_t)panel * (size_t)net->o.batch;
     float share = 1 / (float)b->count;
@@ -432,7 +432,7 @@ static int32_t back_tiles(const ease__network *net, const ease__batch *b)
 static void decode_back(const ease__network *net, const ease__batch *b, int32_t tile,
                         int32_t slice)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t rank = rank_of(net), wide = blocks_of(rank, TILE_COLUMNS);
     int32_t columns = blocks_of(rank, wide); /* evenly */
     int32_t top = tile / wide * TILE_ROWS, left = tile % wide * columns;
@@ -456,18 +456,19 @@ static void decode_back(const ease__network *net, const ease__batch *b, int32_t 
 static void join_slices(const ease__network *net, int32_t first, int32_t count)
 {
     size_t rank = (size_t)rank_of(net), at = (size_t)first * rank;
-    float *d = net->room->d[net->o.shape.layers - 1] + at;
+    float *d = net->scratch->d[net->o.shape.layers - 1] + at;
 
     for (int32_t k = 1; k < slices_of(net->items); k++)
-        net->room->kernels->add(
-            d, net->room->slices + (size_t)(k - 1) * (size_t)net->o.batch * rank + at,
+        net->scratch->kernels->add(
+            d,
+            net->scratch->slices + (size_t)(k - 1) * (size_t)net->o.batch * rank + at,
             (size_t)count * rank);
 }
 
 /* From the gradient of what was drawn to those of mu, in its place, and s. */
 static void draw_back(const ease__network *net, const ease__batch *b, int32_t row)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t l = net->o.drawn, width = net->o.shape.width[l];
     float kl = (float)(r->divergence / (double)b->count);
 
@@ -494,7 +495,7 @@ static void apply_back(const ease__network *net, const ease__layer *layer,
 static void encode_back(const ease__network *net, const ease__batch *b, int32_t first)
 {
     const ease__latent_shape *s = &net->o.shape;
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t count = smaller(ROWS, b->count - first);
 
     join_slices(net, first, count);
@@ -527,12 +528,12 @@ static void update(const ease__network *net, const ease__adam *a, size_t at,
 
 static float *gradient_of_thread(const ease__network *net)
 {
-    return net->room->gradient + (size_t)omp_get_thread_num() * net->room->each;
+    return net->scratch->gradient + (size_t)omp_get_thread_num() * net->scratch->each;
 }
 
 static void update_panel(const ease__network *net, const ease__batch *b, int32_t panel)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t left = panel * PANEL, count = smaller(PANEL, net->items - left);
     int32_t rank = rank_of(net);
     float *g = gradient_of_thread(net);
@@ -554,7 +555,7 @@ static void update_bias(const ease__network *net, const ease__layer *layer,
     float *g = gradient_of_thread(net);
 
     ease__column_sums(d, rows, layer->out, (size_t)layer->out, g);
-    update(net, &net->room->biases, layer->b, g, (size_t)layer->out);
+    update(net, &net->scratch->biases, layer->b, g, (size_t)layer->out);
 }
 
 /* Some rows of a dense layer, the first ones with its bias; d is its gradient. */
@@ -569,7 +570,7 @@ static void update_rows(const ease__network *net, const ease__layer *layer,
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, layer->out, rows, 1,
                 in + top, layer->in, d, layer->out, 0, g, layer->out);
     ease__blas_end();
-    update(net, &net->room->weights, layer->a + (size_t)top * out, g,
+    update(net, &net->scratch->weights, layer->a + (size_t)top * out, g,
            (size_t)count * out);
     if (block == 0)
         update_bias(net, layer, d, rows);
@@ -578,7 +579,7 @@ static void update_rows(const ease__network *net, const ease__layer *layer,
 /* Items that nobody of the batch has move too, by their moments: as in dense Adam. */
 static void update_items(const ease__network *net, int32_t block)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     size_t width = (size_t)net->o.shape.width[0];
     int32_t end = smaller(net->items, (block + 1) * BLOCK);
     float *g = gradient_of_thread(net);
@@ -596,7 +597,7 @@ static void update_user(const ease__network *net, const ease__batch *b, int32_t 
 {
     size_t width = (size_t)net->o.shape.width[0], at = (size_t)b->user[row] * width;
 
-    ease__adam_update(&net->room->users, net->room->d[0] + (size_t)row * width,
+    ease__adam_update(&net->scratch->users, net->scratch->d[0] + (size_t)row * width,
                       net->user_value + at, net->user_first + at, net->user_second + at,
                       width);
 }
@@ -642,7 +643,7 @@ static void backward(const ease__network *net, const ease__batch *b)
 /* Nothing here reads what another loop writes: no thread waits in between. */
 static void update_all(const ease__network *net, const ease__batch *b)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     const ease__network_parts *at = &net->at;
     int32_t drawn = net->o.drawn;
 
@@ -672,7 +673,7 @@ static void update_all(const ease__network *net, const ease__batch *b)
 
 double ease__network_step(ease__network *net, const ease__batch *b)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     const ease__network_options *o = &net->o;
     double weight = o->anneal > 0 ? (double)net->steps / o->anneal : o->cap, sum = 0;
 

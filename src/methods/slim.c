@@ -74,7 +74,7 @@ typedef struct fit {
     int32_t passes; /* left */
 } fit;
 
-/* ---- a pass ------------------------------------------------------------------------- */
+/* ---- a pass ------------------------------------------------------------------- */
 
 /* x_i . r, as four sums that do not wait for each other. */
 static double times_column(const ease__item_users *c, int32_t i, const double *r)
@@ -134,7 +134,7 @@ static double pass(const job *j, const int32_t *list, int32_t count, fit *f)
     return largest;
 }
 
-/* ---- extrapolation ------------------------------------------------------------------ */
+/* ---- extrapolation ------------------------------------------------------------ */
 
 static double *trail_at(const job *j, const fit *f, int step)
 {
@@ -241,7 +241,7 @@ static void extrapolate(const job *j, int32_t count, fit *f)
         f->weights[f->nonzero[k]] = last[k];
 }
 
-/* ---- coordinate descent ------------------------------------------------------------- */
+/* ---- coordinate descent ------------------------------------------------------- */
 
 /* Over the weights that are not 0 until they rest. */
 static void settle(const job *j, int32_t count, fit *f)
@@ -306,11 +306,11 @@ static void list_all(const job *j, int32_t item, fit *f)
             f->listed[f->list_count++] = i;
 }
 
-/* ---- what is kept ------------------------------------------------------------------ */
+/* ---- what is kept ------------------------------------------------------------- */
 
-static void choose(const fit *f, int32_t items, int32_t room, ease_rec *recs)
+static void choose(const fit *f, int32_t items, int32_t capacity, ease_rec *recs)
 {
-    ease__topk best = {.recs = recs, .room = room};
+    ease__topk best = {.recs = recs, .capacity = capacity};
 
     for (int32_t i = 0; i < items; i++)
         f->rounded[i] = f->rounded[i] != 0 ? fabsf(f->rounded[i]) : -INFINITY;
@@ -336,7 +336,7 @@ static size_t bytes_in_use(const job *j)
 
 static ease_status keep(job *j, int32_t item, fit *f)
 {
-    int32_t items = j->x->items, count = 0, room;
+    int32_t items = j->x->items, count = 0, capacity;
     double top = j->settings[TOP];
     ease_rec *recs;
 
@@ -346,25 +346,25 @@ static ease_status keep(job *j, int32_t item, fit *f)
         if (!isfinite(f->rounded[i]))
             return EASE_E_DATA;
     }
-    room = top > 0 && top < count ? (int32_t)top : count;
-    if (room == 0)
+    capacity = top > 0 && top < count ? (int32_t)top : count;
+    if (capacity == 0)
         return EASE_OK;
-    atomic_fetch_add_explicit(&j->weights, room, memory_order_relaxed);
+    atomic_fetch_add_explicit(&j->weights, capacity, memory_order_relaxed);
     if (j->allowed && bytes_in_use(j) > j->allowed)
         return EASE_E_MEMORY_LIMIT;
-    recs = ease__alloc_array((size_t)room, sizeof(*recs));
+    recs = ease__alloc_array((size_t)capacity, sizeof(*recs));
     if (!recs)
         return EASE_E_NOMEM;
-    if (room < count)
-        choose(f, items, room, recs);
+    if (capacity < count)
+        choose(f, items, capacity, recs);
     else
         keep_all(f, items, recs);
     j->found.columns[item].recs = recs;
-    j->found.columns[item].count = room;
+    j->found.columns[item].count = capacity;
     return EASE_OK;
 }
 
-/* ---- all items --------------------------------------------------------------------- */
+/* ---- all items ---------------------------------------------------------------- */
 
 static ease_status fit_item(job *j, int32_t item, fit *f)
 {
@@ -438,7 +438,7 @@ static ease_status tell_failure(const job *j, ease_error *err)
     }
 }
 
-/* ---- training ----------------------------------------------------------------------- */
+/* ---- training ----------------------------------------------------------------- */
 
 static void fits_free(fit *fits, int threads)
 {
@@ -537,7 +537,7 @@ static ease_status fit_into(job *j, int threads, ease_model *m, ease_error *err)
                   "passes",
                   unfinished, (int)j->x->items, j->settings[TOLERANCE],
                   j->settings[ITERATIONS]);
-    return status ? status : ease__ragged_turn(&j->found, m, err);
+    return status ? status : ease__ragged_transpose(&j->found, m, err);
 }
 
 static ease_status check(const double *given, ease_error *err)

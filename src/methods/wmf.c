@@ -62,7 +62,7 @@ typedef struct job {
     float *parts;    /* EASE__SQUARE_PARTS of these */
 } job;
 
-/* ---- before ----------------------------------------------------------------------- */
+/* ---- before ------------------------------------------------------------------- */
 
 static ease_status check_data(const ease_interactions *x, const double *given,
                               ease_error *err)
@@ -169,7 +169,7 @@ static void draw_first(job *j)
         j->v[i] = (float)(0.1 * (ease__random_unit(&r) - 0.5));
 }
 
-/* ---- iterations ------------------------------------------------------------------- */
+/* ---- iterations --------------------------------------------------------------- */
 
 /* square = V'V + lambda I; what it was without lambda has this trace. */
 static double make_square(job *j, const float *v, int64_t rows)
@@ -258,7 +258,7 @@ static ease_status run(job *j, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- the model -------------------------------------------------------------------- */
+/* ---- the model ---------------------------------------------------------------- */
 
 static void give(job *j, ease_model *m)
 {
@@ -291,7 +291,7 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     if (!status)
         status = check_memory(&j, o->memory_limit, err);
     if (!status)
-        status = ease__blas_room(j.threads, err);
+        status = ease__blas_check_memory(j.threads, err);
     if (!status)
         status = allocate(&j, err);
     if (!status) {

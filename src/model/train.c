@@ -278,7 +278,7 @@ static ease_status fit_in_file(const source *s, ease__element element,
                                double *residual, ease_model **out, ease_error *err)
 {
     spill p = {.o = o};
-    ease__bands bands = {.room = f->band, .take = spill_band, .user = &p};
+    ease__bands bands = {.bytes = f->band, .take = spill_band, .user = &p};
     ease_gram *g = NULL;
     ease_status status = make_work_file(s, element, &p, err);
 

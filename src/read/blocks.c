@@ -114,7 +114,7 @@ static ease_status no_room(const reader *r, ease_error *err)
 /* Fails: there is no memory for a line of which `bytes` have been read. */
 static ease_status too_long(const reader *r, size_t bytes, ease_error *err)
 {
-    char line[EASE__SIZE_ROOM], limit[EASE__SIZE_ROOM];
+    char line[EASE__SIZE_CHARS], limit[EASE__SIZE_CHARS];
 
     if (!atomic_load(&r->budget->needed) || bytes < r->block_bytes)
         return no_room(r, err);
@@ -287,7 +287,7 @@ static bool make_number_room(const reader *r, ease__newcomers *n)
 /* The same while blocks are merged: the message has the number of rows so far. */
 static ease_status no_rows(const reader *r, ease_error *err)
 {
-    char needed[EASE__SIZE_ROOM], limit[EASE__SIZE_ROOM];
+    char needed[EASE__SIZE_CHARS], limit[EASE__SIZE_CHARS];
     size_t bytes = atomic_load(&r->budget->needed);
 
     if (!bytes)
@@ -375,7 +375,7 @@ static void tell_stranger(const ease__block *b, size_t record, size_t known,
     const uint32_t *at = b->records + record * EASE__TRIPLET_WORDS;
     uint32_t code = at[0] < known ? at[1] : at[0];
     const ease__name *n = ease__dictionary_name(&b->items.fresh, ~code);
-    char shown[EASE__EXCERPT_ROOM];
+    char shown[EASE__EXCERPT_CHARS];
 
     snprintf(what, EASE__BLOCK_WHAT, "item '%s' is not in the list of items",
              ease__excerpt(n->text, n->length, shown));

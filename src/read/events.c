@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "input/datasets.h"
 #include "read/readers.h"
 
 void ease__events_free(ease__events *e)
@@ -212,28 +211,24 @@ static ease_status check_memory(const ease__draft *d, const ease_interactions *x
     return ease__budget_allows(b, need) ? EASE_OK : ease__budget_fail(b, name, err);
 }
 
-static ease_status read_with(ease__input *in, const char *path,
-                             const ease_read_options *o, size_t block_bytes, bool timed,
-                             ease_interactions *x, ease__events *e, ease_error *err)
+static ease_status read_events(ease__reading *r, ease__events *e, ease_error *err)
 {
-    const char *name = ease__input_name(in);
-    ease__budget budget;
-    ease__draft draft = {.budget = &budget};
-    ease_status status;
+    ease__budget *budget = r->draft->budget;
+    ease__draft *draft = r->draft;
+    ease_interactions *x = r->x;
+    const char *name = ease__input_name(r->in);
+    ease_status status = ease__reading_run(r, err);
 
-    ease__budget_start(&budget, o->memory_limit);
-    status = ease__read_any(in, path, o, block_bytes, timed, &draft, x, err);
-
-    if (!status && draft.doubt)
-        status = ease__fail(err, EASE_E_ARG, "%s", draft.doubt);
+    if (!status && draft->doubt)
+        status = ease__fail(err, EASE_E_ARG, "%s", draft->doubt);
     if (!status)
-        status = check_count(x->row_ptr ? x->nnz : draft.records, name, err);
+        status = check_count(x->row_ptr ? x->nnz : draft->records, name, err);
     if (!status)
-        status = check_memory(&draft, x, &budget, name, err);
-    if (!status && !(x->row_ptr ? take_rows(x, e) : take_records(&draft, e)))
+        status = check_memory(draft, x, budget, name, err);
+    if (!status && !(x->row_ptr ? take_rows(x, e) : take_records(draft, e)))
         status = ease__fail(err, EASE_E_NOMEM, "interactions of %s", name);
-    ease__draft_free(&draft);
-    return status ? status : finish(e, o, name, err);
+    ease__draft_free(draft);
+    return status ? status : finish(e, r->o, name, err);
 }
 
 ease_status ease__events_read(const char *path, const ease_read_options *o,
@@ -241,19 +236,26 @@ ease_status ease__events_read(const char *path, const ease_read_options *o,
                               ease_error *err)
 {
     ease__events e = {0};
-    ease__input *in = NULL;
-    ease_interactions *x = ease__alloc_zero(1, sizeof(*x));
+    ease__budget budget;
+    ease__draft draft = {.budget = &budget};
     ease_read_options used = *o;
+    ease__reading r = {.path = path,
+                       .o = &used,
+                       .block_bytes = block_bytes,
+                       .timed = timed,
+                       .draft = &draft,
+                       .x = ease__alloc_zero(1, sizeof(*r.x))};
     ease_status status;
 
-    used.memory_limit = ease__memory_limit(o->memory_limit);
-    if (!x)
+    ease__budget_start(&budget, o->memory_limit);
+    used.memory_limit = budget.limit;
+    if (!r.x)
         return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
-    status = ease__data_open(path, &used, &in, err);
+    status = ease__reading_open(&r, err);
     if (!status)
-        status = read_with(in, path, &used, block_bytes, timed, x, &e, err);
-    ease__input_close(in);
-    ease_interactions_free(x);
+        status = read_events(&r, &e, err);
+    ease__reading_close(&r);
+    ease_interactions_free(r.x);
     if (status) {
         ease__events_free(&e);
         return status;

@@ -6,15 +6,18 @@
 
 #include "input/npy.h"
 #include "input/zip.h"
-#include "read/dialect.h"
+#include "read/layout.h"
 #include "read/readers.h"
 
 enum { PART_BYTES = 1 << 18 };
 
-bool ease__npz_begins(const char *sample, size_t bytes)
+/* A zip file: those with one text in them are unpacked by the input already. */
+static ease_status recognize(const ease__reading *r, bool *is, ease_error *err)
 {
-    return bytes >= 4 &&
-           (memcmp(sample, "PK\3\4", 4) == 0 || memcmp(sample, "PK\5\6", 4) == 0);
+    (void)err;
+    *is = r->sample_bytes >= 4 &&
+          (memcmp(r->sample, "PK\3\4", 4) == 0 || memcmp(r->sample, "PK\5\6", 4) == 0);
+    return EASE_OK;
 }
 
 /* ---- one array ------------------------------------------------------------- */
@@ -313,21 +316,20 @@ static ease_status label(npz *n, ease_error *err)
     return status ? status : ease__ids_number(&x->item_ids, 0, x->items, err);
 }
 
-ease_status ease__npz_read(ease__input *in, const ease_read_options *o,
-                           ease_interactions *x, ease_error *err)
+static ease_status read_npz(const ease__reading *r, ease_error *err)
 {
-    npz n = {.zip = EASE__ZIP_NONE, .in = in, .o = o, .x = x};
-    ease_status status = ease__check_no_table(ease__input_name(in), ".npz", false, o,
-                                              err);
+    npz n = {.zip = EASE__ZIP_NONE, .in = r->in, .o = r->o, .x = r->x};
+    ease_status status = ease__check_no_table(ease__input_name(r->in), ".npz", false,
+                                              r->o, err);
 
     if (!status)
-        status = ease__zip_open(in, o->memory_limit, &n.zip, err);
+        status = ease__zip_open(r->in, r->o->memory_limit, &n.zip, err);
     if (!status)
         status = check_format(&n, err);
     if (!status)
         status = read_shape(&n, err);
     if (!status)
-        status = ease__check_claim(n.zip.name, n.rows, n.columns, 0, o, err);
+        status = ease__check_claim(n.zip.name, n.rows, n.columns, 0, r->o, err);
     if (!status)
         status = read_indptr(&n, err);
     if (!status)
@@ -337,3 +339,11 @@ ease_status ease__npz_read(ease__input *in, const ease_read_options *o,
     ease__zip_close(&n.zip);
     return status;
 }
+
+const ease__reader ease__npz_reader = {
+    .format = {.name = "npz",
+               .about = "a SciPy CSR matrix: rows are users, columns are items",
+               .values = 1},
+    .recognize = recognize,
+    .read = read_npz,
+};

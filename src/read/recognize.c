@@ -581,7 +581,7 @@ void ease__describe_columns(const ease_columns *c, const ease__field *names, boo
     for (int i = 0; i < 4 && used < room; i++) {
         const ease__field *f = names && parts[i].column >= 0 ? &names[parts[i].column]
                                                              : NULL;
-        char shown[EASE__EXCERPT_ROOM];
+        char shown[EASE__EXCERPT_CHARS];
 
         if (parts[i].column < 0)
             continue;

@@ -270,7 +270,7 @@ INLINE bool add_pair(const ease__row_form *form, cursor *c, ease__key user,
 
 static bool bad_value(ease__block *b, ease__name v, ease__number_fault fault)
 {
-    char shown[EASE__EXCERPT_ROOM], what[EASE__BLOCK_WHAT];
+    char shown[EASE__EXCERPT_CHARS], what[EASE__BLOCK_WHAT];
 
     snprintf(what, sizeof(what),
              v.length == 0                 ? "the value is empty"
@@ -318,7 +318,7 @@ INLINE bool keep_value(const ease__row_form *form, ease__block *b, double number
 
 static bool time_of(ease__block *b, ease__name v, double *out)
 {
-    char shown[EASE__EXCERPT_ROOM], what[EASE__BLOCK_WHAT];
+    char shown[EASE__EXCERPT_CHARS], what[EASE__BLOCK_WHAT];
 
     if (ease__parse_moment(v.text, v.length, out))
         return true;
@@ -422,7 +422,7 @@ INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
 /* `line` is all of a line, which is the number of an item and a colon, or wrong. */
 static bool set_heading(cursor *c, ease__name line)
 {
-    char shown[EASE__EXCERPT_ROOM], what[EASE__BLOCK_WHAT];
+    char shown[EASE__EXCERPT_CHARS], what[EASE__BLOCK_WHAT];
     size_t digits = 0;
 
     while (digits < line.length && line.text[digits] >= '0' && line.text[digits] <= '9')
@@ -470,7 +470,7 @@ INLINE bool parse_headed_row(const ease__row_form *form, cursor *c, bool timed)
 
 static bool bad_index(ease__block *b, ease__name index, const char *of, int64_t most)
 {
-    char shown[EASE__EXCERPT_ROOM], what[EASE__BLOCK_WHAT];
+    char shown[EASE__EXCERPT_CHARS], what[EASE__BLOCK_WHAT];
 
     snprintf(what, sizeof(what), "%s '%s' is not a number of 1 .. %lld", of,
              ease__excerpt(index.text, index.length, shown), (long long)most);

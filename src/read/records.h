@@ -4,7 +4,7 @@
 
 #include "data/dictionary.h"
 #include "data/draft.h"
-#include "read/dialect.h"
+#include "read/layout.h"
 
 typedef enum ease__row_kind {
     EASE__ROWS_TABLE,

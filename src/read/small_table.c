@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "read/dialect.h"
+#include "read/layout.h"
 
 enum { READ_BYTES = 1 << 18 };
 

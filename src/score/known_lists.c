@@ -39,7 +39,7 @@ static ease_status choose(const ease_model *m, ease_row history, int64_t user,
     ease__known_get(&m->known, user, n, scores);
     for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
         scores[history.items[h]] = -INFINITY;
-    best->room = o->k < n ? o->k : n;
+    best->capacity = o->k < n ? o->k : n;
     ease__topk_offer(best, scores, 0, n, o->allowed);
     ease__topk_sort(best);
     return EASE_OK;

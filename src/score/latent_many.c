@@ -27,7 +27,7 @@ static void offer(const job *j, int64_t u, const float *scores, int32_t left,
     ease_row row = j->histories[u];
     int32_t n = j->model->info.items;
     ease__topk best = {.recs = j->recs + (size_t)u * (size_t)j->o->k,
-                       .room = j->o->k < n ? j->o->k : n,
+                       .capacity = j->o->k < n ? j->o->k : n,
                        .count = j->counts[u]};
 
     memcpy(scratch, scores, (size_t)count * sizeof(*scratch));

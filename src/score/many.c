@@ -183,7 +183,7 @@ static void choose(batch *b, int64_t u, const panel *p, const float *scores,
     state *s = &b->states[u];
     ease__topk best = {.recs = b->recs + (size_t)u * (size_t)b->o.k, .count = s->count};
 
-    best.room = b->o.k < b->model->info.items ? b->o.k : b->model->info.items;
+    best.capacity = b->o.k < b->model->info.items ? b->o.k : b->model->info.items;
     for (; bits; bits &= bits - 1) {
         int j = __builtin_ctz(bits);
 

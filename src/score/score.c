@@ -77,7 +77,7 @@ int32_t ease__popular(const ease_model *m, const ease_recommend_options *o,
 {
     int32_t n = m->info.items;
     double users = m->info.users > 0 ? (double)m->info.users : 1.0;
-    ease__topk best = {.recs = recs, .room = smaller(o->k, n)};
+    ease__topk best = {.recs = recs, .capacity = smaller(o->k, n)};
 
     for (int32_t j = 0; j < n; j++)
         scores[j] = (float)(m->popularity[j] / users);
@@ -220,7 +220,7 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
     if (!o.keep_seen)
         for (int32_t h = 0; h < history.count; h++)
             s->scores[history.items[h]] = -INFINITY;
-    best.room = smaller(o.k, s->model->info.items);
+    best.capacity = smaller(o.k, s->model->info.items);
     ease__topk_offer(&best, s->scores, 0, s->model->info.items, o.allowed);
     ease__topk_sort(&best);
     *count = best.count;
@@ -286,7 +286,7 @@ ease_status ease_similar(ease_scorer *s, int32_t item,
     if (status)
         return status;
     s->scores[item] = -INFINITY; /* like itself it is, but that is no news */
-    best.room = smaller(o.k, s->model->info.items);
+    best.capacity = smaller(o.k, s->model->info.items);
     ease__topk_offer(&best, s->scores, 0, s->model->info.items, o.allowed);
     ease__topk_sort(&best);
     *count = best.count;

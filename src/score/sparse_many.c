@@ -78,7 +78,7 @@ int32_t ease__recommend_row(const ease_model *m, ease_row history,
                             ease_rec *recs)
 {
     int32_t n = m->info.items;
-    ease__topk best = {.recs = recs, .room = o->k < n ? o->k : n};
+    ease__topk best = {.recs = recs, .capacity = o->k < n ? o->k : n};
 
     for (int32_t h = 0; h < history.count; h++)
         add_row(&m->sparse, history.items[h], history.weights ? history.weights[h] : 1,

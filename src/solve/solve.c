@@ -124,7 +124,7 @@ static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hoo
     ease_status status;
 
     threads = ease__blas_threads(threads, hooks);
-    status = ease__blas_room(threads, err);
+    status = ease__blas_check_memory(threads, err);
     if (status)
         return status;
     warn_of_slow_kernels(hooks);
@@ -139,7 +139,7 @@ static ease_status invert_file_cpu(const ease__tilefile *f, size_t memory, int t
     ease_status status;
 
     threads = ease__blas_threads(threads, hooks);
-    status = ease__blas_room(threads, err);
+    status = ease__blas_check_memory(threads, err);
     if (status)
         return status;
     return ease__invert_file(

@@ -37,7 +37,7 @@ static ease_status settle_recipe(ease__split *s, ease_error *err)
     return EASE_OK;
 }
 
-/* Fills what 0 stands for. */
+/* Replaces options of 0 by their defaults. */
 static ease_status settle_options(ease__split *s, ease_error *err)
 {
     ease_split_options *o = &s->options;
@@ -87,7 +87,7 @@ static ease_status settle_reading(ease__split *s, const ease_read_options *r,
     return EASE_OK;
 }
 
-/* The data must outlive its splits: it could be a split's train.csv itself. */
+/* Refuses to overwrite the data, which could be the train.csv of the split itself. */
 static ease_status check_place(const char *data, const char *dir, ease_error *err)
 {
     char *whole = realpath(data, NULL), *place = realpath(dir, NULL);
@@ -103,7 +103,7 @@ static ease_status check_place(const char *data, const char *dir, ease_error *er
                       data, dir);
 }
 
-/* ---- all of it ---------------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------------- */
 
 static void describe_data(const ease__split *s, ease_split_info *info)
 {
@@ -114,7 +114,8 @@ static void describe_data(const ease__split *s, ease_split_info *info)
     info->by_time = s->protocol->timed && e->time;
 }
 
-/* Users and items that have something left, before any is divided off. */
+/* Counts the users and items that have events after the filters, before anything is
+ * divided. */
 static ease_status count_data(const ease__split *s, ease_interactions_info *counts,
                               ease_error *err)
 {

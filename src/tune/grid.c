@@ -144,7 +144,7 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
                                const ease_hooks *hooks, ease_model **out,
                                ease_error *err)
 {
-    char settings[EASE__SETTINGS_ROOM];
+    char settings[EASE__SETTINGS_CHARS];
     double values[EASE__MOST_SETTINGS];
     ease_train_options o = t->train;
 
@@ -203,7 +203,7 @@ static ease_status try_point(ease__tuner *t, const plan *p, int point, ease_erro
     return EASE_OK;
 }
 
-/* ---- all of them ------------------------------------------------------------------ */
+/* ---- all of them -------------------------------------------------------------- */
 
 /* A point that these data cannot be trained with: a rank above what they have, numbers
  * that do not stay finite, more memory than there is. The others may do. */

@@ -234,7 +234,7 @@ static ease_status consider(ease__tuner *t, double lambda, bool *go_on, ease_err
     return status;
 }
 
-/* ---- grid and search -------------------------------------------------------------- */
+/* ---- grid and search ---------------------------------------------------------- */
 
 static ease_status try_grid(ease__tuner *t, ease_error *err)
 {
@@ -291,7 +291,7 @@ static ease_status search(ease__tuner *t, ease_error *err)
     return status;
 }
 
-/* ---- tuning ------------------------------------------------------------------------ */
+/* ---- tuning ------------------------------------------------------------------- */
 
 static ease_status check_lambdas(const ease__tuner *t, ease_error *err)
 {

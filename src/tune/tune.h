@@ -15,7 +15,7 @@ _Static_assert((int)EASE__GRID_POINTS <= (int)EASE__MOST_TRIALS, "a trial for ea
 /* What was tried. */
 typedef struct ease__attempt {
     ease_trial trial; /* without its settings: */
-    char settings[EASE__SETTINGS_ROOM];
+    char settings[EASE__SETTINGS_CHARS];
     bool wide; /* it took float64 */
 } ease__attempt;
 
