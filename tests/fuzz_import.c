@@ -56,7 +56,7 @@ static void compare_triplets(const char *path, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    ease_train_options o;
+    ease_gram_options o;
     ease_gram *g = NULL;
     char items[FUZZ_PATH], matrix[FUZZ_PATH], second[FUZZ_PATH];
     const char *paths[] = {matrix, second};
@@ -74,11 +74,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     b = fuzz_file(start, divide ? (size_t)(divide - start) : left, matrix);
     c = divide ? fuzz_file(divide + 1, left - 1 - (size_t)(divide - start), second)
                : -1;
-    ease_train_options_init(&o);
+    ease_gram_options_init(&o);
     o.memory_limit = 1 << 24;
     o.threads = THREADS;
-    if (ease_gram_import_shards(paths, divide ? 2 : 1, data[0] & 128 ? items : NULL, -1,
-                                &o, &g, NULL) == EASE_OK) {
+    if (ease_gram_import(paths, divide ? 2 : 1, data[0] & 128 ? items : NULL, -1, &o,
+                         &g, NULL) == EASE_OK) {
         ease_gram_info info = ease_gram_describe(g);
 
         for (int32_t i = 0; i < info.items; i++)

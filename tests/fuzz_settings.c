@@ -10,10 +10,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Settings that are accepted can be printed, and accepted again with the same values. */
-static void use_settings(const ease__method *m, const char *text)
+static void use_settings(const ease_method_info *m, const char *text)
 {
     double values[EASE__MOST_SETTINGS], again[EASE__MOST_SETTINGS];
-    char printed[EASE__SETTINGS_ROOM];
+    char printed[EASE__SETTINGS_CHARS];
     ease_error err = {0};
     ease_status status = ease__settings_parse(m->settings, m->name, text, values, NULL,
                                               &err);
@@ -33,9 +33,10 @@ static void use_settings(const ease__method *m, const char *text)
             abort();
 }
 
-static void use_grid(const ease__method *m, const char *settings, const char *text)
+static void use_grid(const ease_method_info *m, const char *settings, const char *text)
 {
     double values[EASE__MOST_SETTINGS] = {0};
+    ease_train_options train;
     ease_tune_options o;
     ease__grid grid;
     ease_error err = {0};
@@ -45,11 +46,13 @@ static void use_grid(const ease__method *m, const char *settings, const char *te
         abort();
     for (int i = 0; !status && i < grid.points; i++)
         ease__grid_point(&grid, i, values);
+    ease_train_options_init(&train);
+    train.method = m->name;
+    train.settings = settings;
     ease_tune_options_init(&o);
-    o.method = m->name;
+    o.train = &train;
     o.grid = text;
-    o.train.settings = settings;
-    if (!m->has_lambda && ease__tune_grid_check(&o, NULL) == EASE_OK && status)
+    if (!m->has_lambda && ease_tune_options_check(&o, NULL) == EASE_OK && status)
         abort();
 }
 
@@ -72,7 +75,7 @@ static void divide(const uint8_t *data, size_t size, char **settings, char **gri
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const ease__method *m;
+    const ease_method_info *m;
     char *settings, *grid;
     int count = 0;
 
@@ -80,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     while (ease__methods[count])
         count++;
-    m = ease__methods[data[0] % count];
+    m = &ease__methods[data[0] % count]->info;
     divide(data + 1, size - 1, &settings, &grid);
     use_settings(m, settings);
     use_grid(m, settings, grid);

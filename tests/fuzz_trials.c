@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (code)
         return 0;
-    if (t.count < 1 || t.count > MOST_TRIALS || !memchr(t.metric, '\0', METRIC_ROOM))
+    if (t.count < 1 || t.count > MOST_TRIALS || !memchr(t.metric, '\0', METRIC_CHARS))
         abort();
     for (int i = 0; i < t.count; i++)
         if (isnan(t.lambda[i]) || isnan(t.mean[i]))

@@ -109,15 +109,15 @@ static void put_man_verb(const verb *v)
 
 static void put_man_metrics(void)
 {
-    const char *name;
+    const ease_metric_info *m;
 
     fputs(".SH METRICS\nOf the best K items of each list:\n", stdout);
-    for (int i = 0; (name = ease_metric_name(i)); i++) {
+    for (int i = 0; (m = ease_metric_at(i)); i++) {
         fputs(".TP\n\\fB", stdout);
-        put_roff(name);
+        put_roff(m->name);
         fputs("@\\fIK\\fR\n", stdout);
-        put_roff(ease_metric_about(name));
-        put_roff(metric_direction(name));
+        put_roff(m->about);
+        put_roff(metric_direction(m->name));
         fputs(".\n", stdout);
     }
 }

@@ -295,16 +295,17 @@ ease_status ease_gram_peek(const char *path, ease_gram_info *info, ease_error *e
     return EASE_OK;
 }
 
-ease_status ease_gram_open(const char *path, const ease_train_options *o,
+ease_status ease_gram_open(const char *path, const ease_gram_options *given,
                            ease_gram **out, ease_error *err)
 {
+    ease_gram_options o;
     ease_gram_info info;
     ease__element stored;
     ease_status status;
 
     if (!out)
         return ease__fail(err, EASE_E_ARG, "a place for the result is required");
-    status = o ? ease__train_options_check(o, err) : EASE_OK;
+    status = ease__gram_options_take(given, &o, err);
     if (!status)
         status = ease_gram_peek(path, &info, err);
     if (status)
@@ -312,8 +313,8 @@ ease_status ease_gram_open(const char *path, const ease_train_options *o,
     stored = info.wide ? EASE__F64 : EASE__U32;
     status = ease__memory_check("the Gram matrix of", info.items,
                                 ease__tiled_bytes(info.items, stored),
-                                ease__memory_allowed(o ? o->memory_limit : 0, 0), err);
+                                ease__memory_allowed(o.memory_limit, 0), err);
     if (status)
         return status;
-    return ease__gram_read(path, EASE__U32, o ? &o->hooks : NULL, out, err);
+    return ease__gram_read(path, EASE__U32, o.hooks, out, err);
 }

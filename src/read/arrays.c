@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "input/input.h"
 #include "read/readers.h"
 #include "read/recognize.h"
@@ -339,7 +340,7 @@ static ease_status take_rows(int64_t rows, const ease_id_column *users,
     d->weighted = o->weights != 0;
     for (int64_t row = 0; !status && row < rows; row++) {
         if (row % (1 << 16) == 0) {
-            if (ease__progress(&o->hooks, ease__stage_reading,
+            if (ease__progress(o->hooks, ease__stage_reading,
                                (double)row / (double)rows))
                 return ease__cancelled(err);
             status = check_memory(d, ease__threads(o->threads), err);
@@ -395,24 +396,24 @@ ease_status ease_interactions_from_table(int64_t rows, const ease_id_column *use
                                          const ease_read_options *o,
                                          ease_interactions **out, ease_error *err)
 {
-    ease_read_options defaults;
+    ease_read_options used;
     ease_interactions *x;
     ease_status status;
 
-    ease_read_options_init(&defaults);
-    if (!o)
-        o = &defaults;
     if (!out || rows < 0 || !is_column(users, rows) || !is_column(items, rows))
         return ease__fail(err, EASE_E_ARG, "columns of users and items are required");
-    status = ease__check_read_options(o, err);
+    status = EASE__OPTIONS_TAKE(ease_read_options, &used, o, err);
     if (!status)
-        status = ease__check_values(table_name, "without one", values != NULL, o, err);
+        status = ease__check_read_options(&used, err);
+    if (!status)
+        status = ease__check_values(table_name, "without one", values != NULL, &used,
+                                    err);
     if (status)
         return status;
     x = ease__alloc_zero(1, sizeof(*x));
     if (!x)
         return ease__fail(err, EASE_E_NOMEM, "interactions");
-    status = make_rows(rows, users, items, values, o, x, err);
+    status = make_rows(rows, users, items, values, &used, x, err);
     if (status) {
         ease_interactions_free(x);
         return status;

@@ -533,7 +533,7 @@ static void read_next(reader *r)
 
     pthread_mutex_unlock(&r->lock);
     b->bytes = 0;
-    if (ease__progress(&r->o->hooks, ease__stage_reading, ease__input_fraction(r->in)))
+    if (ease__progress(r->o->hooks, ease__stage_reading, ease__input_fraction(r->in)))
         status = ease__cancelled(&err);
     else
         status = read_block(r, b, &err);

@@ -167,7 +167,7 @@ static ease_status filter(ease__events *e, const ease_read_options *o, ease_erro
         return ease__fail(err, EASE_E_NOMEM, "counting %lld ids", (long long)most);
     do {
         dropped = 0;
-        if (ease__progress(&o->hooks, ease__stage_reading, 1.0))
+        if (ease__progress(o->hooks, ease__stage_reading, 1.0))
             status = ease__cancelled(err);
         if (!status && o->min_item > 0)
             dropped += drop_rare(e, o->min_item, false, count);

@@ -204,7 +204,7 @@ static ease_status still_wanted(const npz *n, int64_t done, ease_error *err)
     double all = 2.0 * (double)n->x->nnz + 1.0;
 
     if (done % (1 << 18) == 0 &&
-        ease__progress(&n->o->hooks, ease__stage_reading, (double)done / all))
+        ease__progress(n->o->hooks, ease__stage_reading, (double)done / all))
         return ease__cancelled(err);
     return EASE_OK;
 }

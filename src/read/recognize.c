@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <xxhash.h>
 
+#include "core/sized.h"
 #include "text/moment.h"
 #include "text/number.h"
 #include "text/roles.h"
@@ -424,15 +425,15 @@ static void name_column(const judging *j, int c, char *to, size_t size)
         snprintf(to, size, "%d", c + 1);
 }
 
-enum { TYPED_ROOM = 44, ADVICE_ROOM = 2 * TYPED_ROOM + 24 };
+enum { TYPED_CHARS = 44, ADVICE_CHARS = 2 * TYPED_CHARS + 24 };
 
 static void propose(const judging *j, const char *option, int user, int item, char *to,
                     size_t size)
 {
-    char names[2][TYPED_ROOM];
+    char names[2][TYPED_CHARS];
 
-    name_column(j, user, names[0], TYPED_ROOM);
-    name_column(j, item, names[1], TYPED_ROOM);
+    name_column(j, user, names[0], TYPED_CHARS);
+    name_column(j, item, names[1], TYPED_CHARS);
     snprintf(to, size, "%s'%s,%s'", option, names[0], names[1]);
 }
 
@@ -442,7 +443,7 @@ static void advise(const judging *j, const char *option, ease_columns *out)
 {
     bool item_is_one = j->s->tallies[out->item].distinct == 1;
     int user = out->item, item = out->user, other = find_first(j, is_unnamed);
-    char instead[ADVICE_ROOM], same[ADVICE_ROOM];
+    char instead[ADVICE_CHARS], same[ADVICE_CHARS];
 
     if (other < 0)
         other = find_first(j, is_another);
@@ -465,7 +466,7 @@ static ease_status refuse_both(const judging *j, const char *option,
                                const ease_columns *c, int user, int item,
                                ease_error *err)
 {
-    char first[ADVICE_ROOM], second[ADVICE_ROOM];
+    char first[ADVICE_CHARS], second[ADVICE_CHARS];
 
     propose(j, option, c->user, c->item, first, sizeof(first));
     propose(j, option, user, item, second, sizeof(second));
@@ -490,7 +491,7 @@ static ease_status refuse_missing(const judging *j, const char *option,
                                   const ease_columns *c, ease_error *err)
 {
     int user = c->user >= 0 ? c->user : c->item == 0, item = c->item;
-    char typed[ADVICE_ROOM];
+    char typed[ADVICE_CHARS];
 
     if (j->count < 2)
         return ease__fail_at(err, EASE_E_PARSE, 1,
@@ -651,7 +652,8 @@ ease_status ease_columns_recognize(const char *const *names, int count,
 {
     ease__survey s = {0};
     ease__field *header, *fields;
-    ease_status status = o ? EASE__CHECK_OPTIONS(o, err) : EASE_OK;
+    ease_read_options used;
+    ease_status status = EASE__OPTIONS_TAKE(ease_read_options, &used, o, err);
 
     if (status)
         return status;
@@ -662,9 +664,8 @@ ease_status ease_columns_recognize(const char *const *names, int count,
     if (!header || !fields || !ease__survey_start(&s, (size_t)count))
         status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
     else
-        status = recognize_texts(names, count, values, rows,
-                                 o ? o->columns_option : NULL, &s, header, fields, out,
-                                 err);
+        status = recognize_texts(names, count, values, rows, used.columns_option, &s,
+                                 header, fields, out, err);
     ease__survey_free(&s);
     ease__free(header);
     ease__free(fields);
