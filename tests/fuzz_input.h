@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ease.h"
+#include "infos.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,7 +28,7 @@ static inline const char *fuzz_path(const uint8_t *data, size_t size, int *fd)
 /* Looks at all that was read, so that a sanitizer sees it too. */
 static inline void fuzz_look(const ease_interactions *x)
 {
-    ease_interactions_info info = ease_interactions_describe(x);
+    ease_interactions_info info = interactions_info(x);
     int64_t seen = 0;
 
     for (int64_t u = 0; u < info.users; u++) {

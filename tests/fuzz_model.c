@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* What a call that needs weights gives on this model. */
 static ease_status of_weights(const ease_model *m)
 {
-    return ease_model_describe(m).storage == EASE_STORE_NONE ? EASE_E_ARG : EASE_OK;
+    return model_info(m).storage == EASE_STORE_NONE ? EASE_E_ARG : EASE_OK;
 }
 
 static void use_scorer(const ease_model *m, int32_t n)
@@ -36,7 +36,7 @@ static void use_scorer(const ease_model *m, int32_t n)
 
 static void use_model(const ease_model *m)
 {
-    ease_model_info info = ease_model_describe(m);
+    ease_model_info info = model_info(m);
     float *row = malloc((size_t)info.items * sizeof(*row));
 
     for (int32_t i = 0; i < info.items; i++) {

@@ -62,6 +62,8 @@ const char *format_carries(const ease_format *f);
 
 /* ---- models ---------------------------------------------------------------------- */
 
+/* As ease_model_describe. */
+ease_model_info model_info_of(const ease_model *m);
 /* Opens a model, with the titles of a file where that is not NULL. */
 int open_model(console *c, const common_args *common, const char *path,
                const char *titles, ease_model **out);
