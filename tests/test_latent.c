@@ -459,7 +459,7 @@ static void latent_models_come_back_from_files(test *t)
     for (int i = 0; i < 2; i++) {
         ease_model *m = train(t, x, methods[i], small[i], 1);
         ease_model *back = reopened(t, m, EASE_STORE_F16);
-        ease_model_info info = ease_model_describe(back);
+        ease_model_info info = model_info(back);
 
         check_text(t, info.method, methods[i]);
         check_text(t, info.settings, says[i]);

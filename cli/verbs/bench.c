@@ -124,7 +124,7 @@ static int set_up(console *c, const bench_args *a, bench *b)
 static int count_threads(bench *b)
 {
     ease_train_options o;
-    ease_plan plan;
+    ease_plan plan = {.size = sizeof(plan)};
     ease_error err;
 
     ease_train_options_init(&o);

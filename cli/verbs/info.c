@@ -48,12 +48,13 @@ static void rank(ranking *r, int32_t item, double count)
 
 static void put_model(const info_args *a, const ease_model *m)
 {
-    ease_model_info info = ease_model_describe(m);
-    const ease_method_info *method = ease_method_find(info.method);
+    ease_model_info info = {.size = sizeof(info)};
+    const ease_method_info *method = ease_model_method(m);
     report r = report_begin(format_of(&a->common));
     report_item items[POPULAR];
     ranking best = {.size = 0};
 
+    ease_model_describe(m, &info);
     report_text(&r, "file", "file", "model");
     report_text(&r, "method", "method", info.method);
     report_count(&r, "items", "items", info.items);
@@ -112,7 +113,7 @@ static int tell_model(console *c, const info_args *a)
 static int tell_gram(console *c, const info_args *a)
 {
     const char *path = a->common.operands[0];
-    ease_gram_info info;
+    ease_gram_info info = {.size = sizeof(info)};
     ease_error err;
     report r;
     int code;
@@ -168,11 +169,12 @@ static void count(const ease_interactions *x, int64_t users, statistics *s)
 static void put_data(const info_args *a, const ease_interactions *x,
                      const statistics *s)
 {
-    ease_interactions_info info = ease_interactions_describe(x);
+    ease_interactions_info info = {.size = sizeof(info)};
     report r = report_begin(format_of(&a->common));
     report_item items[POPULAR];
     ranking best = {.size = 0};
 
+    ease_interactions_describe(x, &info);
     report_text(&r, "file", "file", "data");
     report_text(&r, "recognized", "recognized", info.recognized ? info.recognized : "");
     report_count(&r, "rows", "rows", info.rows);
@@ -196,7 +198,7 @@ static void put_data(const info_args *a, const ease_interactions *x,
 static int tell_data(console *c, const info_args *a)
 {
     ease_interactions *x = NULL;
-    ease_interactions_info info;
+    ease_interactions_info info = {.size = sizeof(info)};
     statistics s = {0};
     bool quiet = c->quiet;
     int code;
@@ -210,7 +212,7 @@ static int tell_data(console *c, const info_args *a)
     if (code)
         return code;
     console_clear(c);
-    info = ease_interactions_describe(x);
+    ease_interactions_describe(x, &info);
     if (info.doubt)
         warn(c, "%s", info.doubt);
     s.per_user = calloc((size_t)info.users + 1, sizeof(*s.per_user));

@@ -79,7 +79,7 @@ static int check(console *c, const plan_args *a)
 static int find_subject(console *c, const plan_args *a, subject *s)
 {
     ease_file_kind kind;
-    ease_gram_info info;
+    ease_gram_info info = {.size = sizeof(info)};
     ease_error err;
     int code;
 
@@ -110,10 +110,12 @@ static int plan_for(console *c, const subject *s, const ease_train_options *o,
                     ease_storage storage, ease_plan *out)
 {
     ease_error err;
-    ease_status st = s->data ? ease_plan_data(s->data, o, storage, out, &err)
-                             : ease_plan_sizes(s->users, s->items, s->interactions, o,
-                                               storage, out, &err);
+    ease_status st;
 
+    out->size = sizeof(*out);
+    st = s->data ? ease_plan_data(s->data, o, storage, out, &err)
+                 : ease_plan_sizes(s->users, s->items, s->interactions, o, storage, out,
+                                   &err);
     return st ? fail_with(c, &err) : EXIT_DONE;
 }
 

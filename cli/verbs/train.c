@@ -181,7 +181,7 @@ static int train_data(console *c, const train_args *a, ease_model **out)
 {
     ease_train_options o = options_of(c, a);
     ease_interactions *x = NULL;
-    ease_plan plan;
+    ease_plan plan = {.size = sizeof(plan)};
     ease_error err;
     int code = read_data(c, &a->common, &a->reading, a->common.operands[0],
                          a->memory_limit, &x);
@@ -206,8 +206,8 @@ static int train_data(console *c, const train_args *a, ease_model **out)
 static int train_gram(console *c, const train_args *a, ease_model **out)
 {
     ease_train_options o = options_of(c, a);
-    ease_gram_info info;
-    ease_plan plan;
+    ease_gram_info info = {.size = sizeof(info)};
+    ease_plan plan = {.size = sizeof(plan)};
     ease_error err;
     int code;
 
@@ -237,19 +237,20 @@ static int add_titles(console *c, const train_args *a, ease_model *m)
         return fail_with(c, &err);
     note(c, "%s: titles for %s of %s items", a->titles,
          format_count(matched, sizeof(matched), count),
-         format_count(items, sizeof(items), ease_model_describe(m).items));
+         format_count(items, sizeof(items), ease_model_items(m)));
     return EXIT_DONE;
 }
 
 static void report_model(console *c, const train_args *a, const ease_model *m,
                          const outcome *did)
 {
-    ease_model_info info = ease_model_describe(m);
-    const ease_method_info *method = ease_method_find(info.method);
+    ease_model_info info = {.size = sizeof(info)};
+    const ease_method_info *method = ease_model_method(m);
     char took[NUMBER_CHARS], size[NUMBER_CHARS];
     output_format format = format_of(&a->common);
     report r;
 
+    ease_model_describe(m, &info);
     format_seconds(took, sizeof(took), did->seconds);
     format_bytes(size, sizeof(size), did->bytes);
     if (!method->from_gram)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/sized.h"
 #include "model/model.h"
 #include "solve/solve.h"
 
@@ -200,7 +201,7 @@ static ease_status make_plan(const ease_interactions *x, const ease_gram_info *s
     p.solve_seconds = fmax(p.flops / p.flops_a_second,
                            (double)f.traffic / DISK_BYTES_A_SECOND);
     p.write_seconds = (double)p.model_bytes / WRITTEN_BYTES_A_SECOND;
-    *out = p;
+    ease__info_give(out, &p, sizeof(p));
     return EASE_OK;
 }
 
@@ -229,7 +230,10 @@ ease_status ease_plan_sizes(int64_t users, int32_t items, int64_t interactions,
     ease_train_options used;
     ease_status status;
 
-    if (!out || items < 1 || users < 0 || interactions < 0)
+    status = ease__info_check(out, "ease_plan", err);
+    if (status)
+        return status;
+    if (items < 1 || users < 0 || interactions < 0)
         return ease__fail(err, EASE_E_ARG, "a plan needs a number of items");
     status = take_request(o, storage, &used, err);
     return status ? status : make_plan(NULL, &sizes, &used, storage, out, err);
@@ -242,7 +246,10 @@ ease_status ease_plan_data(const ease_interactions *x, const ease_train_options 
     ease_train_options used;
     ease_status status;
 
-    if (!x || !out)
+    status = ease__info_check(out, "ease_plan", err);
+    if (status)
+        return status;
+    if (!x)
         return ease__fail(err, EASE_E_ARG, "a plan needs interactions");
     status = take_request(o, storage, &used, err);
     if (!status)

@@ -378,7 +378,7 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
 ease_status ease_train_gram_file(const char *path, const ease_train_options *given,
                                  ease_model **out, ease_error *err)
 {
-    source s = {.load = load_file, .path = path};
+    source s = {.load = load_file, .path = path, .info = {.size = sizeof(s.info)}};
     ease_train_options o;
     ease_status status;
 

@@ -43,6 +43,8 @@ ease_status ease__check_read_options(const ease_read_options *o, ease_error *err
         return ease__fail(err, EASE_E_ARG, "unknown way to fold repeated rows");
     if (o->min_user < 0 || o->min_item < 0)
         return ease__fail(err, EASE_E_ARG, "a minimal count below 0");
+    if (o->guess && ease__info_check(o->guess, "ease_columns", err))
+        return EASE_E_ARG;
     return ease__threads_check(o->threads, err);
 }
 
