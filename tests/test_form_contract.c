@@ -546,7 +546,7 @@ static void use_weights(subject *s)
     const char *path = test_path("weights.npy");
     ease_error err = {0};
     ease_status status = ease_model_export(s->opened, path, 0, NULL, &err);
-    ease_weight_summary w;
+    ease_weight_summary w = {.size = sizeof(w)};
 
     if (s->form->store->empty)
         says_why_not(s, status, &err);
