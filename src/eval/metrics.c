@@ -8,9 +8,12 @@ const ease__metric_kind *ease__metric_kind_of(const char *metric)
 {
     size_t length = strcspn(metric, "@");
 
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->name; kind++)
-        if (strlen(kind->name) == length && memcmp(kind->name, metric, length) == 0)
-            return kind;
+    for (int i = 0; ease__metric_kinds[i]; i++) {
+        const char *name = ease__metric_kinds[i]->name;
+
+        if (strlen(name) == length && memcmp(name, metric, length) == 0)
+            return ease__metric_kinds[i];
+    }
     return NULL;
 }
 
@@ -21,9 +24,9 @@ bool ease__metric_better(const ease__metric_kind *kind, double a, double b)
 
 const char *ease_metric_name(int index)
 {
-    for (int i = 0; index >= 0 && ease__metric_kinds[i].name; i++)
+    for (int i = 0; index >= 0 && ease__metric_kinds[i]; i++)
         if (i == index)
-            return ease__metric_kinds[i].name;
+            return ease__metric_kinds[i]->name;
     return NULL;
 }
 
@@ -220,48 +223,78 @@ double ease__gini(int64_t *times, int32_t items)
     return all > 0 ? weighted / (all * items) : 0;
 }
 
-/* ---- the table ---------------------------------------------------------------- */
+/* ---- the entries -------------------------------------------------------------- */
 
-const ease__metric_kind ease__metric_kinds[] = {
-    {.name = "recall",
-     .about = "hits / min(k, held out), as in the paper",
-     .direction = EASE__HIGHER_IS_BETTER,
-     .from_hits = recall},
-    {.name = "plain-recall",
-     .about = "hits / held out",
-     .direction = EASE__HIGHER_IS_BETTER,
-     .from_hits = plain_recall},
-    {.name = "ndcg",
-     .about = "sum of 1 / log2(rank + 1) over hits, divided by that of an ideal list",
-     .direction = EASE__HIGHER_IS_BETTER,
-     .from_hits = ndcg},
-    {.name = "precision",
-     .about = "hits / k",
-     .direction = EASE__HIGHER_IS_BETTER,
-     .from_hits = precision},
-    {.name = "hit",
-     .about = "1 if there is a hit, 0 if there is none",
-     .direction = EASE__HIGHER_IS_BETTER,
-     .from_hits = any_hit},
-    {.name = "map",
-     .about = "sum of the precision at each hit / min(k, held out)",
-     .direction = EASE__HIGHER_IS_BETTER,
-     .from_hits = average_precision},
-    {.name = "mrr",
-     .about = "1 / rank of the first hit, 0 if there is none",
-     .direction = EASE__HIGHER_IS_BETTER,
-     .from_hits = reciprocal_rank},
-    {.name = "popularity",
-     .about = "mean count in the training data of the items recommended",
-     .direction = EASE__NEITHER_IS_BETTER,
-     .from_items = mean_popularity},
-    {.name = "coverage",
-     .about = "share of the catalog that is in any list",
-     .direction = EASE__HIGHER_IS_BETTER,
-     .from_times = ease__coverage},
-    {.name = "gini",
-     .about =
-         "inequality of how often each item of the catalog is in a list, 0 if equal",
-     .direction = EASE__LOWER_IS_BETTER,
-     .from_times = ease__gini},
-    {.name = NULL}};
+const ease__metric_kind ease__metric_recall = {
+    .name = "recall",
+    .about = "hits / min(k, held out), as in the paper",
+    .direction = EASE__HIGHER_IS_BETTER,
+    .from_hits = recall,
+};
+
+const ease__metric_kind ease__metric_plain_recall = {
+    .name = "plain-recall",
+    .about = "hits / held out",
+    .direction = EASE__HIGHER_IS_BETTER,
+    .from_hits = plain_recall,
+};
+
+const ease__metric_kind ease__metric_ndcg = {
+    .name = "ndcg",
+    .about = "sum of 1 / log2(rank + 1) over hits, divided by that of an ideal list",
+    .direction = EASE__HIGHER_IS_BETTER,
+    .from_hits = ndcg,
+};
+
+const ease__metric_kind ease__metric_precision = {
+    .name = "precision",
+    .about = "hits / k",
+    .direction = EASE__HIGHER_IS_BETTER,
+    .from_hits = precision,
+};
+
+const ease__metric_kind ease__metric_hit = {
+    .name = "hit",
+    .about = "1 if there is a hit, 0 if there is none",
+    .direction = EASE__HIGHER_IS_BETTER,
+    .from_hits = any_hit,
+};
+
+const ease__metric_kind ease__metric_map = {
+    .name = "map",
+    .about = "sum of the precision at each hit / min(k, held out)",
+    .direction = EASE__HIGHER_IS_BETTER,
+    .from_hits = average_precision,
+};
+
+const ease__metric_kind ease__metric_mrr = {
+    .name = "mrr",
+    .about = "1 / rank of the first hit, 0 if there is none",
+    .direction = EASE__HIGHER_IS_BETTER,
+    .from_hits = reciprocal_rank,
+};
+
+const ease__metric_kind ease__metric_popularity = {
+    .name = "popularity",
+    .about = "mean count in the training data of the items recommended",
+    .direction = EASE__NEITHER_IS_BETTER,
+    .from_items = mean_popularity,
+};
+
+const ease__metric_kind ease__metric_coverage = {
+    .name = "coverage",
+    .about = "share of the catalog that is in any list",
+    .direction = EASE__HIGHER_IS_BETTER,
+    .from_times = ease__coverage,
+};
+
+const ease__metric_kind ease__metric_gini = {
+    .name = "gini",
+    .about =
+        "inequality of how often each item of the catalog is in a list, 0 if equal",
+    .direction = EASE__LOWER_IS_BETTER,
+    .from_times = ease__gini,
+};
+
+#define ENTRY(metric) &metric,
+const ease__metric_kind *const ease__metric_kinds[] = {EASE__METRICS(ENTRY) NULL};
