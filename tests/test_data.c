@@ -472,7 +472,7 @@ static void progress_goes_up_and_cancels_anywhere(test *t)
     int all;
 
     write_wild_table(path, 6, 5000);
-    o.hooks = (ease_hooks){.progress = count_calls, .user = &c};
+    o.hooks = &(ease_hooks){.progress = count_calls, .user = &c};
     o.min_user = 3;
     o.threads = 2;
     check_status(t, ease__interactions_read(path, &o, 5000, &x, NULL), EASE_OK);

@@ -140,10 +140,11 @@ static ease_model *train_by(test *t, const struct work *w, const ease_interactio
     ease_error err = {0};
 
     ease_train_options_init(&o);
+    o.method = w->method;
     o.lambda = strcmp(w->method, "ease") == 0 ? 10 : 0;
     o.settings = w->settings;
     o.threads = threads;
-    if (!check_status(t, ease_train_method(x, w->method, &o, &m, &err), EASE_OK)) {
+    if (!check_status(t, ease_train(x, &o, &m, &err), EASE_OK)) {
         printf("  %s: %s\n", w->method, err.text);
         abort();
     }
@@ -170,7 +171,7 @@ static void recommend_by(test *t, const ease_model *m, const ease_interactions *
     ease_recommend_options_init(&o);
     o.k = K;
     o.threads = threads;
-    if (ease_method_known_users(ease_model_describe(m).method))
+    if (ease_method_find(ease_model_describe(m).method)->known_users)
         o.users = users;
     check_status(t,
                  ease_recommend_many(m, rows, USERS, &o, out->recs, out->counts, NULL),
@@ -260,13 +261,14 @@ static void importing_has_no_race(test *t)
     const char *path = test_path("gram.csv");
     ease_interactions *x = synthetic(USERS, THREADS);
     ease_gram *g = NULL, *back = NULL;
-    ease_train_options o;
+    ease_gram_options o;
 
-    ease_train_options_init(&o);
+    ease_gram_options_init(&o);
     o.threads = THREADS;
     check_status(t, ease_gram_build(x, &o, &g, NULL), EASE_OK);
     write_triplets(g, path);
-    if (check_status(t, ease_gram_import(path, NULL, USERS, &o, &back, NULL), EASE_OK))
+    if (check_status(t, ease_gram_import(&path, 1, NULL, USERS, &o, &back, NULL),
+                     EASE_OK))
         for (int32_t i = 0; i < ease_gram_describe(back).items; i++) {
             int item = atoi(ease_gram_item_id(back, i) + strlen("a-longer-id-"));
 

@@ -413,8 +413,7 @@ static void reading_is_cancelled(test *t)
         int calls = 0, left;
 
         put_plain(example_of(ease__readers[i]), path);
-        o.hooks.progress = cancel_when_counted;
-        o.hooks.user = &left;
+        o.hooks = &(ease_hooks){.progress = cancel_when_counted, .user = &left};
         o.threads = 3;
         do {
             ease_interactions *x = NULL;

@@ -252,11 +252,13 @@ int read_data(console *c, const common_args *common, const reading_args *reading
 int open_model(console *c, const common_args *common, const char *path,
                const char *titles, ease_model **out)
 {
-    ease_verify verify = common->no_verify ? EASE_VERIFY_NEVER : EASE_VERIFY_USE;
+    ease_open_options o;
     ease_model *m;
     ease_error err;
 
-    if (ease_model_open_with(path, verify, &m, &err))
+    ease_open_options_init(&o);
+    o.verify = common->no_verify ? EASE_VERIFY_NEVER : EASE_VERIFY_USE;
+    if (ease_model_open(path, &o, &m, &err))
         return fail_with(c, &err);
     if (titles && ease_model_read_titles(m, titles, NULL, &err)) {
         ease_model_free(m);

@@ -103,9 +103,9 @@ ease_status ease__container_allow_large(const ease__container *c,
 /* Makes the large sections readable through ease__container_section; without it they
  * can only be streamed. Sections of up to 16 MiB in all are read and verified now;
  * larger ones are mapped, and ease__container_need must be called before any of their
- * bytes is used. From then on the structure must not be moved in memory. */
+ * bytes is used. `hooks` are for EASE_VERIFY_OPEN. From then on the structure must not be moved in memory. */
 ease_status ease__container_attach(ease__container *c, ease_verify verify,
-                                   ease_error *err);
+                                   const ease_hooks *hooks, ease_error *err);
 /* Replaces a mapped section by a verified copy in memory (not verified under
  * EASE_VERIFY_NEVER): for indices, which must not change once they have been
  * range-checked. */

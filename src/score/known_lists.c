@@ -52,7 +52,7 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
     int threads = ease__threads(o->threads);
     size_t n = (size_t)m->info.items;
     ease_status status = ease__container_unchanged(&m->file, err);
-    ease__course c = {.hooks = &o->hooks, .parts = count};
+    ease__course c = {.hooks = o->hooks, .parts = count};
     float *scores;
 
     if (status)

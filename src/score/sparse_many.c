@@ -151,7 +151,7 @@ static void recommend_block(const job *j, int64_t first, ease__sparse_room *room
 static ease_status run_all(const job *j, int threads, ease__sparse_room *rooms,
                            ease_error *err)
 {
-    ease__course c = {.hooks = &j->o->hooks, .parts = (j->count + USERS - 1) / USERS};
+    ease__course c = {.hooks = j->o->hooks, .parts = (j->count + USERS - 1) / USERS};
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int64_t b = 0; b < c.parts; b++) {

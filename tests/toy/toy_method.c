@@ -5,9 +5,11 @@
 
 enum { STEP };
 
-static const ease_setting settings[] = {
-    {.name = "step", .about = "between one score and the next", .value = 1, .most = 100},
-    {0}};
+static const ease_setting settings[] = {{.name = "step",
+                                         .about = "between one score and the next",
+                                         .value = 1,
+                                         .most = 100},
+                                        {0}};
 
 static ease_status train(const ease_interactions *x, const ease_train_options *o,
                          const double *given, ease_model *m, ease_error *err)
@@ -24,11 +26,14 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__method ease__toy_method = {
-    .name = "toy",
-    .about = "items in their order",
+    .info =
+        {
+            .name = "toy",
+            .about = "items in their order",
+            EASE__SETTINGS(settings),
+            .grid = "step=1|2",
+        },
     .number = 1000,
     .form = EASE__BASE_FORM,
-    .settings = settings,
-    .grid = "step=1|2",
     .fill = train,
 };

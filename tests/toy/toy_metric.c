@@ -8,8 +8,9 @@ static double first_is_hit(const ease__hits *h)
 }
 
 const ease__metric_kind ease__toy_metric = {
-    .name = "toy",
-    .about = "1 if the first item is a hit, 0 if it is not",
-    .direction = EASE__HIGHER_IS_BETTER,
+    .info = {.name = "toy",
+             .about = "1 if the first item is a hit, 0 if it is not",
+             .direction = EASE__HIGHER_IS_BETTER,
+             .by_user = 1},
     .from_hits = first_is_hit,
 };
