@@ -496,7 +496,7 @@ typedef struct ease_train_options {
     ease_precision precision; /* of the solve */
     int nonnegative;          /* EASE >= 0: weights below 0 become 0 */
     int threads;              /* 0: all; results do not depend on it */
-    const char *backend;      /* NULL or "cpu" */
+    const char *backend;      /* what solves: see ease_backend_name; NULL: the first */
     size_t memory_limit;      /* bytes; 0: what is available */
     /* A directory, or NULL. Where memory does not hold the matrix, ease_train and its
      * relatives that read data or a file keep it in a nameless file there, with the
@@ -515,6 +515,16 @@ typedef struct ease_train_options {
 
 EASE_API void ease_train_options_init(ease_train_options *o);
 
+/* Backends: what solves, on which hardware. Names from 0 on; NULL past the end. The
+ * first is the default. */
+EASE_API const char *ease_backend_name(int index);
+/* One line about a backend; NULL: there is none of this name. */
+EASE_API const char *ease_backend_about(const char *name);
+/* Checks that a backend (NULL: the default) can be used on this machine. Fails with
+ * EASE_E_BACKEND: there is none of this name, or the reason why it cannot. */
+EASE_API EASE_MUST_USE ease_status ease_backend_check(const char *name,
+                                                      ease_error *err);
+
 /* What training will take, known before anything large is allocated. */
 typedef struct ease_plan {
     int64_t users, interactions;
@@ -527,9 +537,11 @@ typedef struct ease_plan {
     size_t work_bytes;      /* of the matrix in a file, if a workdir is given */
     size_t least_bytes;     /* memory that suffices with such a file */
     size_t traffic_bytes;   /* to and from it; 0: the matrix will be in memory */
+    size_t device_bytes;    /* in the memory of the backend's device; 0: it has none */
+    size_t device_available_bytes; /* free there; 0: unknown */
     double gram_seconds, solve_seconds, write_seconds;
     double flops;          /* of the solve: items^3 */
-    double flops_a_second; /* measured here, now, by a small product */
+    double flops_a_second; /* measured or estimated by the backend, here and now */
     int threads;
     int fits;
 } ease_plan;
@@ -552,7 +564,7 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
  * entry on the diagonal of X'X is above 2^100 or below 2^-100. Fails with
  * EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (also for columns in doubt, see
  * ease_interactions_info), EASE_E_NOT_POSDEF, EASE_E_ACCURACY (also if float32 cannot
- * represent the weights), EASE_E_NOMEM, EASE_E_CANCELLED. */
+ * represent the weights), EASE_E_BACKEND, EASE_E_NOMEM, EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
                                               const ease_train_options *o,
                                               ease_model **out, ease_error *err);
