@@ -490,6 +490,17 @@ static void the_plan_asks_the_backend_for_memory(test *t)
     check(t, more.least < more.peak && more.work > 0);
 }
 
+static void a_failed_probe_tells_its_reason(test *t)
+{
+    ease_backend b = *toy(t);
+    ease_error err = {0};
+
+    check_status(t, ease__backend_probe(&b, &err), EASE_OK);
+    b.probe = not_here;
+    check_status(t, ease__backend_probe(&b, &err), EASE_E_BACKEND);
+    check_text(t, err.text, "backend toy cannot be used here: no such device");
+}
+
 /* ---- names ----------------------------------------------------------------------- */
 
 static void backends_are_known_by_name(test *t)
@@ -524,6 +535,7 @@ static const test_case cases[] = {
     TEST(a_precision_that_is_missing_is_refused),
     TEST(a_backend_without_files_is_refused_by_name),
     TEST(the_plan_asks_the_backend_for_memory),
+    TEST(a_failed_probe_tells_its_reason),
     TEST(backends_are_known_by_name),
 };
 

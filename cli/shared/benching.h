@@ -59,6 +59,7 @@ typedef struct bench {
     const common_args *common;
     const char *data;    /* a file as for train; NULL: synthetic, of these sizes */
     const char *columns; /* of it; NULL: recognized */
+    const char *backend; /* that solves; NULL: the default */
     int64_t users, items, interactions;
     int repeat, threads;
     bool quick;

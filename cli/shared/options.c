@@ -175,6 +175,32 @@ static int set_count(console *c, const verb *v, const option *o, const char *tex
                        o->name, (long long)o->least, text);
 }
 
+/* "cpu, cuda": the names of an OPTION_NAME. Returns `to`. */
+static const char *list_names(const option *o, char *to, size_t size)
+{
+    size_t used = 0;
+
+    *to = '\0';
+    for (int i = 0; o->names(i) && used < size; i++)
+        used += (size_t)snprintf(to + used, size - used, "%s%s", i ? ", " : "",
+                                 o->names(i));
+    return to;
+}
+
+static int set_name(console *c, const verb *v, const option *o, const char *text,
+                    const char **value)
+{
+    char names[400];
+
+    for (int i = 0; o->names(i); i++)
+        if (strcmp(o->names(i), text) == 0) {
+            *value = text;
+            return 0;
+        }
+    return usage_error(c, v, "--%s: no %s '%s': there are %s", o->name, o->name, text,
+                       list_names(o, names, sizeof(names)));
+}
+
 static int set_value(console *c, const verb *v, const option *o, void *slot,
                      const char *text)
 {
@@ -215,6 +241,8 @@ static int set_value(console *c, const verb *v, const option *o, void *slot,
             return 0;
         return usage_error(c, v, "--%s: expected %s, not '%s'", o->name, o->value,
                            text);
+    case OPTION_NAME:
+        return set_name(c, v, o, text, slot);
     }
     return 0;
 }
@@ -467,15 +495,27 @@ static void put_entry(FILE *to, const char *name, const char *help)
     put_wrapped(to, help, HELP_COLUMN, HELP_COLUMN);
 }
 
+const char *option_help(const option *o, char to[OPTION_HELP_SIZE])
+{
+    char names[400];
+
+    if (o->type != OPTION_NAME)
+        snprintf(to, OPTION_HELP_SIZE, "%s", o->help);
+    else
+        snprintf(to, OPTION_HELP_SIZE, "%s. Names: %s", o->help,
+                 list_names(o, names, sizeof(names)));
+    return to;
+}
+
 static void put_option(FILE *to, const option *o)
 {
-    char name[120], letter[8] = "    ";
+    char name[120], letter[8] = "    ", help[OPTION_HELP_SIZE];
 
     if (o->letter)
         snprintf(letter, sizeof(letter), "-%c, ", o->letter);
     snprintf(name, sizeof(name), "%s--%s%s%s", letter, o->name,
              o->type == OPTION_FLAG ? "" : " ", o->type == OPTION_FLAG ? "" : o->value);
-    put_entry(to, name, o->help);
+    put_entry(to, name, option_help(o, help));
 }
 
 void options_help(FILE *to, const verb *v)

@@ -19,7 +19,8 @@ typedef enum option_type {
     OPTION_POSITIVE, /* double, finite and above 0 */
     OPTION_COUNT,    /* int64_t, least .. most */
     OPTION_SIZE,     /* size_t: bytes, as in 500M, 2G, 2GiB */
-    OPTION_CHOICE    /* int: which of the words of `value`, from 0 */
+    OPTION_CHOICE,   /* int: which of the words of `value`, from 0 */
+    OPTION_NAME      /* const char *: one of `names` */
 } option_type;
 
 typedef struct text_list {
@@ -31,8 +32,9 @@ typedef struct option {
     const char *name;
     const char *value; /* as help names it: FILE, N; for a choice "f32|f64" */
     const char *help;
-    size_t at;           /* where its value lies in the group's structure */
-    int64_t least, most; /* of a count; most 0: no bound */
+    const char *(*names)(int); /* of a name: from 0 on, NULL past the end */
+    size_t at;                 /* where its value lies in the group's structure */
+    int64_t least, most;       /* of a count; most 0: no bound */
     option_type type;
     char letter; /* 0: none */
     bool required;
@@ -85,6 +87,14 @@ extern const option verify_options[];  /* --no-verify */
     {                 \
         .title = NULL \
     }
+/* For verbs that solve; `at_` is where the `const char *` lies. */
+#define BACKEND_OPTION(at_)                                                   \
+    {                                                                         \
+        .name = "backend", .type = OPTION_NAME, .at = (at_), .value = "NAME", \
+        .names = ease_backend_name,                                           \
+        .help = "the backend that solves (default: the first); ease info "    \
+                "--backends describes them"                                   \
+    }
 #define VERIFY_GROUP                       \
     {                                      \
         "Reading MODEL", verify_options, 0 \
@@ -104,6 +114,9 @@ int usage_error(console *c, const verb *v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 void options_help(FILE *to, const verb *v);
+/* The help of an option, with the names of an OPTION_NAME added. Returns `to`. */
+enum { OPTION_HELP_SIZE = 600 };
+const char *option_help(const option *o, char to[OPTION_HELP_SIZE]);
 
 /* Walks over all options of a verb: start with {0}; NULL at the end. */
 typedef struct option_walk {

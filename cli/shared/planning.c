@@ -45,6 +45,12 @@ int refuse_plan(console *c, const ease_plan *p, bool workdir)
     char least[NUMBER_ROOM], work[NUMBER_ROOM];
 
     format_count(items, sizeof(items), p->items);
+    if (p->device_available_bytes && p->device_bytes > p->device_available_bytes)
+        return fail(c, EXIT_MEMORY,
+                    "%s items need %s of the device's memory, %s are available there; "
+                    "--min-item leaves out rare items",
+                    items, format_bytes(need, sizeof(need), p->device_bytes),
+                    format_bytes(have, sizeof(have), p->device_available_bytes));
     format_bytes(need, sizeof(need), p->peak_bytes);
     format_bytes(have, sizeof(have), p->available_bytes);
     if (workdir || p->least_bytes > p->available_bytes)

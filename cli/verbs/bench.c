@@ -9,7 +9,7 @@
 
 typedef struct bench_args {
     common_args common;
-    const char *parts, *dir, *columns;
+    const char *parts, *dir, *columns, *backend;
     int64_t users, items, interactions, repeat;
     int quick, growth;
 } bench_args;
@@ -68,6 +68,7 @@ static const option bench_options[] = {
      AT(dir),
      .value = "DIR",
      .help = "where files are written and removed again (default: here)"},
+    BACKEND_OPTION(offsetof(bench_args, backend)),
     OPTIONS_END};
 
 /* ---- what is asked for ------------------------------------------------------------- */
@@ -108,6 +109,7 @@ static int set_up(console *c, const bench_args *a, bench *b)
                  .repeat = (int)a->repeat,
                  .quick = a->quick != 0,
                  .columns = a->columns,
+                 .backend = a->backend,
                  .dir = a->dir};
     if (b->data && (a->users || a->items || a->interactions || a->growth))
         return usage_error(c, a->common.verb,
@@ -129,6 +131,7 @@ static int count_threads(bench *b)
 
     ease_train_options_init(&o);
     o.threads = (int)b->common->threads;
+    o.backend = b->backend;
     if (ease_plan_sizes(0, 1, 0, &o, EASE_STORE_F16, &plan, &err))
         return fail_with(b->console, &err);
     b->threads = plan.threads;

@@ -58,6 +58,8 @@ static void put_roff_text(const char *s)
 
 static void put_man_option(const option *o)
 {
+    char help[OPTION_HELP_SIZE];
+
     fputs(".TP\n", stdout);
     if (o->letter)
         printf("\\fB\\-%c\\fR, ", o->letter);
@@ -70,7 +72,7 @@ static void put_man_option(const option *o)
         fputs("\\fR", stdout);
     }
     putchar('\n');
-    put_roff(o->help);
+    put_roff(option_help(o, help));
     putchar('\n');
 }
 
@@ -183,10 +185,20 @@ static void put_quoted(const char *s, const char *special)
 }
 
 /* "f32|f64" with something else between. */
-static void put_choices(const char *choices, char between)
+static bool has_words(const option *o)
 {
-    for (; *choices; choices++)
-        putchar(*choices == '|' ? between : *choices);
+    return o->type == OPTION_CHOICE || o->type == OPTION_NAME;
+}
+
+/* The words that an option may be given, divided by spaces. */
+static void put_choices(const option *o)
+{
+    if (o->type == OPTION_CHOICE)
+        for (const char *at = o->value; *at; at++)
+            putchar(*at == '|' ? ' ' : *at);
+    else
+        for (int i = 0; o->names(i); i++)
+            printf("%s%s", i ? " " : "", o->names(i));
 }
 
 static void put_verb_names(void)
@@ -222,9 +234,9 @@ static void put_bash_values(const verb *v)
         printf("        %s:--%s", v->name, o->name);
         if (o->letter)
             printf("|%s:-%c", v->name, o->letter);
-        if (o->type == OPTION_CHOICE) {
+        if (has_words(o)) {
             fputs(") COMPREPLY=($(compgen -W '", stdout);
-            put_choices(o->value, ' ');
+            put_choices(o);
             puts("' -- \"$word\")); return ;;");
         } else if (o->type == OPTION_PATH) {
             puts(") COMPREPLY=($(compgen -f -- \"$word\")); return ;;");
@@ -282,6 +294,7 @@ static void put_bash(void)
 static void put_zsh_option(const option *o)
 {
     const char *repeats = o->type == OPTION_LIST ? "*" : "";
+    char help[OPTION_HELP_SIZE];
 
     fputs(" \\\n                ", stdout);
     if (o->letter)
@@ -289,7 +302,7 @@ static void put_zsh_option(const option *o)
     else
         printf("'%s--%s", repeats, o->name);
     putchar('[');
-    put_quoted(o->help, "[]:\\");
+    put_quoted(option_help(o, help), "[]:\\");
     putchar(']');
     if (takes_value(o)) {
         putchar(':');
@@ -297,9 +310,9 @@ static void put_zsh_option(const option *o)
         putchar(':');
         if (o->type == OPTION_PATH)
             fputs("_files", stdout);
-        if (o->type == OPTION_CHOICE) {
+        if (has_words(o)) {
             putchar('(');
-            put_choices(o->value, ' ');
+            put_choices(o);
             putchar(')');
         }
     }
@@ -364,13 +377,15 @@ static void put_fish_quoted(const char *s)
 
 static void put_fish_option(const verb *v, const option *o)
 {
+    char help[OPTION_HELP_SIZE];
+
     printf("complete -c ease -n '__fish_seen_subcommand_from %s' -l %s", v->name,
            o->name);
     if (o->letter)
         printf(" -s %c", o->letter);
-    if (o->type == OPTION_CHOICE) {
+    if (has_words(o)) {
         fputs(" -x -a '", stdout);
-        put_choices(o->value, ' ');
+        put_choices(o);
         putchar('\'');
     } else if (o->type == OPTION_PATH) {
         fputs(" -r -F", stdout);
@@ -378,7 +393,7 @@ static void put_fish_option(const verb *v, const option *o)
         fputs(" -x", stdout);
     }
     fputs(" -d ", stdout);
-    put_fish_quoted(o->help);
+    put_fish_quoted(option_help(o, help));
     putchar('\n');
 }
 

@@ -75,6 +75,7 @@ static const option reproduce_options[] = {
      AT(tuning.memory_limit),
      .value = "SIZE",
      .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+    BACKEND_OPTION(offsetof(reproduce_args, tuning.backend)),
     OPTIONS_END};
 
 static const option form_options[] = {{.name = "markdown",

@@ -14,7 +14,7 @@ typedef struct train_args {
     double lambda;
     int kind, precision, storage, nonnegative;
     size_t memory_limit;
-    const char *workdir;
+    const char *workdir, *backend;
 } train_args;
 
 #define AT(member) .at = offsetof(train_args, member)
@@ -84,6 +84,7 @@ static const option model_options[] = {
      .help =
          "where memory does not hold the matrix, keep it in a file here; nothing is "
          "left behind"},
+    BACKEND_OPTION(offsetof(train_args, backend)),
     OPTIONS_END};
 
 typedef struct outcome {
@@ -104,6 +105,7 @@ static ease_train_options options_of(console *c, const train_args *a)
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
+    o.backend = a->backend;
     o.settings = a->settings;
     o.hooks = console_hooks(c);
     return o;
@@ -123,9 +125,12 @@ static int check_model(console *c, const train_args *a)
         return usage_error(c, a->common.verb, "%s takes no --set", a->model);
     if (ease_method_check(a->model, a->settings, &err))
         return fail_with(c, &err);
-    if (!has_lambda && (a->lambda > 0 || a->gram || a->nonnegative))
+    if (!has_lambda && (a->lambda > 0 || a->gram || a->nonnegative || a->backend))
         return usage_error(c, a->common.verb,
-                           "%s takes no --lambda, --gram or --nonnegative", a->model);
+                           "%s takes no --lambda, --gram, --nonnegative or --backend",
+                           a->model);
+    if (has_lambda && ease_backend_check(a->backend, &err))
+        return fail_with(c, &err);
     return EXIT_DONE;
 }
 

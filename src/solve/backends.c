@@ -24,19 +24,29 @@ static ease_status no_backend(const char *name, ease_error *err)
                       names);
 }
 
+ease_status ease__backend_probe(const ease_backend *b, ease_error *err)
+{
+    char why[EASE_BACKEND_TEXT] = "";
+
+    if (b->probe(why) == EASE_BACKEND_OK)
+        return EASE_OK;
+    why[EASE_BACKEND_TEXT - 1] = '\0';
+    return ease__fail(err, EASE_E_BACKEND, "backend %s cannot be used here: %.400s",
+                      b->name, why);
+}
+
 ease_status ease__backend_find(const char *name, const ease_backend **out,
                                ease_error *err)
 {
     const ease_backend *b = named(name);
-    char why[EASE_BACKEND_TEXT] = "";
+    ease_status status;
 
     if (!b)
         return no_backend(name, err);
-    if (b->probe(why))
-        return ease__fail(err, EASE_E_BACKEND, "backend %s cannot be used here: %.300s",
-                          b->name, why);
-    *out = b;
-    return EASE_OK;
+    status = ease__backend_probe(b, err);
+    if (!status)
+        *out = b;
+    return status;
 }
 
 const char *ease_backend_name(int index)

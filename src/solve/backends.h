@@ -15,6 +15,9 @@ extern const ease_backend ease__cpu;
 ease_status ease__backend_find(const char *name, const ease_backend **out,
                                ease_error *err);
 
+/* Probes a backend. Fails with EASE_E_BACKEND and its reason. */
+ease_status ease__backend_probe(const ease_backend *b, ease_error *err);
+
 /* Loads a plugin, a shared object at an absolute path; it stays loaded. Fails with
  * EASE_E_BACKEND where it cannot be loaded, is no plugin of this ABI, or its table is
  * incomplete. Does not probe it. */

@@ -327,6 +327,8 @@ ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
     if (!status && (count != 1 || !ease__metric_by_user(&metric[0])))
         status = ease__fail(err, EASE_E_ARG, "tuning needs one metric of users, not %s",
                             o->metric);
+    if (!status && ease_method_has_lambda(o->method))
+        status = ease_backend_check(o->train.backend, err);
     if (!status)
         status = ease_method_has_lambda(o->method) ? check_lambdas(o, err)
                                                    : ease__tune_grid_check(o, err);
