@@ -126,10 +126,10 @@ static void fill(ease_backend_matrix *a, double scale)
             for (size_t k = 0; i < n && j < n && k < RANK; k++)
                 sum += v[i * RANK + k] * v[j * RANK + k];
             if (above) /* the transposed place within the tile */
-                put(a, ease_backend_at(a, (int32_t)i, (int32_t)i) + (j - i),
+                put(a, ease_backend_offset(a, (int32_t)i, (int32_t)i) + (j - i),
                     (double)NAN);
             else
-                put(a, ease_backend_at(a, (int32_t)i, (int32_t)j), sum);
+                put(a, ease_backend_offset(a, (int32_t)i, (int32_t)j), sum);
         }
     free(v);
 }
@@ -159,7 +159,7 @@ static double *dense_of(const ease_backend_matrix *a)
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++)
             d[i * n + j] = d[j * n + i] = get(
-                a, ease_backend_at(a, (int32_t)i, (int32_t)j));
+                a, ease_backend_offset(a, (int32_t)i, (int32_t)j));
     return d;
 }
 
@@ -189,8 +189,8 @@ static bool same_bits(const ease_backend_matrix *a, const ease_backend_matrix *b
 {
     for (int32_t i = 0; i < a->items; i++)
         for (int32_t j = 0; j <= i; j++) {
-            double x = get(a, ease_backend_at(a, i, j));
-            double y = get(b, ease_backend_at(b, i, j));
+            double x = get(a, ease_backend_offset(a, i, j));
+            double y = get(b, ease_backend_offset(b, i, j));
 
             if (memcmp(&x, &y, sizeof(x)) != 0)
                 return false;
@@ -447,8 +447,8 @@ static void check_pivots(suite *s, int32_t precision)
         listener l = listener_new(0);
         ease_backend_call call = call_new(3, &l);
 
-        put(&a, ease_backend_at(&a, items[i], items[i]), -1);
-        put(&a, ease_backend_at(&a, 299, 299), -1);
+        put(&a, ease_backend_offset(&a, items[i], items[i]), -1);
+        put(&a, ease_backend_offset(&a, 299, 299), -1);
         check_failure(s, &call, s->b->invert(&a, &call), EASE_BACKEND_NOT_POSDEF,
                       "a negative pivot");
         expect(s, call.item == items[i], "a negative pivot: item %lld, not %d",
@@ -464,13 +464,13 @@ static void check_nan(suite *s, int32_t precision)
     ease_backend_call call = call_new(2, NULL);
     int32_t status;
 
-    put(&a, ease_backend_at(&a, 150, 20), (double)NAN);
+    put(&a, ease_backend_offset(&a, 150, 20), (double)NAN);
     status = s->b->invert(&a, &call);
-    expect(
-        s,
-        status == EASE_BACKEND_NOT_POSDEF ||
-            (status == EASE_BACKEND_OK && isnan(get(&a, ease_backend_at(&a, 150, 20)))),
-        "a NaN becomes a number");
+    expect(s,
+           status == EASE_BACKEND_NOT_POSDEF ||
+               (status == EASE_BACKEND_OK &&
+                isnan(get(&a, ease_backend_offset(&a, 150, 20)))),
+           "a NaN becomes a number");
     free(a.data);
 }
 
@@ -654,7 +654,7 @@ static void check_file_failures(suite *s, int32_t precision, size_t least)
                   "cancelling in a file");
     check_listener(s, &l, false, "cancelling in a file");
     fclose(w.stream);
-    put(&a, ease_backend_at(&a, 170, 170), -1);
+    put(&a, ease_backend_offset(&a, 170, 170), -1);
     w = file_new(&a, least);
     call = call_new(2, NULL);
     check_failure(s, &call, s->b->invert_file(&w.file, &call), EASE_BACKEND_NOT_POSDEF,

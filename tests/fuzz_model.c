@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size % 3 != 1)
         fuzz_fix_checksums(copy, size);
     fd = fuzz_file(copy, size, path);
-    if (ease_model_open(path, &m, NULL) == EASE_OK)
+    if (ease_model_open(path, NULL, &m, NULL) == EASE_OK)
         use_model(m);
     ease_model_free(m);
     close(fd);

@@ -154,8 +154,7 @@ void test_skip(test *t, const char *why)
     t->skipped = why;
 }
 
-/* ---- failing allocations: the linker sends the library's calls here ---------------
- */
+/* ---- failing allocations: the linker sends the library's calls here ----------- */
 
 static atomic_int allocations_left = -1;
 
@@ -205,7 +204,7 @@ void *__wrap_mmap(void *at, size_t bytes, int rights, int flags, int fd, off_t o
     return __real_mmap(at, bytes, rights, flags, fd, offset);
 }
 
-/* ---- a file system without O_TMPFILE ----------------------------------------------- */
+/* ---- a file system without O_TMPFILE ------------------------------------------ */
 
 static atomic_bool tmpfile_fails;
 
@@ -236,8 +235,7 @@ int __wrap_open(const char *path, int flags, ...)
     return __real_open(path, flags, mode);
 }
 
-/* ---- running ------------------------------------------------------------------------
- */
+/* ---- running ------------------------------------------------------------------ */
 
 static bool wanted(const char *name, int argc, char **argv)
 {
@@ -254,16 +252,17 @@ static bool wanted(const char *name, int argc, char **argv)
 static bool kernels_are_those_wanted(void)
 {
     const char *own = getenv("EASE_TEST_KERNELS"), *core = getenv("OPENBLAS_CORETYPE");
-    const char *better, *chosen = ease_blas_core(&better);
+    ease_blas_info blas = {.size = sizeof(blas)};
 
     if (!own)
         return true;
+    ease_blas_describe(&blas);
     if (!ease__kernels_force(own)) {
         printf("there are no %s kernels for this processor\n", own);
         return false;
     }
-    if (core && strcmp(core, chosen) != 0) {
-        printf("OpenBLAS uses its kernels for %s, not for %s\n", chosen, core);
+    if (core && strcmp(core, blas.core) != 0) {
+        printf("OpenBLAS uses its kernels for %s, not for %s\n", blas.core, core);
         return false;
     }
     return true;

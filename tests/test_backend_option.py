@@ -35,23 +35,23 @@ class Backends(Trained):
     def test_help_has_the_names_of_the_table(self):
         for verb in SOLVING:
             text = " ".join(self.ease(verb, "--help").out.split())
-            self.assertIn("describes them. Names: " + ", ".join(self.names()), text, verb)
+            self.assertIn(" or ".join(self.names()) + "; the backend that solves", text, verb)
 
     def test_completions_have_the_names_of_the_table(self):
         words = " ".join(self.names())
         bash = self.ease("generate", "bash").out
         for verb in SOLVING:
             self.assertIn(f"{verb}:--backend) COMPREPLY=($(compgen -W '{words}'", bash)
-        self.assertIn(f":NAME:({words})", self.ease("generate", "zsh").out)
+        self.assertIn(f"describes them]:choice:({words})", self.ease("generate", "zsh").out)
         self.assertIn(f"-l backend -x -a '{words}'", self.ease("generate", "fish").out)
 
     def test_unknown_names_are_refused_with_the_list(self):
         for args in (["train", "ratings.csv", "-o", "m", "--lambda", "2"],
-                     ["tune", "split", "-o", "m"], ["compare", "split"],
-                     ["reproduce", "table1", "-o", "o"], ["plan", "ratings.csv"],
+                     ["tune", "split", "-o", "m"], ["compare", "split", "--models", "ease"],
+                     ["reproduce", "table1", "--data", "."], ["plan", "ratings.csv"],
                      ["bench", "--quick"]):
-            self.fails(2, "--backend: no backend 'abacus': there are "
-                       + ", ".join(self.names()), *args, "--backend", "abacus")
+            self.fails(2, "no backend 'abacus': there are " + ", ".join(self.names()), *args,
+                       "--backend", "abacus")
 
     def test_the_default_by_its_name_gives_the_same_model(self):
         self.ease("train", "ratings.csv", "-o", "plain.ease", "--lambda", "2")

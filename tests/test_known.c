@@ -41,18 +41,18 @@ static ease_model *train(test *t, const ease_interactions *x, const char *settin
     ease_train_options_init(&o);
     o.settings = settings;
     o.threads = threads;
-    if (!check_status(t, ease_train_method(x, "lrec", &o, &m, &err), EASE_OK))
+    if (!check_status(t, train_method(x, "lrec", &o, &m, &err), EASE_OK))
         abort();
     return m;
 }
 
-/* ---- regressions ------------------------------------------------------------------- */
+/* ---- regressions -------------------------------------------------------------- */
 
 typedef struct setting {
     ease_interactions *x;
     ease__item_users columns;
     ease__logistic l;
-    ease__logistic_room room;
+    ease__logistic_scratch scratch;
 } setting;
 
 static setting prepare(int64_t users, int32_t items, double l2)
@@ -70,14 +70,14 @@ static setting prepare(int64_t users, int32_t items, double l2)
                            .l2 = l2,
                            .tolerance = 1e-10,
                            .iterations = 100};
-    if (ease__logistic_room_new(&s.l, &s.room, NULL))
+    if (ease__logistic_scratch_new(&s.l, &s.scratch, NULL))
         abort();
     return s;
 }
 
 static void done(setting *s)
 {
-    ease__logistic_room_free(&s->room);
+    ease__logistic_scratch_free(&s->scratch);
     ease__item_users_free(&s->columns);
     ease_interactions_free(s->x);
 }
@@ -89,14 +89,14 @@ static void check_minimum(test *t, const setting *s, const double *dense, int64_
 {
     size_t n = (size_t)s->l.items, users = (size_t)s->l.users;
     double sum = 0, *gradient = calloc(users + 1, sizeof(*gradient));
-    const double *w = s->room.weights + lane;
+    const double *w = s->scratch.weights + lane;
 
     for (size_t i = 0; i < n; i++) {
         double z = w[users * EASE__LANES], y = dense[(size_t)user * n + i], p;
 
         for (size_t v = 0; v < users; v++)
             z += w[v * EASE__LANES] * dense[v * n + i];
-        check_near(t, s->room.scores[i * EASE__LANES + (size_t)lane], z, 1e-9);
+        check_near(t, s->scratch.scores[i * EASE__LANES + (size_t)lane], z, 1e-9);
         p = 1 / (1 + exp(-z));
         sum += log(1 + exp(z)) - y * z;
         for (size_t v = 0; v < users; v++)
@@ -129,7 +129,7 @@ static void regressions_end_at_the_minimum(test *t)
 
         for (int k = 0; k < EASE__LANES; k++)
             users[k] = 7 * k;
-        ends = ease__logistic_fit(&s.l, users, EASE__LANES, &s.room, losses);
+        ends = ease__logistic_fit(&s.l, users, EASE__LANES, &s.scratch, losses);
         check_int(t, ends.spent + ends.stalled, 0);
         for (int k = 0; k < EASE__LANES; k++)
             check_minimum(t, &s, dense, users[k], k, losses[k]);
@@ -145,14 +145,14 @@ static void regressions_do_not_touch_each_other(test *t)
     int64_t users[] = {3, 9, 12};
     double losses[3], scores[ITEMS], loss;
 
-    ease__logistic_fit(&s.l, users, 3, &s.room, losses);
+    ease__logistic_fit(&s.l, users, 3, &s.scratch, losses);
     for (int i = 0; i < ITEMS; i++)
-        scores[i] = s.room.scores[i * EASE__LANES + 1];
+        scores[i] = s.scratch.scores[i * EASE__LANES + 1];
     loss = losses[1];
-    ease__logistic_fit(&s.l, users + 1, 1, &s.room, losses);
+    ease__logistic_fit(&s.l, users + 1, 1, &s.scratch, losses);
     check(t, loss == losses[0]);
     for (int i = 0; i < ITEMS; i++)
-        check(t, scores[i] == s.room.scores[i * EASE__LANES]);
+        check(t, scores[i] == s.scratch.scores[i * EASE__LANES]);
     done(&s);
 }
 
@@ -164,7 +164,7 @@ static void few_iterations_are_counted(test *t)
     ease__logistic_ends ends;
 
     s.l.iterations = 1;
-    ends = ease__logistic_fit(&s.l, users, 2, &s.room, losses);
+    ends = ease__logistic_fit(&s.l, users, 2, &s.scratch, losses);
     check_int(t, ends.spent, 2);
     check_int(t, ends.stalled, 0);
     done(&s);
@@ -180,13 +180,13 @@ static void a_search_that_stalls_is_told_apart(test *t)
 
     for (int64_t i = 0; i < s.x->nnz; i++)
         s.columns.users[i] = (s.columns.users[i] + 7) % 60;
-    ends = ease__logistic_fit(&s.l, users, EASE__LANES, &s.room, losses);
+    ends = ease__logistic_fit(&s.l, users, EASE__LANES, &s.scratch, losses);
     check(t, ends.stalled > 0);
     check_int(t, ends.spent + ends.stalled, EASE__LANES);
     done(&s);
 }
 
-/* ---- a model ----------------------------------------------------------------------- */
+/* ---- a model ------------------------------------------------------------------ */
 
 /* What the model has of a user, within half a step of the regression's. */
 static void models_have_the_scores_of_their_users(test *t)
@@ -199,19 +199,17 @@ static void models_have_the_scores_of_their_users(test *t)
     for (int64_t u = 0; u < 60; u++) {
         double loss, half;
 
-        ease__logistic_fit(&s.l, &u, 1, &s.room, &loss);
+        ease__logistic_fit(&s.l, &u, 1, &s.scratch, &loss);
         ease__known_get(&m->known, u, ITEMS, got);
         half = (double)m->known.step[u] / 2;
         for (int i = 0; i < ITEMS; i++)
-            check_near(t, (double)got[i], s.room.scores[i * EASE__LANES],
+            check_near(t, (double)got[i], s.scratch.scores[i * EASE__LANES],
                        half * 1.01 + 1e-6);
     }
     check_text(t, ease_model_describe(m).settings,
                "l2=2,tolerance=1e-10,iterations=100");
-    check_int(t, ease_method_known_users("lrec"), 1);
-    check_int(t, ease_method_known_users("ease"), 0);
-    check_int(t, ease_method_known_users("none such"), 0);
-    check_int(t, ease_method_known_users(NULL), 0);
+    check_int(t, ease_method_find("lrec")->known_users, 1);
+    check_int(t, ease_method_find("ease")->known_users, 0);
     ease_model_free(m);
     done(&s);
 }
@@ -317,7 +315,7 @@ static void the_smallest_data_can_be_trained_on(test *t)
             check(t, isfinite(m->known.low[0]));
             check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL),
                          EASE_OK);
-            check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+            check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
             ease_model_free(back);
             ease_model_free(m);
             ease_interactions_free(x);
@@ -332,7 +330,7 @@ static void models_come_back_from_files(test *t)
 
     check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL), EASE_OK);
     check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
-    if (!check_status(t, ease_model_open(path, &back, NULL), EASE_OK))
+    if (!check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK))
         abort();
     check_int(t, ease_model_describe(back).storage, EASE_STORE_KNOWN);
     check_text(t, ease_model_describe(back).method, "lrec");
@@ -355,7 +353,7 @@ static void models_come_back_from_files(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- asking ------------------------------------------------------------------------ */
+/* ---- asking ------------------------------------------------------------------- */
 
 static void lists_are_the_best_of_the_scores(test *t)
 {
@@ -442,13 +440,13 @@ static void strangers_are_refused(test *t)
     ease_interactions_free(more);
 }
 
-/* ---- failing ----------------------------------------------------------------------- */
+/* ---- failing ------------------------------------------------------------------ */
 
 static ease_status try_training(const ease_interactions *x, const ease_train_options *o,
                                 ease_error *err)
 {
     ease_model *m = NULL;
-    ease_status status = ease_train_method(x, "lrec", o, &m, err);
+    ease_status status = train_method(x, "lrec", o, &m, err);
 
     ease_model_free(m);
     return status;
@@ -504,8 +502,7 @@ static void training_can_be_cancelled(test *t)
 
     ease_train_options_init(&o);
     o.threads = 8; /* whether or not the caller's one has users */
-    o.hooks.progress = cancel;
-    o.hooks.user = stage;
+    o.hooks = &(ease_hooks){.progress = cancel, .user = stage};
     check_status(t, try_training(x, &o, NULL), EASE_E_CANCELLED);
     ease_interactions_free(x);
 }
@@ -550,12 +547,12 @@ static void every_failed_allocation_is_survived(test *t)
         ease_model *m = NULL, *back = NULL;
 
         alloc_fail_after(n++);
-        status = ease_train_method(x, "lrec", &o, &m, NULL);
+        status = train_method(x, "lrec", &o, &m, NULL);
         check_int(t, m != NULL, status == EASE_OK);
         if (!status)
             status = ease_model_save(m, path, EASE_STORE_F32, NULL, NULL);
         if (!status)
-            status = ease_model_open(path, &back, NULL);
+            status = ease_model_open(path, NULL, &back, NULL);
         alloc_fail_after(-1);
         ease_model_free(m);
         ease_model_free(back);

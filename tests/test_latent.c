@@ -35,9 +35,8 @@ static ease_status try_train(const ease_interactions *x, const char *method,
     ease_train_options_init(&o);
     o.settings = settings;
     o.threads = threads;
-    if (hooks)
-        o.hooks = *hooks;
-    return ease_train_method(x, method, &o, out, err);
+    o.hooks = hooks;
+    return train_method(x, method, &o, out, err);
 }
 
 static ease_model *train(test *t, const ease_interactions *x, const char *method,
@@ -102,7 +101,7 @@ static void all_scores(test *t, const ease_model *m, ease_row history, float *sc
     ease_scorer_free(s);
 }
 
-/* ---- alternating least squares ------------------------------------------------------ */
+/* ---- alternating least squares ------------------------------------------------ */
 
 /* The minimum for one row by its normal equations, in float64; how far it is down. */
 static double dense_solve(const float *v, int32_t others, int32_t rank, ease_row x,
@@ -214,7 +213,7 @@ static void rows_without_others_become_zero(test *t)
     check(t, h[0] == 0 && h[1] == 0 && h[2] != 9);
 }
 
-/* ---- wmf ---------------------------------------------------------------------------- */
+/* ---- wmf ---------------------------------------------------------------------- */
 
 typedef struct listener {
     double losses[100];
@@ -358,7 +357,7 @@ static void wmf_keeps_what_it_has_when_stopped(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- ii-svd ------------------------------------------------------------------------- */
+/* ---- ii-svd ------------------------------------------------------------------- */
 
 /* With all vectors V V' is the identity. */
 static void ii_svd_of_full_rank_is_item_item(test *t)
@@ -425,7 +424,7 @@ static void nobody_is_data_too(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- both --------------------------------------------------------------------------- */
+/* ---- both --------------------------------------------------------------------- */
 
 static void training_repeats_at_any_number_of_threads(test *t)
 {
@@ -482,7 +481,7 @@ static void check_refused(test *t, const ease_model *m, ease__latent_shape shape
     changed.latent.shape = shape;
     check_status(t, ease_model_save(&changed, path, EASE_STORE_F32, NULL, NULL),
                  EASE_OK);
-    check_status(t, ease_model_open(path, &back, NULL), EASE_E_FORMAT);
+    check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_E_FORMAT);
     ease_model_free(back);
 }
 
@@ -677,8 +676,7 @@ static void memory_limits_hold(test *t)
         ease_train_options_init(&o);
         o.settings = small[i];
         o.memory_limit = 30000;
-        check_status(t, ease_train_method(x, methods[i], &o, &m, &err),
-                     EASE_E_MEMORY_LIMIT);
+        check_status(t, train_method(x, methods[i], &o, &m, &err), EASE_E_MEMORY_LIMIT);
         check(t, m == NULL);
     }
     ease_interactions_free(x);

@@ -31,8 +31,7 @@ static unsigned char *slurp(const char *path, size_t *bytes)
     return data;
 }
 
-/* ---- weights ----------------------------------------------------------------------
- */
+/* ---- weights ------------------------------------------------------------------ */
 
 /* Three users have {a, b}, {a} and {a, c}; lambda is 1:
  *
@@ -250,8 +249,7 @@ static void popularity_is_the_diagonal_where_sums_are_unknown(test *t)
     check(t, !m && !p.data && !ids.count);
 }
 
-/* ---- halves and kernels -------------------------------------------------------------
- */
+/* ---- halves and kernels ------------------------------------------------------- */
 
 static double half_by_definition(uint16_t h)
 {
@@ -341,8 +339,8 @@ static void compare_turns(test *t, const ease__kernels *newer, ease__random *r)
 
     for (size_t i = 0; i < EASE__TURN * IN; i++)
         in[i] = (float)ease__random_unit(r);
-    ease__kernels_plain.turn(in, IN, out[0], OUT);
-    newer->turn(in, IN, out[1], OUT);
+    ease__kernels_plain.transpose(in, IN, out[0], OUT);
+    newer->transpose(in, IN, out[1], OUT);
     check(t, memcmp(out[0], out[1], sizeof(out[0])) == 0);
     check(t, out[0][3 * OUT + 1] == in[1 * IN + 3]);
 }
@@ -403,8 +401,7 @@ static void newer_processors_give_the_same_bits(test *t)
         }
 }
 
-/* ---- files ------------------------------------------------------------------------
- */
+/* ---- files -------------------------------------------------------------------- */
 
 static void give_titles(ease_model *m)
 {
@@ -572,7 +569,7 @@ static void a_model_can_replace_the_file_it_is_mapped_from(test *t)
     ease_model *back = reopened(t, m, EASE_STORE_F32), *again = NULL;
 
     check_status(t, ease_model_save(back, path, EASE_STORE_F32, NULL, NULL), EASE_OK);
-    check_status(t, ease_model_open(path, &again, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &again, NULL), EASE_OK);
     check(t, same_weights(m, again) && same_weights(m, back));
     ease_model_free(again);
     ease_model_free(back);
@@ -595,7 +592,7 @@ static void a_file_has_the_same_bytes_at_any_number_of_threads(test *t)
             check_status(t, ease_model_set_threads(m, 1 + 2 * i, NULL), EASE_OK);
             check_status(t, ease_model_save(m, path, storages[s], NULL, NULL), EASE_OK);
             check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
-            check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+            check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
             check(t, storages[s] == EASE_STORE_F16 || same_weights(m, back));
             ease_model_free(back);
             bytes[i] = slurp(path, &count[i]);
@@ -662,7 +659,7 @@ static void a_failed_write_leaves_the_old_file(test *t)
     signal(SIGXFSZ, SIG_DFL);
     b = slurp(path, &after);
     check(t, before == after && memcmp(a, b, before) == 0);
-    check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
     check_status(t, ease_model_save(m, "/dev/full", EASE_STORE_F32, NULL, &err),
                  EASE_E_IO);
     check_int(t, err.sys_errno, ENOSPC);
@@ -685,7 +682,7 @@ static void check_damaged(test *t, const ease_model *m, const unsigned char *dat
     ease_status status;
 
     test_write(path, data, bytes);
-    status = ease_model_open(path, &back, NULL);
+    status = ease_model_open(path, NULL, &back, NULL);
     check_int(t, back != NULL, status == EASE_OK);
     if (!back)
         return;
@@ -728,8 +725,7 @@ static void damaged_files_give_an_error_or_the_same_model(test *t)
     ease_model_free(m);
 }
 
-/* ---- hostile files: wrong, but with right checksums
- * ---------------------------------- */
+/* ---- hostile files: wrong, but with right checksums --------------------------- */
 
 static ease__disk_section *section(unsigned char *file, const char *name)
 {
@@ -770,7 +766,7 @@ static ease_status open_changed(test *t, ease_storage storage, const char *name,
     memcpy(data + section(data, name)->offset + place, with, size);
     fix_hashes(data);
     test_write(path, data, bytes);
-    status = ease_model_open(path, &back, NULL);
+    status = ease_model_open(path, NULL, &back, NULL);
     check_int(t, back != NULL, status == EASE_OK);
     ease_model_free(back);
     ease_model_free(m);
@@ -817,7 +813,7 @@ static void a_file_that_names_no_method_is_of_ease(test *t)
         memset(data + section(data, "params")->offset + 68, 0, 4);
         fix_hashes(data);
         test_write(path, data, bytes);
-        check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+        check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
         check_text(t, ease_model_describe(back).method, clip ? "ease-nonneg" : "ease");
         ease_model_free(back);
         ease_model_free(m);
@@ -870,7 +866,7 @@ static void each_section_is_needed_at_its_full_size(test *t)
                 section(data, "weights#")->name[0] = 'X';
             fix_hashes(data);
             test_write(path, data, bytes);
-            check_status(t, ease_model_open(path, &back, NULL), EASE_E_FORMAT);
+            check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_E_FORMAT);
             free(data);
         }
     ease_model_free(m);
@@ -889,22 +885,22 @@ static void newer_and_foreign_files_are_told_apart(test *t)
     ((ease__disk_header *)(void *)data)->version = 2;
     fix_hashes(data);
     test_write(path, data, bytes);
-    check_status(t, ease_model_open(path, &back, &err), EASE_E_VERSION);
+    check_status(t, ease_model_open(path, NULL, &back, &err), EASE_E_VERSION);
     check_contains(t, err.text, "version 2");
     ((ease__disk_header *)(void *)data)->version = 1;
     memcpy(((ease__disk_header *)(void *)data)->kind, "gram\0", 6);
     fix_hashes(data);
     test_write(path, data, bytes);
-    check_status(t, ease_model_open(path, &back, &err), EASE_E_FORMAT);
+    check_status(t, ease_model_open(path, NULL, &back, &err), EASE_E_FORMAT);
     check_contains(t, err.text, "gram");
     test_write_text(path, "user,item\n1,2\n");
-    check_status(t, ease_model_open(path, &back, &err), EASE_E_FORMAT);
+    check_status(t, ease_model_open(path, NULL, &back, &err), EASE_E_FORMAT);
     check_contains(t, err.text, "not an ease model file");
     test_write_text(path, "");
-    check_status(t, ease_model_open(path, &back, NULL), EASE_E_FORMAT);
-    check_status(t, ease_model_open(test_path("absent"), &back, NULL), EASE_E_IO);
-    check_status(t, ease_model_open("/", &back, NULL), EASE_E_IO);
-    check_status(t, ease_model_open(NULL, &back, NULL), EASE_E_ARG);
+    check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_E_FORMAT);
+    check_status(t, ease_model_open(test_path("absent"), NULL, &back, NULL), EASE_E_IO);
+    check_status(t, ease_model_open("/", NULL, &back, NULL), EASE_E_IO);
+    check_status(t, ease_model_open(NULL, NULL, &back, NULL), EASE_E_ARG);
     check(t, back == NULL);
     free(data);
     ease_model_free(m);
@@ -920,7 +916,7 @@ static void files_of_version_1_open(test *t)
         char path[64];
 
         snprintf(path, sizeof(path), "tests/corpus/model/%s.ease", names[i]);
-        if (!check_status(t, ease_model_open(path, &m, NULL), EASE_OK))
+        if (!check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK))
             continue;
         check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
         check_int(t, ease_model_describe(m).items, 3);
@@ -931,8 +927,7 @@ static void files_of_version_1_open(test *t)
     }
 }
 
-/* ---- export ------------------------------------------------------------------------
- */
+/* ---- export ------------------------------------------------------------------- */
 
 static void npy_files_hold_the_rows(test *t)
 {
@@ -1104,8 +1099,7 @@ static void top_weights_are_the_largest_by_magnitude(test *t)
     ease_model_free(m);
 }
 
-/* ---- no memory ----------------------------------------------------------------------
- */
+/* ---- no memory ---------------------------------------------------------------- */
 
 static void a_model_is_made_or_not_at_every_failed_allocation(test *t)
 {
@@ -1169,7 +1163,7 @@ static void opening_and_exporting_survive_every_failed_allocation(test *t)
         ease_model *back = NULL;
 
         alloc_fail_after(n++);
-        status = ease_model_open(path, &back, NULL);
+        status = ease_model_open(path, NULL, &back, NULL);
         alloc_fail_after(-1);
         check_int(t, back != NULL, status == EASE_OK);
         ease_model_free(back);

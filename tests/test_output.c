@@ -283,7 +283,7 @@ static void a_part_is_locked_and_as_private_as_the_file(test *t)
     free(dir);
 }
 
-/* ---- checking beforehand ---------------------------------------------------------- */
+/* ---- checking beforehand ------------------------------------------------------ */
 
 static void a_check_fails_as_writing_would_and_leaves_nothing(test *t)
 {

@@ -41,7 +41,7 @@ static bool same(const float *a, const float *b, size_t count)
     return true;
 }
 
-/* ---- tiles ------------------------------------------------------------------------ */
+/* ---- tiles -------------------------------------------------------------------- */
 
 /* Any float there is. */
 static float any_float(ease__random *r)
@@ -124,7 +124,7 @@ static void tiles_leave_other_rows_alone(test *t)
         }
 }
 
-/* ---- products --------------------------------------------------------------------- */
+/* ---- products ----------------------------------------------------------------- */
 
 typedef struct product {
     int32_t rows, depth, columns;
@@ -246,7 +246,7 @@ static void packing_scales_the_depth(test *t)
             check(t, packed[k * EASE__TILE_ROWS + i] == a[i * 3 + k] * scale[k]);
 }
 
-/* ---- equations -------------------------------------------------------------------- */
+/* ---- equations ---------------------------------------------------------------- */
 
 /* V'V + I for random V: float64 and the upper half in float32, with NaN below it. */
 static void make_definite(ease__random *r, int32_t n, double *exact, float *a)

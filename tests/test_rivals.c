@@ -31,7 +31,7 @@ static ease_model *train(test *t, const ease_interactions *x, const char *method
     ease_train_options_init(&o);
     o.settings = settings;
     o.threads = threads;
-    if (!check_status(t, ease_train_method(x, method, &o, &m, &err), EASE_OK))
+    if (!check_status(t, train_method(x, method, &o, &m, &err), EASE_OK))
         abort();
     return m;
 }
@@ -46,7 +46,7 @@ static const ease_setting some[] = {
 
 static void settings_are_read_and_printed(test *t)
 {
-    char text[EASE__SETTINGS_ROOM];
+    char text[EASE__SETTINGS_CHARS];
     double value[3];
 
     check_status(t, ease__settings_parse(some, "m", NULL, value, NULL, NULL), EASE_OK);
@@ -85,7 +85,7 @@ static void wrong_settings_are_refused(test *t)
     }
 }
 
-/* ---- item-item --------------------------------------------------------------------- */
+/* ---- item-item ---------------------------------------------------------------- */
 
 /* G_ij by the definition. */
 static double both(const ease_interactions *x, int32_t i, int32_t j)
@@ -182,7 +182,7 @@ static void item_item_keeps_the_nearest(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- slim ---------------------------------------------------------------------------- */
+/* ---- slim --------------------------------------------------------------------- */
 
 static float *all_weights(const ease_model *m, int32_t items)
 {
@@ -308,13 +308,13 @@ static void slim_gives_the_same_bits_with_any_threads(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- failing ------------------------------------------------------------------------- */
+/* ---- failing ------------------------------------------------------------------ */
 
 static ease_status try_training(const ease_interactions *x, const char *method,
                                 const ease_train_options *o, ease_error *err)
 {
     ease_model *m = NULL;
-    ease_status status = ease_train_method(x, method, o, &m, err);
+    ease_status status = train_method(x, method, o, &m, err);
 
     ease_model_free(m);
     return status;
@@ -379,8 +379,7 @@ static void slim_can_be_cancelled(test *t)
 
     ease_train_options_init(&o);
     o.threads = 8; /* whether or not the caller's one has an item */
-    o.hooks.progress = cancel;
-    o.hooks.user = stage;
+    o.hooks = &(ease_hooks){.progress = cancel, .user = stage};
     check_status(t, try_training(x, "slim", &o, NULL), EASE_E_CANCELLED);
     ease_interactions_free(x);
 }
@@ -404,7 +403,7 @@ static void slim_survives_every_failed_allocation(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- files ------------------------------------------------------------------------- */
+/* ---- files -------------------------------------------------------------------- */
 
 static void sparse_models_come_back_from_files(test *t)
 {
@@ -417,7 +416,7 @@ static void sparse_models_come_back_from_files(test *t)
 
     check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL), EASE_OK);
     check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
-    if (check_status(t, ease_model_open(path, &back, NULL), EASE_OK)) {
+    if (check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK)) {
         info = ease_model_describe(back);
         check_text(t, info.method, "item-item");
         check_text(t, info.settings, "similarity=cosine,neighbours=6,shrinkage=1.5");

@@ -214,8 +214,7 @@ static void wrong_histories_and_options_are_refused(test *t)
     ease_model_free(m);
 }
 
-/* ---- many -------------------------------------------------------------------------
- */
+/* ---- many --------------------------------------------------------------------- */
 
 enum { MANY = 150, K = 9 };
 
@@ -410,7 +409,7 @@ static void check_progress(test *t, ease_model *m)
 
     make_histories(rows, 1100, false, 1);
     ease_recommend_options_init(&o);
-    o.hooks = (ease_hooks){.progress = see, .user = &w};
+    o.hooks = &(ease_hooks){.progress = see, .user = &w};
     check_status(t, ease_recommend_many(m, rows, MANY, &o, recs, counts, NULL),
                  EASE_OK);
     check(t, !w.backwards && w.last == 1.0);
@@ -474,7 +473,7 @@ static void verifying_can_be_cancelled(test *t)
 
             ease_recommend_options_init(&o);
             o.threads = threads;
-            o.hooks = (ease_hooks){.progress = stop_when_begun, .user = &v};
+            o.hooks = &(ease_hooks){.progress = stop_when_begun, .user = &v};
             check_status(t, ease_recommend_many(m, &row, 1, &o, recs, &count, NULL),
                          EASE_E_CANCELLED);
             check(t, !v.elsewhere);
@@ -491,8 +490,7 @@ static void many_report_progress_and_can_be_cancelled(test *t)
     check_progress(t, random_sparse(1100, 3, false));
 }
 
-/* ---- reasons and likeness
- * ------------------------------------------------------------ */
+/* ---- reasons and likeness ----------------------------------------------------- */
 
 static void reasons_add_up_to_the_score_bit_for_bit(test *t)
 {
@@ -615,14 +613,13 @@ static void every_storage_ranks_separated_scores_alike(test *t)
     ease_model_free(made);
 }
 
-/* ---- what can go wrong
- * ---------------------------------------------------------------- */
+/* ---- what can go wrong -------------------------------------------------------- */
 
 static void numbers_that_are_none_are_never_recommended(test *t)
 {
     float scores[] = {1, NAN, -INFINITY, INFINITY, 0.5f, NAN, 2, -NAN};
     ease_rec recs[8];
-    ease__topk best = {.recs = recs, .room = 8};
+    ease__topk best = {.recs = recs, .capacity = 8};
 
     ease__topk_offer(&best, scores, 0, 8, NULL);
     ease__topk_sort(&best);

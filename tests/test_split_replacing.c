@@ -176,7 +176,7 @@ static const char *opening_says(const char *dir)
     return await(child) ? "the child failed" : said;
 }
 
-/* ---- a place with two splits ------------------------------------------------------ */
+/* ---- a place with two splits -------------------------------------------------- */
 
 /* Two data sets whose splits have the same counts, a directory for the splits with
  * nothing else in it, and what either split looks like. */
@@ -236,7 +236,7 @@ static bool is_alone(const scene *s)
     return looks_like(s->around, "[s]\n");
 }
 
-/* ---- killed ------------------------------------------------------------------------ */
+/* ---- killed ------------------------------------------------------------------- */
 
 static void a_killed_split_leaves_the_old_or_the_new(test *t)
 {
@@ -356,7 +356,7 @@ static void without_exchange_half_a_split_does_not_open(test *t)
     clear_scene(&s);
 }
 
-/* ---- at once ------------------------------------------------------------------------ */
+/* ---- at once ------------------------------------------------------------------ */
 
 static void two_splits_at_once_do_not_mix(test *t)
 {
@@ -439,7 +439,7 @@ static void who_reads_meanwhile_sees_one_split(test *t)
     clear_scene(&s);
 }
 
-/* ---- places --------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------- */
 
 static const char *path_in(const char *dir, const char *name)
 {

@@ -83,7 +83,7 @@ static const char *refusal(const char *path, const ease_read_options *o)
     return status ? err.text : "";
 }
 
-/* ---- recognized -------------------------------------------------------------------- */
+/* ---- recognized --------------------------------------------------------------- */
 
 static void a_table_has_the_ids_of_its_split(test *t)
 {
@@ -212,7 +212,7 @@ static void the_published_code_lists_items_alone(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- not recognized ---------------------------------------------------------------- */
+/* ---- not recognized ----------------------------------------------------------- */
 
 static void check_numbers(test *t, const char *path, const ease_read_options *o)
 {
@@ -264,7 +264,7 @@ static void other_tables_are_not_of_a_split(test *t)
     }
 }
 
-/* ---- refused ----------------------------------------------------------------------- */
+/* ---- refused ------------------------------------------------------------------ */
 
 static void damaged_splits_are_refused(test *t)
 {
@@ -339,10 +339,9 @@ static void a_table_of_a_split_that_is_replaced_is_refused(test *t)
 
     ease_read_options_init(&o);
     check_text(t, refusal(path, &o), "");
-    o.hooks.progress = replace_split;
-    o.hooks.user = dirs;
+    o.hooks = &(ease_hooks){.progress = replace_split, .user = dirs};
     check_contains(t, refusal(path, &o), "was replaced while it was read");
-    o.hooks.progress = NULL;
+    o.hooks = NULL;
     check_text(t, refusal(path, &o), "");
 }
 

@@ -72,6 +72,31 @@ class Structure(support.Case):
     def test_a_basename_that_is_there_already_is_found(self):
         self.finds("src/tune/settings.c", "\n", "src/model and src/tune")
 
+    def test_a_file_that_only_the_documentation_has_is_found(self):
+        self.finds("docs/new.md", "See `src/core/rooms.c` and `src/core/core.c`.\n",
+                   "new.md:1: there is no src/core/rooms.c")
+
+    def test_a_function_that_only_the_documentation_has_is_found(self):
+        self.finds("docs/design/new.md", "\nCall `ease_train` or `ease__learn`.\n",
+                   "new.md:2: ease__learn is not in the sources")
+
+    def test_a_status_that_only_the_documentation_has_is_found(self):
+        self.finds("docs/new.md", "It fails with EASE_E_NOMEM or EASE_E_TIRED.\n",
+                   "EASE_E_TIRED is not in the sources")
+
+    def test_an_option_that_only_the_documentation_has_is_found(self):
+        self.finds("README.md", "\n    ease train DATA --lambda 5 --fast -o MODEL\n",
+                   "README.md:2: the program has no option --fast")
+
+    def test_patterns_products_and_other_programs_are_no_names(self):
+        root = self.copy()
+        (root / "docs").mkdir()
+        (root / "docs/new.md").write_text(
+            "`src/core/NAME.c`, build/src/libease.a, `ease_<noun>_<verb>`, `ease__...`,\n"
+            "tests/none.c of a tree without tests, ../include/ease.h\n\n"
+            "    psql --file gram.sql | ease gram import -\n")
+        self.assertEqual(self.check(root), "")
+
 
 if __name__ == "__main__":
     support.main()

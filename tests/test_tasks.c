@@ -162,8 +162,7 @@ static void recommending_and_saving_have_no_race(test *t)
     ease_model_free(m);
 }
 
-/* ---- the seeded race
- * ----------------------------------------------------------------- */
+/* ---- the seeded race ---------------------------------------------------------- */
 
 /* Tasks of one step write different tiles, so that this is the only thing they all
  * write, and nothing orders it. */

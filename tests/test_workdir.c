@@ -14,8 +14,7 @@
 #include "solve/solve.h"
 #include "test.h"
 
-/* ---- files of tiles ------------------------------------------------------------------
- */
+/* ---- files of tiles ----------------------------------------------------------- */
 
 static const char *work_dir(void)
 {
@@ -117,8 +116,7 @@ static void inverses_have_the_bits_of_memory(test *t)
     }
 }
 
-/* ---- what can go wrong with a file ---------------------------------------------------
- */
+/* ---- what can go wrong with a file -------------------------------------------- */
 
 static void a_work_file_has_no_name(test *t)
 {
@@ -279,8 +277,7 @@ static void solving_survives_every_failed_allocation(test *t)
     ease__tiled_free(&a);
 }
 
-/* ---- training ------------------------------------------------------------------------
- */
+/* ---- training ----------------------------------------------------------------- */
 
 /* Five tiles a side: with one thread, memory for the matrix is more than for a part. */
 enum { ITEMS = 2300, USERS = 400 };
@@ -380,7 +377,7 @@ static void gram_files_train_in_a_workdir(test *t)
     ease_plan plan;
 
     o.kind = EASE_GRAM_CORRELATION;
-    check_status(t, ease_gram_build(x, &o, &g, NULL), EASE_OK);
+    check_status(t, ease_gram_build(x, NULL, &g, NULL), EASE_OK);
     check_status(t, ease_gram_save(g, test_path("x.gram"), NULL, NULL), EASE_OK);
     ease_gram_free(g);
     check_status(t, ease_train_gram_file(test_path("x.gram"), &o, &m, NULL), EASE_OK);
@@ -485,7 +482,7 @@ static void training_in_a_workdir_can_be_cancelled(test *t)
         int left = at;
         ease_model *m = NULL;
 
-        o.hooks = (ease_hooks){.progress = cancel_at, .user = &left};
+        o.hooks = &(ease_hooks){.progress = cancel_at, .user = &left};
         status = ease_train(x, &o, &m, NULL);
         check_int(t, m != NULL, status == EASE_OK);
         check(t, status == EASE_OK ? left > 0 : left == 0);

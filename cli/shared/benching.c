@@ -14,9 +14,9 @@ const char *const bench_part_names[BENCH_COUNT] = {
 #undef X
 };
 
-#define LAMBDA 100.0 /* any: it changes no time */
+#define LAMBDA 100.0 /* any value: time does not depend on it */
 
-/* ---- records ----------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------ */
 
 static bench_record *record_new(bench *b, const char *name, const char *unit,
                                 double amount)
@@ -66,7 +66,7 @@ double bench_median(const bench_record *r)
     return median(r->seconds, r->runs);
 }
 
-/* ---- files and data ---------------------------------------------------------------- */
+/* ---- files and data ----------------------------------------------------------- */
 
 static char *path_in(const bench *b, const char *name)
 {
@@ -152,7 +152,17 @@ static ease_train_options training(const bench *b)
     return o;
 }
 
-/* The data that is measured with, and its sizes. */
+static ease_gram_options counting(const bench *b)
+{
+    ease_gram_options o;
+
+    ease_gram_options_init(&o);
+    o.threads = (int)b->common->threads;
+    o.hooks = console_hooks(b->console);
+    return o;
+}
+
+/* Reads or makes the data of the benchmark, and sets its sizes. */
 static int need_data(bench *b)
 {
     ease_read_options o = reading(b);
@@ -177,9 +187,9 @@ static int need_data(bench *b)
     return EXIT_DONE;
 }
 
-/* ---- the machine's limits ---------------------------------------------------------- */
+/* ---- the machine's limits ----------------------------------------------------- */
 
-/* Products of these sizes, of which the best is the limit. */
+/* Sizes of the products; the best rate is the limit. */
 static const int32_t edges[] = {512, 896, 1024, 2048, 4096};
 enum { EDGES = sizeof(edges) / sizeof(edges[0]) };
 
@@ -210,7 +220,7 @@ static int measure_sgemm(bench *b)
     return code;
 }
 
-/* Once more the size that was best, since the machine's mood changes. */
+/* Measures the best size again, since the speed of a machine varies. */
 static int measure_sgemm_again(bench *b)
 {
     int best = 0;
@@ -223,7 +233,7 @@ static int measure_sgemm_again(bench *b)
     return measure_edge(b, best, b->quick ? 0.05 : 3.0, &b->beside[b->beside_count++]);
 }
 
-/* The first record, known last: its figure is the best of the whole run. */
+/* Fills in the first record last: its figure is the best of the whole run. */
 static void record_sgemm(bench *b)
 {
     bench_record *r = &b->records[0];
@@ -268,7 +278,7 @@ static void hold_against_copy(const bench *b, bench_record *r)
     }
 }
 
-/* ---- parts ------------------------------------------------------------------------- */
+/* ---- parts -------------------------------------------------------------------- */
 
 int bench_read_once(const bench *b, const char *path, double *seconds)
 {
@@ -287,13 +297,13 @@ int bench_read_once(const bench *b, const char *path, double *seconds)
 
 int bench_data_file(const bench *b, const ease_interactions *x, char **path)
 {
-    ease_hooks hooks = console_hooks(b->console);
+    const ease_hooks *hooks = console_hooks(b->console);
     ease_error err;
 
     *path = b->data ? strdup(b->data) : path_in(b, "data.csv");
     if (!*path)
         return fail_no_memory(b->console);
-    if (!b->data && ease_interactions_write(x, *path, &hooks, &err))
+    if (!b->data && ease_interactions_write(x, *path, hooks, &err))
         return fail_with(b->console, &err);
     phase_end(b->console, "writing the data");
     return EXIT_DONE;
@@ -323,7 +333,8 @@ static int run_read(bench *b)
     return code;
 }
 
-/* Pairs of items that a user has, each item with itself too: what is counted. */
+/* The number of pairs of items of all users, including each item with itself, which
+ * X'X counts. */
 static double count_pairs(const bench *b)
 {
     double pairs = 0;
@@ -339,7 +350,7 @@ static double count_pairs(const bench *b)
 static int run_gram(bench *b)
 {
     bench_record *r = record_new(b, "gram", "pairs", count_pairs(b));
-    ease_train_options o = training(b);
+    ease_gram_options o = counting(b);
     ease_error err;
 
     for (int i = 0; i < b->repeat; i++) {
@@ -358,12 +369,13 @@ int bench_solve_once(const bench *b, const ease_interactions *x, ease_model **ou
                      double *seconds, double *bytes)
 {
     double before = bench_memory("VmRSS:"), began;
+    ease_gram_options count = counting(b);
     ease_train_options o = training(b);
     ease_gram *g = NULL;
     ease_error err;
     bool counted;
 
-    if (ease_gram_build(x, &o, &g, &err))
+    if (ease_gram_build(x, &count, &g, &err))
         return fail_with(b->console, &err);
     counted = bench_forget_peak();
     began = seconds_now();
@@ -414,13 +426,13 @@ static int need_model(bench *b)
 
 static int save(const bench *b, const char *path, ease_storage storage, double *seconds)
 {
-    ease_hooks hooks = console_hooks(b->console);
+    const ease_hooks *hooks = console_hooks(b->console);
     ease_error err;
     double began;
 
-    unlink(path); /* freeing the old one is not a part of it */
+    unlink(path); /* deleting the old file is not measured */
     began = seconds_now();
-    if (ease_model_save(b->model, path, storage, &hooks, &err))
+    if (ease_model_save(b->model, path, storage, hooks, &err))
         return fail_with(b->console, &err);
     *seconds = seconds_now() - began;
     phase_end(b->console, "writing");
@@ -451,7 +463,7 @@ static int write_form(bench *b, ease_storage storage, const char *name,
     return code;
 }
 
-/* float16 last: it is what recommending reads. */
+/* float16 is last, because recommending reads it. */
 static int run_write(bench *b)
 {
     char *path = path_in(b, "model.ease"), *raw = path_in(b, "raw");
@@ -475,12 +487,12 @@ done:
     return code;
 }
 
-/* Lists in blocks of users, as they are printed. */
+/* Lists in blocks of users, as the program makes them. */
 typedef struct lists {
     ease_row *rows;
     ease_rec *recs;
     int32_t *counts;
-    int32_t room;
+    int32_t capacity;
 } lists;
 
 enum { LIST_LENGTH = 100, LIST_BLOCK = 1 << 15 };
@@ -494,8 +506,9 @@ static int recommend_all(const bench *b, const ease_model *m, lists *l)
     o.k = LIST_LENGTH;
     o.threads = (int)b->common->threads;
     o.hooks = console_quiet_hooks(b->console);
-    for (int64_t first = 0; first < b->users; first += l->room) {
-        int64_t left = b->users - first, count = left < l->room ? left : l->room;
+    for (int64_t first = 0; first < b->users; first += l->capacity) {
+        int64_t left = b->users - first,
+                count = left < l->capacity ? left : l->capacity;
 
         for (int64_t i = 0; i < count; i++)
             l->rows[i] = ease_interactions_row(b->x, first + i);
@@ -509,11 +522,11 @@ static int recommend_all(const bench *b, const ease_model *m, lists *l)
 
 static int measure_lists(bench *b, const ease_model *m, bench_record *r)
 {
-    size_t room = (size_t)(b->users < LIST_BLOCK ? b->users : LIST_BLOCK);
-    lists l = {.rows = calloc(room, sizeof(*l.rows)),
-               .recs = calloc(room * LIST_LENGTH, sizeof(*l.recs)),
-               .counts = calloc(room, sizeof(*l.counts)),
-               .room = (int32_t)room};
+    size_t capacity = (size_t)(b->users < LIST_BLOCK ? b->users : LIST_BLOCK);
+    lists l = {.rows = calloc(capacity, sizeof(*l.rows)),
+               .recs = calloc(capacity * LIST_LENGTH, sizeof(*l.recs)),
+               .counts = calloc(capacity, sizeof(*l.counts)),
+               .capacity = (int32_t)capacity};
     int code = EXIT_DONE;
 
     if (!l.rows || !l.recs || !l.counts) {
@@ -535,7 +548,7 @@ done:
     return code;
 }
 
-/* From a file, as the program does it. */
+/* Measures recommending from a file, as the program does. */
 static int run_recommend(bench *b)
 {
     bench_record *r = record_new(b, "recommend", "users", (double)b->users);
@@ -551,8 +564,8 @@ static int run_recommend(bench *b)
     if (!code && !b->wanted[BENCH_write])
         code = save(b, path, EASE_STORE_F16, &seconds);
     if (!code)
-        code = ease_model_open(path, &m, &err) ? fail_with(b->console, &err)
-                                               : EXIT_DONE;
+        code = ease_model_open(path, NULL, &m, &err) ? fail_with(b->console, &err)
+                                                     : EXIT_DONE;
     if (!code)
         code = measure_lists(b, m, r);
     record_fact(r, "k", LIST_LENGTH);
@@ -563,7 +576,7 @@ static int run_recommend(bench *b)
     return code;
 }
 
-/* ---- all of them ------------------------------------------------------------------- */
+/* ---- all parts ---------------------------------------------------------------- */
 
 int bench_run(bench *b)
 {

@@ -11,6 +11,13 @@
 
 #define AT(member) .at = offsetof(reading_args, member)
 
+static const char *format_name(int index)
+{
+    const ease_format *f = ease_format_at(index);
+
+    return f ? f->name : NULL;
+}
+
 const option reading_options[] = {
     {.name = "recipe",
      .type = OPTION_CHOICE,
@@ -22,8 +29,9 @@ const option reading_options[] = {
      .type = OPTION_TEXT,
      AT(format),
      .value = "FORMAT",
-     .help = "table, adjacency, npz, mtx or netflix; by default recognized, as all of "
-             "the following are"},
+     .word = format_name,
+     .help = "by default recognized, as all of the following are; ease help formats "
+             "tells about each"},
     {.name = "columns",
      .type = OPTION_TEXT,
      AT(columns),
@@ -70,6 +78,13 @@ const option reading_options[] = {
      .help = "drop items once and then users once, as published recipes do"},
     OPTIONS_END};
 
+const char *format_carries(const ease_format *f)
+{
+    if (f->values && f->times)
+        return "; can have values and times";
+    return f->values ? "; can have values" : f->times ? "; can have times" : "";
+}
+
 bool reading_is_default(const reading_args *a)
 {
     return !a->format && !a->columns && !a->separator && a->header < 0 &&
@@ -100,7 +115,7 @@ static void note_dropped(console *c, const ease_interactions_info *info)
                    {info->zero_weight, "of value 0"},
                    {info->repeated, "repeated"},
                    {info->filtered, "of rare users or items"}};
-    char text[400] = "", number[NUMBER_ROOM];
+    char text[400] = "", number[NUMBER_CHARS];
     size_t put = 0;
     int64_t all = 0;
 
@@ -118,7 +133,7 @@ static void note_dropped(console *c, const ease_interactions_info *info)
 
 void note_data(console *c, const char *path, const ease_interactions_info *info)
 {
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
 
     if (info->recognized)
         note(c, "%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
@@ -133,7 +148,7 @@ void note_data(console *c, const char *path, const ease_interactions_info *info)
 
 void note_values(console *c, const ease_interactions_info *info, const char *use)
 {
-    char rows[NUMBER_ROOM];
+    char rows[NUMBER_CHARS];
 
     if (info->negative)
         warn(c,
@@ -154,7 +169,7 @@ int check_guess(console *c, const ease_interactions *x)
 void note_published(console *c, const ease_recipe *r,
                     const ease_interactions_info *data)
 {
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
 
     if (!r || !r->users ||
         (data->users == r->users && data->items == r->items &&
@@ -237,11 +252,13 @@ int read_data(console *c, const common_args *common, const reading_args *reading
 int open_model(console *c, const common_args *common, const char *path,
                const char *titles, ease_model **out)
 {
-    ease_verify verify = common->no_verify ? EASE_VERIFY_NEVER : EASE_VERIFY_USE;
+    ease_open_options o;
     ease_model *m;
     ease_error err;
 
-    if (ease_model_open_with(path, verify, &m, &err))
+    ease_open_options_init(&o);
+    o.verify = common->no_verify ? EASE_VERIFY_NEVER : EASE_VERIFY_USE;
+    if (ease_model_open(path, &o, &m, &err))
         return fail_with(c, &err);
     if (titles && ease_model_read_titles(m, titles, NULL, &err)) {
         ease_model_free(m);

@@ -27,7 +27,7 @@ static void id_list_free(id_list *l)
  * not checked. */
 static int check_memory(console *c, const char *path, size_t bytes)
 {
-    char need[NUMBER_ROOM], have[NUMBER_ROOM];
+    char need[NUMBER_CHARS], have[NUMBER_CHARS];
     size_t available = bytes < 1 << 20 ? 0 : ease_memory_available();
 
     if (!available || bytes <= available)
@@ -37,18 +37,18 @@ static int check_memory(console *c, const char *path, size_t bytes)
                 format_bytes(have, sizeof(have), available));
 }
 
-/* Reads to the end; *bytes gets a NUL behind it. */
+/* Reads to the end of the file, and appends a NUL. */
 static int read_whole(console *c, int fd, const char *path, char **bytes, size_t *size)
 {
-    size_t room = 0;
+    size_t capacity = 0;
 
     for (;;) {
         ssize_t got;
 
-        if (room - *size < 2) {
-            size_t more = room / 2 + 65536;
-            int code = check_memory(c, path, room + more);
-            char *grown = code ? NULL : realloc(*bytes, room += more);
+        if (capacity - *size < 2) {
+            size_t more = capacity / 2 + 65536;
+            int code = check_memory(c, path, capacity + more);
+            char *grown = code ? NULL : realloc(*bytes, capacity += more);
 
             if (code)
                 return code;
@@ -56,7 +56,7 @@ static int read_whole(console *c, int fd, const char *path, char **bytes, size_t
                 return fail_no_memory(c);
             *bytes = grown;
         }
-        got = read(fd, *bytes + *size, room - *size - 1);
+        got = read(fd, *bytes + *size, capacity - *size - 1);
         if (signals_caught())
             return fail_interrupted(c);
         if (got < 0 && errno != EINTR)
@@ -132,13 +132,13 @@ enum { NAMED_MOST = 5 };
 
 void named_add(named *n, const char *id)
 {
-    size_t room = sizeof(n->text) - n->put;
+    size_t left = sizeof(n->text) - n->put;
 
-    if (n->count++ < NAMED_MOST && room > 80)
-        n->put += (size_t)snprintf(n->text + n->put, room, "%s%.60s",
+    if (n->count++ < NAMED_MOST && left > 80)
+        n->put += (size_t)snprintf(n->text + n->put, left, "%s%.60s",
                                    n->count > 1 ? ", " : "", id);
     else if (n->count == NAMED_MOST + 1)
-        snprintf(n->text + n->put, room, ", ...");
+        snprintf(n->text + n->put, left, ", ...");
 }
 
 static int compare_items(const void *a, const void *b)
@@ -170,7 +170,7 @@ static void warn_unknown(console *c, const named *unknown, size_t given, size_t 
          unknown->count, given, unknown->text);
 }
 
-/* Sorts them into known and unknown. */
+/* Splits ids into known items and unknown ids. */
 static bool find_ids(const ease_model *m, const id_list *ids, history *h,
                      named *unknown)
 {
@@ -219,7 +219,7 @@ ease_row history_row(const history *h)
     return (ease_row){.items = h->items, .count = h->count};
 }
 
-/* Sets the bytes of the items that a file names. */
+/* Sets the byte of each item that a file names. */
 static int mark_items(console *c, const ease_model *m, const char *path, uint8_t value,
                       uint8_t *mask)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer words are not compared: they are no slips of the finger. */
+/* Longer words are not compared: they are not typing errors. */
 enum { LENGTH_MOST = 64 };
 
 static int least_of(int a, int b)
@@ -11,7 +11,8 @@ static int least_of(int a, int b)
     return a < b ? a : b;
 }
 
-/* Letters to add, drop, change or swap with the next one, to come from a to b. */
+/* The number of letters to add, drop, change or swap with the next one, to get from
+ * a to b. */
 static int edit_distance(const char *a, size_t m, const char *b, size_t n)
 {
     int rows[3][LENGTH_MOST + 1], *before = rows[0], *last = rows[1], *now = rows[2];
@@ -58,17 +59,17 @@ void nearest_offer(nearest *n, const char *candidate)
     n->found[at] = candidate;
 }
 
-const char *nearest_phrase(const nearest *n, const char *prefix, char *to, size_t room)
+const char *nearest_phrase(const nearest *n, const char *prefix, char *to, size_t size)
 {
     size_t put = 0;
 
     *to = '\0';
-    for (int i = 0; i < n->count && put < room; i++) {
+    for (int i = 0; i < n->count && put < size; i++) {
         const char *joint = i == 0             ? "; did you mean "
                             : i < n->count - 1 ? ", "
                                                : " or ";
 
-        put += (size_t)snprintf(to + put, room - put, "%s%s%s%s", joint, prefix,
+        put += (size_t)snprintf(to + put, size - put, "%s%s%s%s", joint, prefix,
                                 n->found[i], i == n->count - 1 ? "?" : "");
     }
     return to;

@@ -100,7 +100,7 @@ int usage_error(console *c, const verb *v, const char *fmt, ...)
     return EXIT_USAGE;
 }
 
-/* "f32|f64": which word it is, or -1. */
+/* The index of a word in "f32|f64", or -1. */
 static int find_choice(const char *choices, const char *word)
 {
     size_t length = strlen(word);
@@ -133,7 +133,8 @@ static bool parse_count(const char *text, int64_t *value)
     return end != text && !*end && errno == 0;
 }
 
-/* 500M and 500MB are 10^6, 500MiB is 2^20; the number may have a fraction. */
+/* Parses a size: 500M and 500MB are 10^6 times, 500MiB 2^20 times the number, which
+ * may have a fraction. */
 static bool parse_size(const char *text, size_t *value)
 {
     static const char letters[] = "KMGTP";
@@ -173,32 +174,6 @@ static int set_count(console *c, const verb *v, const option *o, const char *tex
                            o->name, (long long)o->least, (long long)most, text);
     return usage_error(c, v, "--%s: expected a whole number of at least %lld, not '%s'",
                        o->name, (long long)o->least, text);
-}
-
-/* "cpu, cuda": the names of an OPTION_NAME. Returns `to`. */
-static const char *list_names(const option *o, char *to, size_t size)
-{
-    size_t used = 0;
-
-    *to = '\0';
-    for (int i = 0; o->names(i) && used < size; i++)
-        used += (size_t)snprintf(to + used, size - used, "%s%s", i ? ", " : "",
-                                 o->names(i));
-    return to;
-}
-
-static int set_name(console *c, const verb *v, const option *o, const char *text,
-                    const char **value)
-{
-    char names[400];
-
-    for (int i = 0; o->names(i); i++)
-        if (strcmp(o->names(i), text) == 0) {
-            *value = text;
-            return 0;
-        }
-    return usage_error(c, v, "--%s: no %s '%s': there are %s", o->name, o->name, text,
-                       list_names(o, names, sizeof(names)));
 }
 
 static int set_value(console *c, const verb *v, const option *o, void *slot,
@@ -241,8 +216,6 @@ static int set_value(console *c, const verb *v, const option *o, void *slot,
             return 0;
         return usage_error(c, v, "--%s: expected %s, not '%s'", o->name, o->value,
                            text);
-    case OPTION_NAME:
-        return set_name(c, v, o, text, slot);
     }
     return 0;
 }
@@ -263,7 +236,7 @@ static void *slot_of(const parser *p, const option_group *g, const option *o)
     return p->args + g->at + o->at;
 }
 
-/* By long name (length bytes of it) or by letter. */
+/* Finds an option by its long name (of `length` bytes) or by its letter. */
 static const option *find_option(parser *p, const char *name, size_t length,
                                  char letter, void **slot)
 {
@@ -323,7 +296,7 @@ static int parse_long(parser *p)
     return set_value(p->console, p->verb, o, slot, value);
 }
 
-/* -q, -qk 10, -k10: flags together, the last with its value. */
+/* Parses -q, -qk 10, -k10: several flags, the last one with its value. */
 static int parse_short(parser *p)
 {
     for (const char *at = p->argv[p->at] + 1; *at; at++) {
@@ -393,7 +366,7 @@ static int check_complete(parser *p)
     return 0;
 }
 
-/* No more words can come than there are arguments, so that lists need not grow. */
+/* Allocates lists as long as the arguments, so that they need not grow. */
 static bool make_lists(parser *p)
 {
     option_walk walk = {0};
@@ -457,7 +430,8 @@ void options_free(const verb *v, void *args)
 
 enum { HELP_COLUMN = 26, HELP_WIDTH = 80 };
 
-/* Words of `text`, from column `column` on, in lines that begin at `indent`. */
+/* Writes the words of `text` from column `column` on, in lines that begin at
+ * `indent`. */
 static void put_wrapped(FILE *to, const char *text, int indent, int column)
 {
     bool first = true;
@@ -495,21 +469,27 @@ static void put_entry(FILE *to, const char *name, const char *help)
     put_wrapped(to, help, HELP_COLUMN, HELP_COLUMN);
 }
 
-const char *option_help(const option *o, char to[OPTION_HELP_SIZE])
+const char *option_help(const option *o, char buffer[OPTION_HELP_BYTES])
 {
-    char names[400];
+    size_t used = 0;
+    const char *word;
 
-    if (o->type != OPTION_NAME)
-        snprintf(to, OPTION_HELP_SIZE, "%s", o->help);
-    else
-        snprintf(to, OPTION_HELP_SIZE, "%s. Names: %s", o->help,
-                 list_names(o, names, sizeof(names)));
-    return to;
+    if (!o->word)
+        return o->help;
+    for (int i = 0; (word = o->word(i)) && used < OPTION_HELP_BYTES; i++)
+        used += (size_t)snprintf(buffer + used, OPTION_HELP_BYTES - used, "%s%s",
+                                 i == 0           ? ""
+                                 : o->word(i + 1) ? ", "
+                                                  : " or ",
+                                 word);
+    if (used < OPTION_HELP_BYTES)
+        snprintf(buffer + used, OPTION_HELP_BYTES - used, "; %s", o->help);
+    return buffer;
 }
 
 static void put_option(FILE *to, const option *o)
 {
-    char name[120], letter[8] = "    ", help[OPTION_HELP_SIZE];
+    char name[120], help[OPTION_HELP_BYTES], letter[8] = "    ";
 
     if (o->letter)
         snprintf(letter, sizeof(letter), "-%c, ", o->letter);

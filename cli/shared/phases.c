@@ -3,7 +3,7 @@
 #include "console.h"
 #include "results.h"
 
-/* What does not fit goes with the rest, which is what no phase has. */
+/* If there are too many phases, the time counts as "rest", which no phase has. */
 void phase_end(console *c, const char *name)
 {
     double now = seconds_now();
@@ -20,7 +20,7 @@ void phase_end(console *c, const char *name)
 
 static void note_phase(console *c, const char *name, double seconds, double all)
 {
-    char took[NUMBER_ROOM];
+    char took[NUMBER_CHARS];
 
     note(c, "  %-24s %10s %5.1f %%", name, format_seconds(took, sizeof(took), seconds),
          all > 0 ? 100.0 * seconds / all : 0.0);

@@ -22,9 +22,24 @@ const char *name_of_storage(ease_storage storage)
     return names[storage];
 }
 
+const char *backend_name(int index)
+{
+    const ease_backend_info *b = ease_backend_at(index);
+
+    return b ? b->name : NULL;
+}
+
+int check_backend(console *c, const char *name)
+{
+    ease_error err;
+
+    return ease_backend_check(name, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
 void note_plan(console *c, const ease_plan *p)
 {
-    char memory[NUMBER_ROOM], disk[NUMBER_ROOM], took[NUMBER_ROOM], have[NUMBER_ROOM];
+    char memory[NUMBER_CHARS], disk[NUMBER_CHARS], took[NUMBER_CHARS],
+        have[NUMBER_CHARS];
 
     note(c, "plan: %s of memory (%s available), about %s, %s on disk",
          format_bytes(memory, sizeof(memory), p->peak_bytes),
@@ -41,8 +56,8 @@ void note_plan(console *c, const ease_plan *p)
 
 int refuse_plan(console *c, const ease_plan *p, bool workdir)
 {
-    char need[NUMBER_ROOM], have[NUMBER_ROOM], items[NUMBER_ROOM];
-    char least[NUMBER_ROOM], work[NUMBER_ROOM];
+    char need[NUMBER_CHARS], have[NUMBER_CHARS], items[NUMBER_CHARS];
+    char least[NUMBER_CHARS], work[NUMBER_CHARS];
 
     format_count(items, sizeof(items), p->items);
     if (p->device_available_bytes && p->device_bytes > p->device_available_bytes)
@@ -67,7 +82,7 @@ int refuse_plan(console *c, const ease_plan *p, bool workdir)
 
 void note_gram(console *c, const char *path, const ease_gram_info *info)
 {
-    char items[NUMBER_ROOM], users[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char items[NUMBER_CHARS], users[NUMBER_CHARS], pairs[NUMBER_CHARS];
 
     format_count(items, sizeof(items), info->items);
     if (info->users < 0)

@@ -37,8 +37,9 @@ static int screen_width(void)
     return w.ws_col < LINE_MOST ? w.ws_col : LINE_MOST;
 }
 
-/* "12 s left" from the pace so far; nothing while there is too little to go by. */
-static void time_left(char *to, size_t room, double elapsed, double fraction)
+/* Writes "12 s left", estimated from the pace so far; nothing if there is too little
+ * to estimate from. */
+static void time_left(char *to, size_t size, double elapsed, double fraction)
 {
     char left[32];
 
@@ -46,15 +47,15 @@ static void time_left(char *to, size_t room, double elapsed, double fraction)
     if (elapsed < 1.0 || fraction < 0.01)
         return;
     format_seconds(left, sizeof(left), elapsed / fraction * (1.0 - fraction));
-    snprintf(to, room, "  %s left", left);
+    snprintf(to, size, "  %s left", left);
 }
 
-/* All ASCII: a byte is a column, and the last column stays free, where terminals
- * differ about wrapping. */
+/* Draws the bar. It is ASCII, so that a byte is a column; the last column stays
+ * free, because terminals differ in wrapping there. */
 static void draw(console *c, double fraction, double elapsed)
 {
     char left[64], spent[32], line[LINE_MOST * 2], bar[BAR_MOST + 1];
-    int width = screen_width() - 1, percent = (int)(fraction * 100.0), room, full;
+    int width = screen_width() - 1, percent = (int)(fraction * 100.0), cells, full;
     const char *on = c->colour ? "\033[32m" : "", *off = c->colour ? "\033[m" : "";
 
     format_seconds(spent, sizeof(spent), elapsed);
@@ -66,18 +67,18 @@ static void draw(console *c, double fraction, double elapsed)
         return;
     }
     time_left(left, sizeof(left), elapsed, fraction);
-    room = width - (int)strlen(c->stage) - (int)strlen(left) - 10;
-    if (room > BAR_MOST)
-        room = BAR_MOST;
-    if (room < BAR_LEAST) {
+    cells = width - (int)strlen(c->stage) - (int)strlen(left) - 10;
+    if (cells > BAR_MOST)
+        cells = BAR_MOST;
+    if (cells < BAR_LEAST) {
         snprintf(line, sizeof(line), "%s %d %%%s", c->stage, percent, left);
         fprintf(stderr, CLEAR_LINE "%.*s", width, line);
     } else {
-        full = (int)(fraction * room);
+        full = (int)(fraction * cells);
         memset(bar, '#', (size_t)full);
-        memset(bar + full, '.', (size_t)(room - full));
+        memset(bar + full, '.', (size_t)(cells - full));
         fprintf(stderr, CLEAR_LINE "%s [%s%.*s%s%.*s] %3d %%%s", c->stage, on, full,
-                bar, off, room - full, bar + full, percent, left);
+                bar, off, cells - full, bar + full, percent, left);
     }
     c->drawn = true;
 }
@@ -125,12 +126,15 @@ static void on_log(void *user, int level, const char *text)
         note(c, "ease: note: %s", text);
 }
 
-ease_hooks console_hooks(console *c)
+const ease_hooks *console_hooks(console *c)
 {
-    return (ease_hooks){.log = on_log, .progress = on_progress, .user = c};
+    c->hooks = (ease_hooks){.log = on_log, .progress = on_progress, .user = c};
+    return &c->hooks;
 }
 
-ease_hooks console_quiet_hooks(console *c)
+const ease_hooks *console_quiet_hooks(console *c)
 {
-    return (ease_hooks){.log = on_log, .progress = on_quiet_progress, .user = c};
+    c->quiet_hooks = (ease_hooks){
+        .log = on_log, .progress = on_quiet_progress, .user = c};
+    return &c->quiet_hooks;
 }

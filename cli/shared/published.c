@@ -53,7 +53,7 @@ const published_model *published_of(const published_table *t, const char *model)
     return NULL;
 }
 
-/* ---- the data ----------------------------------------------------------------------- */
+/* ---- the data ----------------------------------------------------------------- */
 
 enum { MOST_PLACES = 8 };
 

@@ -7,16 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- numbers for people -------------------------------------------------------- */
+/* ---- numbers as text ---------------------------------------------------------- */
 
-const char *format_count(char *to, size_t room, int64_t n)
+const char *format_count(char *to, size_t size, int64_t n)
 {
-    char digits[NUMBER_ROOM];
+    char digits[NUMBER_CHARS];
     size_t length = (size_t)snprintf(digits, sizeof(digits), "%" PRId64, n);
     size_t put = 0;
 
-    for (size_t i = 0; i < length && put + 1 < room; i++) {
-        if (i && (length - i) % 3 == 0 && digits[i - 1] != '-' && put + 2 < room)
+    for (size_t i = 0; i < length && put + 1 < size; i++) {
+        if (i && (length - i) % 3 == 0 && digits[i - 1] != '-' && put + 2 < size)
             to[put++] = ',';
         to[put++] = digits[i];
     }
@@ -24,7 +24,7 @@ const char *format_count(char *to, size_t room, int64_t n)
     return to;
 }
 
-const char *format_bytes(char *to, size_t room, size_t bytes)
+const char *format_bytes(char *to, size_t size, size_t bytes)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
     double value = (double)bytes;
@@ -34,35 +34,36 @@ const char *format_bytes(char *to, size_t room, size_t bytes)
         value /= 1000.0;
         unit++;
     }
-    snprintf(to, room, "%.*f %s", unit == 0 || value >= 99.95 ? 0 : 1, value,
+    snprintf(to, size, "%.*f %s", unit == 0 || value >= 99.95 ? 0 : 1, value,
              units[unit]);
     return to;
 }
 
-const char *format_seconds(char *to, size_t room, double s)
+const char *format_seconds(char *to, size_t size, double s)
 {
     int64_t whole = s < 9e15 ? (int64_t)(s + 0.5) : INT64_C(9000000000000000);
 
     if (!(s >= 0.0))
-        snprintf(to, room, "?");
+        snprintf(to, size, "?");
     else if (s < 0.0095)
-        snprintf(to, room, "%.1g s", s);
+        snprintf(to, size, "%.1g s", s);
     else if (s < 9.95)
-        snprintf(to, room, s < 0.995 ? "%.2f s" : "%.1f s", s);
+        snprintf(to, size, s < 0.995 ? "%.2f s" : "%.1f s", s);
     else if (whole < 100)
-        snprintf(to, room, "%d s", (int)whole);
+        snprintf(to, size, "%d s", (int)whole);
     else if (whole < 6000)
-        snprintf(to, room, "%d min %d s", (int)(whole / 60), (int)(whole % 60));
+        snprintf(to, size, "%d min %d s", (int)(whole / 60), (int)(whole % 60));
     else
-        snprintf(to, room, "%" PRId64 " h %d min", whole / 3600,
+        snprintf(to, size, "%" PRId64 " h %d min", whole / 3600,
                  (int)(whole % 3600 / 60));
     return to;
 }
 
 /* ---- UTF-8 --------------------------------------------------------------------- */
 
-/* The code point at *s, which moves behind it; -1 for a byte that begins none: too
- * long a form, a surrogate or past U+10FFFF counts as such. */
+/* Decodes the code point at *s and moves *s past it. Returns -1 for a byte that
+ * begins none: overlong forms, surrogates and values above U+10FFFF are not code
+ * points. */
 static int32_t utf8_next(const unsigned char **s)
 {
     static const int32_t least[] = {0, 0x80, 0x800, 0x10000};
@@ -87,7 +88,8 @@ static int32_t utf8_next(const unsigned char **s)
     return code;
 }
 
-/* C0, DEL, C1, line and paragraph separators, and what turns the writing round. */
+/* True for characters that control a terminal: C0, DEL, C1, line and paragraph
+ * separators, and those that change the direction of text. */
 static bool drives_terminal(int32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C ||
@@ -109,7 +111,7 @@ static int code_width(int32_t code)
     return 1;
 }
 
-size_t text_make_safe(char *to, size_t room, const char *from)
+size_t text_make_safe(char *to, size_t size, const char *from)
 {
     const unsigned char *at = (const unsigned char *)from;
     size_t put = 0;
@@ -119,7 +121,7 @@ size_t text_make_safe(char *to, size_t room, const char *from)
         int32_t code = utf8_next(&at);
         size_t bytes = drives_terminal(code) ? 1 : (size_t)(at - begin);
 
-        if (put + bytes >= room)
+        if (put + bytes >= size)
             break;
         if (drives_terminal(code))
             to[put] = '?';
@@ -282,7 +284,7 @@ report report_begin(output_format format)
     return r;
 }
 
-/* A line of text or CSV, for those that JSON does not want quoted. */
+/* Prints a line of text or CSV; for values that are not quoted in JSON. */
 static void put_fact(const report *r, const char *key, const char *label,
                      const char *text, const char *raw)
 {
@@ -308,7 +310,7 @@ void report_text(report *r, const char *key, const char *label, const char *valu
 
 void report_count(report *r, const char *key, const char *label, int64_t value)
 {
-    char text[NUMBER_ROOM], raw[NUMBER_ROOM];
+    char text[NUMBER_CHARS], raw[NUMBER_CHARS];
 
     if (value < 0) {
         if (r->format == OUTPUT_JSON)
@@ -327,7 +329,7 @@ void report_count(report *r, const char *key, const char *label, int64_t value)
 
 void report_bytes(report *r, const char *key, const char *label, size_t value)
 {
-    char text[NUMBER_ROOM], raw[NUMBER_ROOM];
+    char text[NUMBER_CHARS], raw[NUMBER_CHARS];
 
     if (r->format == OUTPUT_JSON) {
         json_count(&r->json, key, (int64_t)value);
@@ -339,7 +341,7 @@ void report_bytes(report *r, const char *key, const char *label, size_t value)
 
 void report_seconds(report *r, const char *key, const char *label, double value)
 {
-    char text[NUMBER_ROOM], raw[NUMBER_ROOM];
+    char text[NUMBER_CHARS], raw[NUMBER_CHARS];
 
     if (r->format == OUTPUT_JSON) {
         json_real(&r->json, key, value);
@@ -351,7 +353,7 @@ void report_seconds(report *r, const char *key, const char *label, double value)
 
 void report_real(report *r, const char *key, const char *label, double value)
 {
-    char text[NUMBER_ROOM], raw[NUMBER_ROOM];
+    char text[NUMBER_CHARS], raw[NUMBER_CHARS];
 
     if (r->format == OUTPUT_JSON) {
         json_real(&r->json, key, value);
@@ -390,7 +392,7 @@ void report_phases(report *r, const console *c)
 static void put_item(report *r, const char *key, const char *label, size_t rank,
                      const report_item *item)
 {
-    char name[64], number[NUMBER_ROOM];
+    char name[64], number[NUMBER_CHARS];
 
     if (r->format == OUTPUT_JSON) {
         json_open(&r->json, NULL, '{');
@@ -438,7 +440,7 @@ void report_end(report *r)
     fputc('\n', stdout);
 }
 
-/* ---- the end ------------------------------------------------------------------- */
+/* ---- end of output ------------------------------------------------------------ */
 
 bool output_stopped(void)
 {

@@ -14,14 +14,14 @@ table table_begin(table_form form, size_t columns)
 
 void table_text(table *t, const char *text)
 {
-    if (t->count == t->room && !t->failed) {
-        size_t room = 2 * t->room + 64;
-        char **cell = realloc(t->cell, room * sizeof(*cell));
+    if (t->count == t->capacity && !t->failed) {
+        size_t capacity = 2 * t->capacity + 64;
+        char **cell = realloc(t->cell, capacity * sizeof(*cell));
 
         t->failed = !cell;
         if (cell) {
             t->cell = cell;
-            t->room = room;
+            t->capacity = capacity;
         }
     }
     if (t->failed)
@@ -65,7 +65,7 @@ static int column_width(const table *t, size_t column)
     return width;
 }
 
-/* The first column to the left, numbers to the right. */
+/* Aligns the first column to the left, numbers to the right. */
 static void put_cell(const char *cell, size_t column, int width)
 {
     if (column > 0)

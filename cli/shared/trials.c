@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- CSV ---------------------------------------------------------------------------- */
+/* ---- CSV ---------------------------------------------------------------------- */
 
-/* A number up to a comma or the end of the line; nothing there is NAN. */
+/* Reads a number up to a comma or the end of the line; an empty field is NAN. */
 static bool csv_number(const char **at, double *out)
 {
-    bool empty = !**at || strchr(",\r\n", **at); /* strtod would pass over a line end */
+    bool empty = !**at || strchr(",\r\n", **at); /* strtod would skip a line end */
     char *end = (char *)(uintptr_t)*at;
 
     *out = empty ? NAN : strtod(*at, &end);
@@ -25,7 +25,7 @@ static bool csv_number(const char **at, double *out)
     return true;
 }
 
-/* lambda,METRIC,stderr,... and a line for each trial. */
+/* Parses a header lambda,METRIC,stderr,... and a line for each trial. */
 static bool parse_csv(const char *text, trials *out)
 {
     static const char head[] = "lambda,";
@@ -52,7 +52,7 @@ static bool parse_csv(const char *text, trials *out)
     return true;
 }
 
-/* ---- JSON: a cursor that knows as much of it as is needed --------------------------- */
+/* ---- JSON: a cursor for the subset that is needed ----------------------------- */
 
 typedef struct cursor {
     const char *at;
@@ -73,15 +73,16 @@ static bool take(cursor *j, char c)
     return true;
 }
 
-/* Without its escapes, which no name of ours has; what does not fit is cut. */
-static void take_text(cursor *j, char *to, size_t room)
+/* Reads a string without decoding escapes, which our names do not have; cut to
+ * `size`. */
+static void take_text(cursor *j, char *to, size_t size)
 {
     size_t used = 0;
 
     j->failed = j->failed || !take(j, '"');
     while (!j->failed && *j->at && *j->at != '"') {
         j->at += *j->at == '\\' && j->at[1];
-        if (used + 1 < room)
+        if (used + 1 < size)
             to[used++] = *j->at;
         j->at++;
     }
@@ -104,19 +105,19 @@ static double take_number(cursor *j)
     return value;
 }
 
-/* Goes over the members of an object: true with the next one's key. */
-static bool next_member(cursor *j, bool *first, char *key, size_t room)
+/* Moves to the next member of an object: true, with its key, if there is one. */
+static bool next_member(cursor *j, bool *first, char *key, size_t size)
 {
     if (j->failed || take(j, '}'))
         return false;
     j->failed = !*first && !take(j, ',');
     *first = false;
-    take_text(j, key, room);
+    take_text(j, key, size);
     j->failed = j->failed || !take(j, ':');
     return !j->failed;
 }
 
-/* Brackets are counted, strings skipped. */
+/* Skips a value: counts brackets, skips strings. */
 static void skip_value(cursor *j)
 {
     char ignored[2];
@@ -186,25 +187,25 @@ static bool parse_json(const char *text, trials *out)
     return !j.failed && out->metric[0];
 }
 
-/* ---- the file ----------------------------------------------------------------------- */
+/* ---- the file ----------------------------------------------------------------- */
 
-/* All there is, terminated; NULL: no memory, or it cannot be read (errno). */
+/* Reads the whole file as a string. NULL: no memory, or a read error (errno). */
 static char *read_all(FILE *from)
 {
-    size_t room = 1 << 16, used = 0;
-    char *text = malloc(room);
+    size_t size = 1 << 16, used = 0;
+    char *text = malloc(size);
 
     while (text) {
         char *grown;
 
-        used += fread(text + used, 1, room - 1 - used, from);
+        used += fread(text + used, 1, size - 1 - used, from);
         text[used] = '\0';
         if (ferror(from))
             break;
-        if (used < room - 1)
+        if (used < size - 1)
             return text;
-        room *= 2;
-        grown = realloc(text, room);
+        size *= 2;
+        grown = realloc(text, size);
         if (!grown)
             break;
         text = grown;

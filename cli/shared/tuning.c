@@ -53,7 +53,7 @@ const option tuning_options[] = {
     BACKEND_OPTION(offsetof(tuning_args, backend)),
     OPTIONS_END};
 
-/* ---- values of lambda -------------------------------------------------------------- */
+/* ---- values of lambda --------------------------------------------------------- */
 
 int lambdas_parse(console *c, const verb *v, const char *text, lambdas *out)
 {
@@ -91,11 +91,11 @@ void lambdas_free(lambdas *l)
     *l = (lambdas){0};
 }
 
-/* ---- the split --------------------------------------------------------------------- */
+/* ---- the split ---------------------------------------------------------------- */
 
 static void note_part(console *c, const char *name, const ease_interactions *x)
 {
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
     ease_interactions_info info;
 
     if (!x)
@@ -116,7 +116,7 @@ int check_differs_split(console *c, const char *output, const char *dir)
     int code = EXIT_DONE;
 
     if (access(dir, F_OK) != 0)
-        return EXIT_DONE; /* opening it says so */
+        return EXIT_DONE; /* opening the split reports the error */
     for (size_t i = 0; !code && i < sizeof(parts) / sizeof(parts[0]); i++) {
         char path[PATH_MAX];
 
@@ -140,7 +140,7 @@ int open_split(console *c, const char *dir, ease_split_parts *out)
     return EXIT_DONE;
 }
 
-/* ---- tuning ------------------------------------------------------------------------ */
+/* ---- tuning ------------------------------------------------------------------- */
 
 ease_train_options train_options_of(console *c, const common_args *common,
                                     const tuning_args *a)
@@ -157,12 +157,12 @@ ease_train_options train_options_of(console *c, const common_args *common,
     return o;
 }
 
-const char *name_of_trial(char *room, const ease_trial *trial)
+const char *name_of_trial(char *to, const ease_trial *trial)
 {
     if (trial->settings[0] || !(trial->lambda > 0))
         return trial->settings;
-    snprintf(room, SETTINGS_ROOM, "lambda=%g", trial->lambda);
-    return room;
+    snprintf(to, SETTINGS_CHARS, "lambda=%g", trial->lambda);
+    return to;
 }
 
 static void note_best(console *c, const tuning_args *a, const lambdas *l,
@@ -184,45 +184,51 @@ static void note_best(console *c, const tuning_args *a, const lambdas *l,
              trial.settings[0] ? trial.settings : "defaults", a->metric, trial.mean);
 }
 
-static ease_tune_options tune_options_of(console *c, const common_args *common,
-                                         const tuning_args *a, const lambdas *l,
-                                         const tuned *what)
-{
-    ease_tune_options o;
+/* Options of a tuning, and those of its training that they refer to. */
+typedef struct tune_request {
+    ease_train_options train;
+    ease_tune_options tune;
+} tune_request;
 
-    ease_tune_options_init(&o);
-    o.method = what->method;
-    o.lambdas = l->at;
-    o.count = l->count;
-    o.grid = what->grid;
-    o.metric = a->metric;
-    o.unknown = (ease_unknown)a->unknown;
-    o.seconds = a->seconds;
-    o.train = train_options_of(c, common, a);
-    o.train.settings = what->settings;
-    return o;
+static void set_options(console *c, const common_args *common, const tuning_args *a,
+                        const lambdas *l, const tuned *what, tune_request *t)
+{
+    t->train = train_options_of(c, common, a);
+    t->train.method = what->method;
+    t->train.settings = what->settings;
+    ease_tune_options_init(&t->tune);
+    t->tune.train = &t->train;
+    t->tune.lambdas = l->at;
+    t->tune.count = l->count;
+    t->tune.grid = what->grid;
+    t->tune.metric = a->metric;
+    t->tune.unknown = (ease_unknown)a->unknown;
+    t->tune.seconds = a->seconds;
 }
 
 int check_tuning(console *c, const common_args *common, const tuning_args *a,
                  const lambdas *l, const tuned *what)
 {
-    ease_tune_options o = tune_options_of(c, common, a, l, what);
+    tune_request t;
     ease_error err;
 
-    return ease_tune_options_check(&o, &err) ? fail_with(c, &err) : EXIT_DONE;
+    set_options(c, common, a, l, what, &t);
+    return ease_tune_options_check(&t.tune, &err) ? fail_with(c, &err) : EXIT_DONE;
 }
 
 int tune_method(console *c, const common_args *common, const tuning_args *a,
                 const lambdas *l, const tuned *what, const ease_split_parts *parts,
                 ease_tuning **out)
 {
-    ease_tune_options o = tune_options_of(c, common, a, l, what);
+    tune_request t;
     ease_error err;
 
+    set_options(c, common, a, l, what, &t);
     if (!parts->validation_target || !parts->validation_input)
         return fail(c, EXIT_DATA, "the split has no validation users to tune on");
     if (ease_tune(parts->validation_train ? parts->validation_train : parts->train,
-                  parts->validation_input, parts->validation_target, &o, out, &err))
+                  parts->validation_input, parts->validation_target, &t.tune, out,
+                  &err))
         return fail_with(c, &err);
     note_best(c, a, l, *out);
     return EXIT_DONE;

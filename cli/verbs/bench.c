@@ -4,6 +4,7 @@
 
 #include "benching.h"
 #include "files.h"
+#include "planning.h"
 #include "table.h"
 #include "verbs.h"
 
@@ -71,7 +72,7 @@ static const option bench_options[] = {
     BACKEND_OPTION(offsetof(bench_args, backend)),
     OPTIONS_END};
 
-/* ---- what is asked for ------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------ */
 
 static int choose_parts(console *c, const bench_args *a, bench *b)
 {
@@ -99,6 +100,7 @@ static int set_up(console *c, const bench_args *a, bench *b)
 {
     int64_t sizes[] = {a->quick ? 10000 : 136677, a->quick ? 2000 : 20108,
                        a->quick ? 300000 : 10000000};
+    int code;
 
     *b = (bench){.console = c,
                  .common = &a->common,
@@ -119,10 +121,11 @@ static int set_up(console *c, const bench_args *a, bench *b)
         return usage_error(c, a->common.verb, "--columns is for DATA");
     if (b->data && strcmp(b->data, "-") == 0)
         return usage_error(c, a->common.verb, "standard input cannot be read again");
-    return choose_parts(c, a, b);
+    code = check_backend(c, a->backend);
+    return code ? code : choose_parts(c, a, b);
 }
 
-/* As a plan counts them. */
+/* Sets the number of threads as a plan counts them. */
 static int count_threads(bench *b)
 {
     ease_train_options o;
@@ -138,7 +141,7 @@ static int count_threads(bench *b)
     return EXIT_DONE;
 }
 
-/* ---- what comes out ---------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------- */
 
 static double share_of_limit(const bench_record *r)
 {
@@ -197,11 +200,13 @@ static void json_growth(json *j, const bench *b)
 
 static void put_json(const bench *b)
 {
+    ease_blas_info blas = {.size = sizeof(blas)};
     json j = {.to = stdout};
 
+    ease_blas_describe(&blas);
     json_open(&j, NULL, '{');
     json_text(&j, "version", ease_version());
-    json_text(&j, "blas", ease_blas_name());
+    json_text(&j, "blas", blas.name);
     json_count(&j, "threads", b->threads);
     json_count(&j, "users", b->users);
     json_count(&j, "items", b->items);
@@ -215,7 +220,7 @@ static void put_json(const bench *b)
     fputc('\n', stdout);
 }
 
-/* For people with a prefix, as in 198 Gflop/s; for programs in full. */
+/* Prints a rate: in text with a prefix, as in 198 Gflop/s, for programs in full. */
 static void put_rate(table *t, const bench_record *r)
 {
     static const char *const prefix[] = {"", "k", "M", "G", "T"};
@@ -290,7 +295,8 @@ static int put(console *c, const bench *b)
 static int run(console *c, void *args)
 {
     const bench_args *a = args;
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
+    ease_blas_info blas = {.size = sizeof(blas)};
     bench b;
     int code = set_up(c, a, &b);
 
@@ -298,7 +304,8 @@ static int run(console *c, void *args)
         code = count_threads(&b);
     if (code)
         return code;
-    note(c, "%s", ease_blas_name());
+    ease_blas_describe(&blas);
+    note(c, "%s", blas.name);
     code = a->growth ? bench_grow(&b) : bench_run(&b);
     if (!code) {
         note(c, "%s users, %s items, %s interactions",

@@ -56,7 +56,7 @@ static const option form_options[] = {{.name = "markdown",
                                        .help = "the tables in Markdown"},
                                       OPTIONS_END};
 
-/* ---- what is shown ------------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------- */
 
 static void put_measure(table *t, ease_metric m)
 {
@@ -84,7 +84,7 @@ static bool put_means(const contest *all, table_form form)
     table_text(&t, "memory");
     for (int i = 0; i < all->count; i++) {
         const contender *k = &all->at[i];
-        char memory[NUMBER_ROOM];
+        char memory[NUMBER_CHARS];
 
         table_text(&t, k->name);
         table_text(&t, k->chosen);
@@ -137,7 +137,7 @@ static bool put_differences(const contest *all, table_form form)
 
 static bool put_tables(const contest *all, table_form form)
 {
-    char users[NUMBER_ROOM];
+    char users[NUMBER_CHARS];
 
     if (!put_means(all, form))
         return false;
@@ -154,7 +154,7 @@ static bool put_tables(const contest *all, table_form form)
     return put_differences(all, form);
 }
 
-/* A row for each metric of each model. */
+/* Prints a row for each metric of each model. */
 static bool put_csv(const contest *all)
 {
     static const char *const heads[] = {"model",   "lambda", "settings", "trials",
@@ -261,7 +261,7 @@ static int put_all(console *c, const compare_args *a, const contest *all)
 static int plot_tail(console *c, const compare_args *a, const contest *all,
                      int32_t items)
 {
-    enum { MOST_LINES = 8 }; /* as many as a figure can tell apart */
+    enum { MOST_LINES = 8 }; /* lines that a figure can distinguish */
     int lines = all->count < MOST_LINES ? all->count : MOST_LINES;
     const int64_t *times[MOST_LINES];
     const char *names[MOST_LINES];
@@ -279,7 +279,7 @@ static int plot_tail(console *c, const compare_args *a, const contest *all,
     return EXIT_DONE;
 }
 
-/* ---- the verb ----------------------------------------------------------------------- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 static int check_plot(console *c, const compare_args *a)
 {

@@ -72,7 +72,7 @@ static int check(console *c, const eval_args *a)
 
 static int put(console *c, const eval_args *a, const ease_report *r, double seconds)
 {
-    char users[NUMBER_ROOM], took[NUMBER_ROOM];
+    char users[NUMBER_CHARS], took[NUMBER_CHARS];
     json j = {.to = stdout};
 
     note(c, "%s users measured in %s",

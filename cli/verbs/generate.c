@@ -1,6 +1,7 @@
-/* The man page and the completions of shells, from the same tables as --help. */
+/* Prints the man page and the completions of shells, from the same tables as --help. */
 #include <string.h>
 
+#include "files.h"
 #include "measuring.h"
 #include "verbs.h"
 
@@ -11,11 +12,11 @@ static bool takes_value(const option *o)
     return o->type != OPTION_FLAG;
 }
 
-/* ---- man ---------------------------------------------------------------------------
- */
+/* ---- man ---------------------------------------------------------------------- */
 
-/* The first `length` bytes of `s` as roff text: no requests, no escapes, hyphens as
- * minus signs so that options can be copied; in lines that can be read as they are. */
+/* Prints the first `length` bytes of `s` as roff text: requests and escapes are
+ * neutralized, and hyphens are minus signs so that options can be copied. Lines are
+ * kept short. */
 static void put_roff_part(const char *s, size_t length)
 {
     size_t column = 0;
@@ -58,7 +59,7 @@ static void put_roff_text(const char *s)
 
 static void put_man_option(const option *o)
 {
-    char help[OPTION_HELP_SIZE];
+    char help[OPTION_HELP_BYTES];
 
     fputs(".TP\n", stdout);
     if (o->letter)
@@ -108,15 +109,31 @@ static void put_man_verb(const verb *v)
 
 static void put_man_metrics(void)
 {
-    const char *name;
+    const ease_metric_info *m;
 
     fputs(".SH METRICS\nOf the best K items of each list:\n", stdout);
-    for (int i = 0; (name = ease_metric_name(i)); i++) {
+    for (int i = 0; (m = ease_metric_at(i)); i++) {
         fputs(".TP\n\\fB", stdout);
-        put_roff(name);
+        put_roff(m->name);
         fputs("@\\fIK\\fR\n", stdout);
-        put_roff(ease_metric_about(name));
-        put_roff(metric_direction(name));
+        put_roff(m->about);
+        put_roff(metric_direction(m->name));
+        fputs(".\n", stdout);
+    }
+}
+
+static void put_man_formats(void)
+{
+    const ease_format *f;
+
+    fputs(".SH FORMATS\nOf interactions, in the order in which they are recognized:\n",
+          stdout);
+    for (int i = 0; (f = ease_format_at(i)); i++) {
+        fputs(".TP\n\\fB", stdout);
+        put_roff(f->name);
+        fputs("\\fR\n", stdout);
+        put_roff(f->about);
+        put_roff(format_carries(f));
         fputs(".\n", stdout);
     }
 }
@@ -151,6 +168,7 @@ static void put_man(void)
     for (size_t i = 0; all_verbs[i]; i++)
         if (!all_verbs[i]->hidden)
             put_man_verb(all_verbs[i]);
+    put_man_formats();
     put_man_metrics();
     fputs(".SH EXIT STATUS\n"
           ".TP\n0\nDone.\n"
@@ -167,11 +185,10 @@ static void put_man(void)
     put_man_examples();
 }
 
-/* ---- words for shells --------------------------------------------------------------
- */
+/* ---- quoting for shells ------------------------------------------------------- */
 
-/* Within single quotes of a POSIX shell or zsh, and with `special` characters behind a
- * backslash. */
+/* Prints a string within single quotes of a POSIX shell or zsh, with a backslash
+ * before `special` characters. */
 static void put_quoted(const char *s, const char *special)
 {
     for (; *s; s++) {
@@ -184,21 +201,27 @@ static void put_quoted(const char *s, const char *special)
     }
 }
 
-/* "f32|f64" with something else between. */
-static bool has_words(const option *o)
+/* Prints the choices "f32|f64" with another separator. */
+static void put_choices(const char *choices, char between)
 {
-    return o->type == OPTION_CHOICE || o->type == OPTION_NAME;
+    for (; *choices; choices++)
+        putchar(*choices == '|' ? between : *choices);
 }
 
-/* The words that an option may be given, divided by spaces. */
-static void put_choices(const option *o)
+static bool has_choices(const option *o)
 {
-    if (o->type == OPTION_CHOICE)
-        for (const char *at = o->value; *at; at++)
-            putchar(*at == '|' ? ' ' : *at);
-    else
-        for (int i = 0; o->names(i); i++)
-            printf("%s%s", i ? " " : "", o->names(i));
+    return o->type == OPTION_CHOICE || o->word;
+}
+
+/* All that the option can be, divided by spaces. */
+static void put_option_choices(const option *o)
+{
+    const char *word;
+
+    if (!o->word)
+        put_choices(o->value, ' ');
+    for (int i = 0; o->word && (word = o->word(i)); i++)
+        printf("%s%s", i ? " " : "", word);
 }
 
 static void put_verb_names(void)
@@ -220,8 +243,7 @@ static void put_option_names(const verb *v)
     }
 }
 
-/* ---- bash --------------------------------------------------------------------------
- */
+/* ---- bash --------------------------------------------------------------------- */
 
 static void put_bash_values(const verb *v)
 {
@@ -234,9 +256,9 @@ static void put_bash_values(const verb *v)
         printf("        %s:--%s", v->name, o->name);
         if (o->letter)
             printf("|%s:-%c", v->name, o->letter);
-        if (has_words(o)) {
+        if (has_choices(o)) {
             fputs(") COMPREPLY=($(compgen -W '", stdout);
-            put_choices(o);
+            put_option_choices(o);
             puts("' -- \"$word\")); return ;;");
         } else if (o->type == OPTION_PATH) {
             puts(") COMPREPLY=($(compgen -f -- \"$word\")); return ;;");
@@ -288,13 +310,12 @@ static void put_bash(void)
          "complete -F _ease ease");
 }
 
-/* ---- zsh ---------------------------------------------------------------------------
- */
+/* ---- zsh ---------------------------------------------------------------------- */
 
 static void put_zsh_option(const option *o)
 {
     const char *repeats = o->type == OPTION_LIST ? "*" : "";
-    char help[OPTION_HELP_SIZE];
+    char help[OPTION_HELP_BYTES];
 
     fputs(" \\\n                ", stdout);
     if (o->letter)
@@ -306,13 +327,13 @@ static void put_zsh_option(const option *o)
     putchar(']');
     if (takes_value(o)) {
         putchar(':');
-        put_quoted(o->type == OPTION_CHOICE ? "choice" : o->value, "[]:\\");
+        put_quoted(has_choices(o) ? "choice" : o->value, "[]:\\");
         putchar(':');
         if (o->type == OPTION_PATH)
             fputs("_files", stdout);
-        if (has_words(o)) {
+        if (has_choices(o)) {
             putchar('(');
-            put_choices(o);
+            put_option_choices(o);
             putchar(')');
         }
     }
@@ -361,8 +382,7 @@ static void put_zsh(void)
          "_ease \"$@\"");
 }
 
-/* ---- fish --------------------------------------------------------------------------
- */
+/* ---- fish --------------------------------------------------------------------- */
 
 static void put_fish_quoted(const char *s)
 {
@@ -377,15 +397,15 @@ static void put_fish_quoted(const char *s)
 
 static void put_fish_option(const verb *v, const option *o)
 {
-    char help[OPTION_HELP_SIZE];
+    char help[OPTION_HELP_BYTES];
 
     printf("complete -c ease -n '__fish_seen_subcommand_from %s' -l %s", v->name,
            o->name);
     if (o->letter)
         printf(" -s %c", o->letter);
-    if (has_words(o)) {
+    if (has_choices(o)) {
         fputs(" -x -a '", stdout);
-        put_choices(o);
+        put_option_choices(o);
         putchar('\'');
     } else if (o->type == OPTION_PATH) {
         fputs(" -r -F", stdout);
@@ -422,8 +442,7 @@ static void put_fish(void)
     }
 }
 
-/* ---- the verb ----------------------------------------------------------------------
- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 static int run(console *c, void *args)
 {

@@ -27,7 +27,7 @@ static const option info_options[] = {
 
 enum { POPULAR = 5 };
 
-/* Keeps the POPULAR largest, the earlier of equal ones first. */
+/* The POPULAR largest counts, the earlier of equal ones first. */
 typedef struct ranking {
     int32_t item[POPULAR];
     double count[POPULAR];
@@ -55,6 +55,7 @@ static void rank(ranking *r, int32_t item, double count)
 static void put_model(const info_args *a, const ease_model *m)
 {
     ease_model_info info = ease_model_describe(m);
+    const ease_method_info *method = ease_method_find(info.method);
     report r = report_begin(format_of(&a->common));
     report_item items[POPULAR];
     ranking best = {.size = 0};
@@ -66,8 +67,9 @@ static void put_model(const info_args *a, const ease_model *m)
     report_count(&r, "interactions", "interactions", info.interactions);
     if (info.settings[0])
         report_text(&r, "settings", "settings", info.settings);
-    if (ease_method_has_lambda(info.method)) {
+    if (method->has_lambda)
         report_real(&r, "lambda", "lambda", info.lambda);
+    if (method->from_gram) {
         report_text(&r, "kind", "kind", name_of_kind(info.kind));
         report_bool(&r, "nonnegative", "nonnegative", info.nonnegative != 0);
         report_text(&r, "precision", "precision", name_of_precision(info.precision));
@@ -89,10 +91,10 @@ static void put_model(const info_args *a, const ease_model *m)
 
 static int verify(console *c, const info_args *a)
 {
-    ease_hooks hooks = console_hooks(c);
+    const ease_hooks *hooks = console_hooks(c);
     ease_error err;
 
-    if (a->verify && ease_file_verify(a->common.operands[0], &hooks, &err))
+    if (a->verify && ease_file_verify(a->common.operands[0], hooks, &err))
         return fail_with(c, &err);
     console_clear(c);
     return EXIT_DONE;
@@ -208,7 +210,7 @@ static int tell_data(console *c, const info_args *a)
     if (a->verify)
         return fail(c, EXIT_DATA, "%s: neither a model nor a Gram file",
                     a->common.operands[0]);
-    c->quiet = true; /* the result says it all */
+    c->quiet = true; /* the result has all notes */
     code = read_data(c, &a->common, &a->reading, a->common.operands[0], 0, &x);
     c->quiet = quiet;
     if (code)
@@ -235,13 +237,13 @@ static int tell_data(console *c, const info_args *a)
 
 static void put_backends(void)
 {
-    const char *name;
+    const ease_backend_info *b;
 
-    for (int i = 0; (name = ease_backend_name(i)); i++) {
+    for (int i = 0; (b = ease_backend_at(i)); i++) {
         ease_error err;
 
-        printf("%s: %s\n", name, ease_backend_about(name));
-        if (ease_backend_check(name, &err))
+        printf("%s: %s\n", b->name, b->about);
+        if (ease_backend_check(b->name, &err))
             printf("    %s\n", err.text);
     }
 }
@@ -249,18 +251,18 @@ static void put_backends(void)
 static int csv_backends(console *c)
 {
     table shown = table_begin(TABLE_CSV, 4);
-    const char *name;
+    const ease_backend_info *b;
 
     table_text(&shown, "name");
     table_text(&shown, "about");
     table_text(&shown, "usable");
     table_text(&shown, "why_not");
-    for (int i = 0; (name = ease_backend_name(i)); i++) {
+    for (int i = 0; (b = ease_backend_at(i)); i++) {
         ease_error err = {0};
-        bool usable = ease_backend_check(name, &err) == EASE_OK;
+        bool usable = ease_backend_check(b->name, &err) == EASE_OK;
 
-        table_text(&shown, name);
-        table_text(&shown, ease_backend_about(name));
+        table_text(&shown, b->name);
+        table_text(&shown, b->about);
         table_text(&shown, usable ? "true" : "false");
         table_text(&shown, err.text);
     }
@@ -270,17 +272,17 @@ static int csv_backends(console *c)
 static int json_backends(void)
 {
     json j = {.to = stdout};
-    const char *name;
+    const ease_backend_info *b;
 
     json_open(&j, NULL, '{');
     json_open(&j, "backends", '[');
-    for (int i = 0; (name = ease_backend_name(i)); i++) {
+    for (int i = 0; (b = ease_backend_at(i)); i++) {
         ease_error err = {0};
-        bool usable = ease_backend_check(name, &err) == EASE_OK;
+        bool usable = ease_backend_check(b->name, &err) == EASE_OK;
 
         json_open(&j, NULL, '{');
-        json_text(&j, "name", name);
-        json_text(&j, "about", ease_backend_about(name));
+        json_text(&j, "name", b->name);
+        json_text(&j, "about", b->about);
         json_bool(&j, "usable", usable);
         json_text(&j, "why_not", usable ? NULL : err.text);
         json_close(&j, '}');

@@ -8,7 +8,7 @@
 #include "tuning.h"
 #include "verbs.h"
 
-enum { MOST_MODELS = 8, NAME_ROOM = 200 };
+enum { MOST_MODELS = 8, NAME_CHARS = 200 };
 
 typedef struct plot_args {
     common_args common;
@@ -53,7 +53,7 @@ static const option plot_options[] = {
      .help = "longtail: how many items in a list (default 100)"},
     OPTIONS_END};
 
-/* Only longtail takes data. */
+/* Fails if data is given to a figure other than longtail. */
 static int check_no_data(console *c, const plot_args *a)
 {
     const char *figure = a->common.operands[0];
@@ -69,7 +69,7 @@ static int check_no_data(console *c, const plot_args *a)
         figure);
 }
 
-/* ---- weights ------------------------------------------------------------------------ */
+/* ---- weights ------------------------------------------------------------------ */
 
 static void put_summary(const plot_args *a, const ease_weight_summary *w)
 {
@@ -99,7 +99,7 @@ static void put_summary(const plot_args *a, const ease_weight_summary *w)
 
 static int plot_weights(console *c, const plot_args *a)
 {
-    ease_hooks hooks = console_hooks(c);
+    const ease_hooks *hooks = console_hooks(c);
     ease_weight_summary summary;
     ease_model *m = NULL;
     ease_error err;
@@ -112,7 +112,7 @@ static int plot_weights(console *c, const plot_args *a)
         code = open_model(c, &a->common, a->common.operands[1], NULL, &m);
     if (!code && ease_model_set_threads(m, (int)a->common.threads, &err))
         code = fail_with(c, &err);
-    if (!code && ease_plot_weights(m, a->output, &summary, &hooks, &err))
+    if (!code && ease_plot_weights(m, a->output, &summary, hooks, &err))
         code = fail_with(c, &err);
     console_clear(c);
     if (!code)
@@ -121,16 +121,16 @@ static int plot_weights(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- the long tail ------------------------------------------------------------------ */
+/* ---- the long tail ------------------------------------------------------------ */
 
 typedef struct tails {
-    char name[MOST_MODELS][NAME_ROOM];
+    char name[MOST_MODELS][NAME_CHARS];
     ease_report *report[MOST_MODELS];
     int32_t items;
     int count;
 } tails;
 
-/* What the file is called, without directory and .ease. */
+/* The name of a model: that of its file, without directory and .ease. */
 static void name_model(const char *path, char *to)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -138,7 +138,7 @@ static void name_model(const char *path, char *to)
 
     if (length > 5 && strcmp(base + length - 5, ".ease") == 0)
         length -= 5;
-    snprintf(to, NAME_ROOM, "%.*s", (int)length, base);
+    snprintf(to, NAME_CHARS, "%.*s", (int)length, base);
 }
 
 static int list_length(const plot_args *a)
@@ -209,7 +209,7 @@ static int plot_longtail(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- lambda ------------------------------------------------------------------------- */
+/* ---- lambda ------------------------------------------------------------------- */
 
 static int plot_lambda(console *c, const plot_args *a)
 {
@@ -233,7 +233,7 @@ static int plot_lambda(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- the verb ----------------------------------------------------------------------- */
+/* ---- the verb ----------------------------------------------------------------- */
 
 static int check(console *c, const plot_args *a)
 {

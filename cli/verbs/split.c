@@ -57,7 +57,8 @@ static const option split_options[] = {
 static void note_part(console *c, const char *what, const ease_split_part *input,
                       const ease_split_part *target)
 {
-    char givers[NUMBER_ROOM], in[NUMBER_ROOM], users[NUMBER_ROOM], held[NUMBER_ROOM];
+    char givers[NUMBER_CHARS], in[NUMBER_CHARS], users[NUMBER_CHARS],
+        held[NUMBER_CHARS];
 
     note(c, "%s: %s interactions of %s users as input, %s of %s as targets", what,
          format_count(in, sizeof(in), input->interactions),
@@ -69,7 +70,8 @@ static void note_part(console *c, const char *what, const ease_split_part *input
 static void note_split(console *c, const split_args *a, const ease_split_info *info,
                        double seconds)
 {
-    char users[NUMBER_ROOM], items[NUMBER_ROOM], pairs[NUMBER_ROOM], took[NUMBER_ROOM];
+    char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS],
+        took[NUMBER_CHARS];
     ease_interactions_info data = info->data;
 
     data.recognized = info->recognized;
@@ -87,7 +89,7 @@ static void note_split(console *c, const split_args *a, const ease_split_info *i
     note(c, "wrote %s in %s", a->output, format_seconds(took, sizeof(took), seconds));
 }
 
-/* In JSON an object, in CSV rows like train_users. */
+/* Prints a part: in JSON as an object, in CSV as rows such as train_users. */
 static void report_part(report *r, const char *key, const ease_split_part *part)
 {
     const struct {
@@ -132,7 +134,7 @@ static void report_split(const split_args *a, const ease_split_info *info,
     report_end(&r);
 }
 
-/* The protocol is the recipe's, or the one given. */
+/* Sets the protocol: that of the recipe, or the one given. */
 static int settle_protocol(console *c, split_args *a)
 {
     const ease_recipe *recipe = ease_recipe_at(a->reading.recipe);

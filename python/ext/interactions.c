@@ -86,7 +86,7 @@ static ease_status work_read(void *p, call *c)
 {
     read_job *j = p;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     return ease_interactions_read(j->path, &j->o, &j->x, &c->err);
 }
 
@@ -216,7 +216,7 @@ static ease_status work_table(void *p, call *c)
 {
     table_job *j = p;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     return ease_interactions_from_table(j->rows, &j->columns[0], &j->columns[1],
                                         j->values, &j->o, &j->x, &c->err);
 }
@@ -274,7 +274,7 @@ static PyObject *from_table(PyObject *self, PyObject *args)
     return made;
 }
 
-/* ---- recognizing columns ------------------------------------------------------------- */
+/* ---- recognizing columns ------------------------------------------------------ */
 
 typedef struct recognize_job {
     const char **texts; /* count names, then the values */
@@ -337,7 +337,7 @@ static PyObject *recognize(PyObject *self, PyObject *args)
     return made;
 }
 
-/* ---- looking at them --------------------------------------------------------------- */
+/* ---- looking at them ---------------------------------------------------------- */
 
 static PyObject *interactions_info(PyObject *self, PyObject *unused)
 {
@@ -536,7 +536,7 @@ static PyObject *interactions_align(PyObject *self, PyObject *args)
     return made ? Py_BuildValue("NL", made, (long long)j.unknown) : NULL;
 }
 
-/* ---- splits ------------------------------------------------------------------------ */
+/* ---- splits ------------------------------------------------------------------- */
 
 typedef struct split_job {
     const char *data, *dir;
@@ -550,7 +550,7 @@ static ease_status work_split(void *p, call *c)
 {
     split_job *j = p;
 
-    j->r.hooks = j->o.hooks = c->hooks;
+    j->r.hooks = j->o.hooks = &c->hooks;
     return ease_split(j->data, &j->r, &j->o, j->dir, &j->info, &c->err);
 }
 
@@ -616,7 +616,7 @@ static PyObject *split_open(PyObject *self, PyObject *args)
                          wrap_part(p->test_target));
 }
 
-/* ---- the type ------------------------------------------------------------------------ */
+/* ---- the type ----------------------------------------------------------------- */
 
 static PyMethodDef interactions_methods[] = {
     {"info", interactions_info, METH_NOARGS, NULL},

@@ -1,5 +1,5 @@
-/* The kernels for x86-64 with AVX2, FMA and F16C, and with AVX-512. Only tiles are
- * allowed FMA: elsewhere products are rounded, and a fused one is not. */
+/* Kernels for x86-64 with AVX2, FMA and F16C, and with AVX-512. Only `tile` may use
+ * FMA: the other kernels round products before they are added. */
 #include "compute/kernels.h"
 
 #if defined(__x86_64__)
@@ -14,7 +14,7 @@
 #define AVX512 __attribute__((target("avx512f,avx2,f16c")))
 #define FMA    __attribute__((target("avx2,fma")))
 
-/* ---- AVX2 and F16C ---------------------------------------------------------------- */
+/* ---- AVX2 and F16C ------------------------------------------------------------ */
 
 AVX2 static void add(float *s, const float *w, size_t n)
 {
@@ -31,7 +31,7 @@ AVX2 static float dot(const float *a, const float *b, size_t n)
     return dot_body(a, b, n);
 }
 
-/* Eight numbers of a panel, which is of floats or of halves. */
+/* Eight numbers of a panel of floats or of halves. */
 AVX2 EASE__INLINE __m256 row_part(const void *panel, bool halves, __m256 unit,
                                   size_t at)
 {
@@ -121,8 +121,10 @@ AVX2 static void to_half(const float *in, float factor, uint16_t *half, size_t n
     ease__kernels_plain.to_half(in + whole, factor, half + whole, n - whole);
 }
 
-/* 8 x 8: pairs, then fours, then halves of the registers change places. */
-AVX2 EASE__INLINE void turn_8(const float *in, size_t in_ld, float *out, size_t out_ld)
+/* Transposes 8 x 8 floats: exchanges pairs, then groups of four, then halves of
+ * registers. */
+AVX2 EASE__INLINE void transpose_8(const float *in, size_t in_ld, float *out,
+                                   size_t out_ld)
 {
     __m256 r[8], s[8];
 
@@ -146,14 +148,15 @@ AVX2 EASE__INLINE void turn_8(const float *in, size_t in_ld, float *out, size_t 
     }
 }
 
-AVX2 static void turn(const float *in, size_t in_ld, float *out, size_t out_ld)
+AVX2 static void transpose(const float *in, size_t in_ld, float *out, size_t out_ld)
 {
     for (size_t i = 0; i < EASE__TURN; i += 8)
         for (size_t j = 0; j < EASE__TURN; j += 8)
-            turn_8(in + i * in_ld + j, in_ld, out + j * out_ld + i, out_ld);
+            transpose_8(in + i * in_ld + j, in_ld, out + j * out_ld + i, out_ld);
 }
 
-/* Half a panel's columns: 12 sums, two parts of b and one of a are 15 registers. */
+/* Computes half of a panel's columns: 12 sums, two vectors of b and one of a are 15
+ * registers. */
 FMA EASE__INLINE void half_tile(const float *a, const float *b, size_t depth, int rows,
                                 float *c, size_t ldc)
 {
@@ -190,7 +193,7 @@ FMA EASE__INLINE void tile_rows(const float *a, const float *b, size_t depth, in
     half_tile(a, b + EASE__PANEL / 2, depth, rows, c + EASE__PANEL / 2, ldc);
 }
 
-/* Sums are registers only where their number is a constant. */
+/* The compiler keeps sums in registers only if their number is a constant. */
 #define CASE_OF_ROWS(rows, body)         \
     case rows:                           \
         body(a, b, depth, rows, c, ldc); \
@@ -220,11 +223,11 @@ static const ease__kernels avx2 = {
     .sum_halves = sum_halves,
     .from_half = from_half,
     .to_half = to_half,
-    .turn = turn,
+    .transpose = transpose,
     .tile = tile,
 };
 
-/* __builtin_cpu_supports covers the operating system as well: it must keep the wide
+/* __builtin_cpu_supports also checks that the operating system saves the wide
  * registers. */
 const ease__kernels *ease__kernels_avx2(void)
 {
@@ -236,7 +239,7 @@ const ease__kernels *ease__kernels_avx2(void)
                : NULL;
 }
 
-/* ---- AVX-512 ---------------------------------------------------------------------- */
+/* ---- AVX-512 ------------------------------------------------------------------ */
 
 AVX512 EASE__INLINE __m512 wide_part(const void *panel, bool halves, __m512 unit,
                                      size_t at)
@@ -334,7 +337,7 @@ static const ease__kernels avx512 = {
     .sum_halves = wide_sum_halves,
     .from_half = from_half,
     .to_half = to_half,
-    .turn = turn,
+    .transpose = transpose,
     .tile = wide_tile,
 };
 

@@ -1,14 +1,9 @@
-/* What the machine can do at best: products of matrices, and copies of memory. */
+/* Limits of the machine: the rates of matrix products and of copying memory. */
 #include <cblas.h>
 #include <omp.h>
 #include <string.h>
 
 #include "compute/blas.h"
-
-const char *ease_blas_name(void)
-{
-    return openblas_get_config();
-}
 
 static ease_status check_request(double amount, int threads, double seconds,
                                  const double *out, ease_error *err)
@@ -18,30 +13,29 @@ static ease_status check_request(double amount, int threads, double seconds,
     return ease__threads_check(threads, err);
 }
 
-/* ---- products ----------------------------------------------------------------------
- */
+/* ---- products ----------------------------------------------------------------- */
 
-/* One matrix after the other, of numbers of either width that are no special case to
- * any kernel. */
-static void fill(void *room, size_t count, bool wide)
+/* Fills matrices of either precision with ordinary numbers, which no kernel treats
+ * specially. */
+static void fill(void *buffer, size_t count, bool wide)
 {
     for (size_t i = 0; i < count; i++) {
         double value = (double)(i % 1021) / 1021 - 0.5;
 
         if (wide)
-            ((double *)room)[i] = value;
+            ((double *)buffer)[i] = value;
         else
-            ((float *)room)[i] = (float)value;
+            ((float *)buffer)[i] = (float)value;
     }
 }
 
-/* Products of one thread, each of its own: nothing here may thread itself, so the
- * caller has set OpenMP's threads to 1. */
-static double thread_flops(char *room, int32_t n, bool wide, double seconds)
+/* The rate of products of one thread on its own matrices. BLAS must not start
+ * threads here: the caller has set OpenMP's threads to 1. */
+static double thread_flops(char *buffer, int32_t n, bool wide, double seconds)
 {
     size_t square = (size_t)n * (size_t)n, size = wide ? 8 : 4;
-    void *a = room, *b = room + square * size, *c = room + 2 * square * size;
-    double products = -1, begin = 0, now = 0; /* the first one only warms up */
+    void *a = buffer, *b = buffer + square * size, *c = buffer + 2 * square * size;
+    double products = -1, begin = 0, now = 0; /* the first product is not measured */
 
     while (products < 1 || now - begin < seconds) {
         if (products == 0)
@@ -65,7 +59,7 @@ ease_status ease_measure_product(int32_t n, ease_precision precision, int thread
                                  ease_error *err)
 {
     bool wide = precision == EASE_F64;
-    size_t square = ease__size_mul((size_t)n, (size_t)n), room;
+    size_t square = ease__size_mul((size_t)n, (size_t)n), each;
     ease_status status = check_request(n, threads, seconds, flops_a_second, err);
     double sum = 0;
     char *all;
@@ -73,30 +67,29 @@ ease_status ease_measure_product(int32_t n, ease_precision precision, int thread
     if (status)
         return status;
     threads = ease__blas_threads(threads, NULL);
-    status = ease__blas_room(threads, err);
+    status = ease__blas_check_memory(threads, err);
     if (status)
         return status;
-    room = ease__size_mul(square, wide ? 24 : 12);
-    all = ease__alloc_pages(ease__size_mul((size_t)threads, room));
+    each = ease__size_mul(square, wide ? 24 : 12);
+    all = ease__alloc_pages(ease__size_mul((size_t)threads, each));
     if (!all)
         return ease__fail(err, EASE_E_NOMEM, "products of %d x %d on %d threads",
                           (int)n, (int)n, threads);
 #pragma omp parallel num_threads(threads) reduction(+ : sum)
     {
-        char *own = all + (size_t)omp_get_thread_num() * room;
+        char *own = all + (size_t)omp_get_thread_num() * each;
 
         omp_set_num_threads(1);
         fill(own, 3 * square, wide);
 #pragma omp barrier
         sum += thread_flops(own, n, wide, seconds);
     }
-    ease__free_pages(all, (size_t)threads * room);
+    ease__free_pages(all, (size_t)threads * each);
     *flops_a_second = sum;
     return EASE_OK;
 }
 
-/* ---- copies ------------------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------------- */
 
 static double thread_copies(char *to, const char *from, size_t bytes, double seconds)
 {
@@ -113,7 +106,7 @@ static double thread_copies(char *to, const char *from, size_t bytes, double sec
 ease_status ease_measure_copy(size_t bytes, int threads, double seconds,
                               double *bytes_a_second, ease_error *err)
 {
-    enum { PAGE = 4096 }; /* shares begin where copies are fast */
+    enum { PAGE = 4096 }; /* shares are aligned to pages */
     ease_status status = check_request((double)bytes, threads, seconds, bytes_a_second,
                                        err);
     size_t share;
@@ -131,7 +124,7 @@ ease_status ease_measure_copy(size_t bytes, int threads, double seconds,
     {
         char *own = all + 2 * (size_t)omp_get_thread_num() * share;
 
-        memset(own, 1, 2 * share); /* touched, so that no page is made while copying */
+        memset(own, 1, 2 * share); /* so that no page is allocated while copying */
 #pragma omp barrier
         sum += thread_copies(own + share, own, share, seconds);
     }

@@ -1,6 +1,6 @@
-/* A panel of B is copied into the order that tiles are made in, DEPTH of its rows at a
- * time, and stays in the first cache while all rows of A are multiplied with it. Sums
- * that are stored and loaded in between keep their bits. */
+/* A panel of B, DEPTH of its rows at a time, is copied into the order in which tiles
+ * read it, and stays in the first-level cache while all rows of A are multiplied
+ * with it. Storing and loading sums in between does not change their bits. */
 #include "compute/product.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ size_t ease__padded(int32_t count)
     return ((size_t)count + EASE__PANEL - 1) / EASE__PANEL * EASE__PANEL;
 }
 
-/* ---- packing ---------------------------------------------------------------------- */
+/* ---- packing ------------------------------------------------------------------ */
 
 size_t ease__packed_count(int32_t rows, int32_t depth)
 {
@@ -60,8 +60,9 @@ static void pack_panel(const ease__kernels *kernels, ease__operand b, int32_t de
         memset(panel, 0, (size_t)depth * EASE__PANEL * sizeof(*panel));
     for (int32_t k = 0; k < whole; k += EASE__TURN)
         for (int32_t j = 0; j < EASE__PANEL; j += EASE__TURN)
-            kernels->turn(b.at + (size_t)j * b.ld + (size_t)k, b.ld,
-                          panel + (size_t)k * EASE__PANEL + (size_t)j, EASE__PANEL);
+            kernels->transpose(b.at + (size_t)j * b.ld + (size_t)k, b.ld,
+                               panel + (size_t)k * EASE__PANEL + (size_t)j,
+                               EASE__PANEL);
     for (int32_t k = whole; k < depth; k++)
         if (b.transposed)
             gather(b.at + (size_t)k, b.ld, width, panel + (size_t)k * EASE__PANEL);
@@ -70,7 +71,7 @@ static void pack_panel(const ease__kernels *kernels, ease__operand b, int32_t de
                    (size_t)width * sizeof(*panel));
 }
 
-/* ---- products --------------------------------------------------------------------- */
+/* ---- products ----------------------------------------------------------------- */
 
 static ease__operand from(ease__operand b, int32_t row, int32_t column)
 {
@@ -80,7 +81,7 @@ static ease__operand from(ease__operand b, int32_t row, int32_t column)
     return b;
 }
 
-/* One panel of C: b and c begin at its first column. */
+/* Computes one panel of C; b and c begin at its first column. */
 static void multiply_panel(const ease__kernels *kernels, const float *packed,
                            int32_t rows, int32_t depth, ease__operand b, int32_t width,
                            float *c, size_t ldc)

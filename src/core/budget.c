@@ -60,7 +60,7 @@ void *ease__budget_resize(ease__budget *b, void *p, size_t old, size_t bytes)
 
 ease_status ease__budget_fail(const ease__budget *b, const char *name, ease_error *err)
 {
-    char needed[EASE__SIZE_ROOM], limit[EASE__SIZE_ROOM];
+    char needed[EASE__SIZE_CHARS], limit[EASE__SIZE_CHARS];
     size_t bytes = atomic_load(&b->needed);
 
     if (!bytes)

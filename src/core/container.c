@@ -12,7 +12,7 @@
 
 _Static_assert(sizeof(ease__disk_header) == EASE__PAGE, "the header is one page");
 
-/* Its bytes betray a transfer that changed line ends or cleared the top bit. */
+/* The magic bytes reveal a transfer that changed line ends or cleared the top bit. */
 static const char magic[8] = {'\x89', 'E', 'A', 'S', 'E', '\r', '\n', '\x1a'};
 static const uint32_t byte_order = 0x01020304;
 
@@ -29,9 +29,9 @@ struct ease__container_writer {
     ease__disk_header header;
     size_t position;
     bool in_large, in_blocks;
-    XXH3_state_t *state; /* of the block begun */
-    uint64_t *hashes;    /* of the blocks done */
-    size_t hash_count, hash_room;
+    XXH3_state_t *state; /* XXH3 of the current block */
+    uint64_t *hashes;    /* of the complete blocks */
+    size_t hash_count, hash_capacity;
 };
 
 ease_status ease__writer_open(const char *path, const char *kind, uint32_t version,
@@ -87,21 +87,23 @@ static ease_status append(ease__container_writer *w, const void *data, size_t by
     return status;
 }
 
-static ease_status make_room(ease__container_writer *w, size_t room, ease_error *err)
+static ease_status reserve_hashes(ease__container_writer *w, size_t capacity,
+                                  ease_error *err)
 {
-    uint64_t *grown = ease__realloc_array(w->hashes, room, sizeof(*grown));
+    uint64_t *grown = ease__realloc_array(w->hashes, capacity, sizeof(*grown));
 
     if (!grown)
         return ease__fail(err, EASE_E_NOMEM, "checksums");
     w->hashes = grown;
-    w->hash_room = room;
+    w->hash_capacity = capacity;
     return EASE_OK;
 }
 
 static ease_status keep_block_hash(ease__container_writer *w, ease_error *err)
 {
-    if (w->hash_count == w->hash_room) {
-        ease_status status = make_room(w, w->hash_room ? 2 * w->hash_room : 64, err);
+    if (w->hash_count == w->hash_capacity) {
+        ease_status status = reserve_hashes(
+            w, w->hash_capacity ? 2 * w->hash_capacity : 64, err);
 
         if (status)
             return status;
@@ -191,8 +193,8 @@ ease_status ease__writer_begin_blocks(ease__container_writer *w, const char *nam
 {
     ease_status status = ease__writer_begin(w, name, err);
 
-    if (!status && ease__blocks_of(bytes) > w->hash_room)
-        status = make_room(w, ease__blocks_of(bytes), err);
+    if (!status && ease__blocks_of(bytes) > w->hash_capacity)
+        status = reserve_hashes(w, ease__blocks_of(bytes), err);
     if (status)
         return status;
     w->in_blocks = true;
@@ -274,7 +276,8 @@ ease_status ease__wrong_checksum(const ease__container *c, const char *section,
         section, block + 1, blocks);
 }
 
-/* A large section's hashes are a section of their own, of the right size. */
+/* The section with the block hashes of a large section; NULL if it is missing or of
+ * the wrong size. */
 static const ease__disk_section *hashes_of(const ease__disk_header *h,
                                            const ease__disk_section *large)
 {
@@ -326,7 +329,7 @@ ease_status ease__container_copy(const ease__container *c, size_t offset, size_t
     if (at == MAP_FAILED)
         return ease__fail(err, EASE_E_NOMEM, "%s: %zu bytes of it", c->path, bytes);
     status = ease__container_read(c, at, end - from, from, err);
-    (void)mprotect(at, to - from, PROT_READ); /* for our own bugs */
+    (void)mprotect(at, to - from, PROT_READ); /* a write to it is a bug of ours */
     return status;
 }
 
@@ -425,7 +428,7 @@ static ease_status open_file(const char *path, ease__container *c, ease_error *e
     c->bytes = (size_t)st.st_size;
     c->written = st.st_mtim;
     if (c->bytes < EASE__PAGE)
-        return EASE_OK; /* check_header has the words */
+        return EASE_OK; /* check_header reports the error */
     return ease__container_read(c, &c->header, sizeof(c->header), 0, err);
 }
 
@@ -572,7 +575,7 @@ void ease__stream_close(ease__section_stream *s)
     s->state = NULL;
 }
 
-/* ---- any of our files ---------------------------------------------------------- */
+/* ---- recognizing files -------------------------------------------------------- */
 
 ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_error *err)
 {
@@ -582,14 +585,14 @@ ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_err
 
     if (!path || !kind)
         return ease__fail(err, EASE_E_ARG, "a path is required");
-    if (strcmp(path, "-") == 0) { /* not to be consumed for a look */
+    if (strcmp(path, "-") == 0) { /* standard input cannot be read twice */
         *kind = EASE_FILE_OTHER;
         return EASE_OK;
     }
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return ease__fail_errno(err, "%s: cannot open", path);
-    got = pread(fd, &h, 16, 0); /* fails on a pipe: then it is none of ours */
+    got = pread(fd, &h, 16, 0); /* fails on a pipe, which is never a container */
     close(fd);
     *kind = EASE_FILE_OTHER;
     if (got == 16 && memcmp(h.magic, magic, sizeof(magic)) == 0)

@@ -39,22 +39,23 @@ typedef struct ease__container_writer ease__container_writer;
 ease_status ease__writer_open(const char *path, const char *kind, uint32_t version,
                               size_t expect, ease__container_writer **out,
                               ease_error *err);
-/* A small section, at once. Up to 14 characters of name. */
+/* Adds a small section. A name has up to 14 characters. */
 ease_status ease__writer_add(ease__container_writer *w, const char *name,
                              const void *data, size_t bytes, ease_error *err);
-/* A large one: begin, then put any number of times; ended by what comes next. */
+/* Adds a large section: one call to begin, then any number of calls to put. The next
+ * other call ends it. */
 ease_status ease__writer_begin(ease__container_writer *w, const char *name,
                                ease_error *err);
 ease_status ease__writer_put(ease__container_writer *w, const void *data, size_t bytes,
                              ease_error *err);
-/* The same for several threads: begun with its size, then each of them puts whole
- * blocks of it, from an offset that is a multiple of EASE__BLOCK on; the last block may
- * be less. All of it has to be put, in any order, before anything else is done. */
+/* Adds a large section of a known size, which several threads may write: each puts
+ * whole blocks, at offsets that are multiples of EASE__BLOCK; only the last block
+ * may be shorter. All bytes must be put, in any order, before the next other call. */
 ease_status ease__writer_begin_blocks(ease__container_writer *w, const char *name,
                                       size_t bytes, ease_error *err);
 ease_status ease__writer_put_blocks(ease__container_writer *w, const void *data,
                                     size_t bytes, size_t offset, ease_error *err);
-/* Makes the file appear. Frees the writer either way. */
+/* Gives the complete file its name. Frees the writer in any case. */
 ease_status ease__writer_commit(ease__container_writer *w, ease_error *err);
 void ease__writer_discard(ease__container_writer *w);
 
@@ -102,9 +103,9 @@ ease_status ease__container_allow_large(const ease__container *c,
 /* Makes the large sections readable through ease__container_section; without it they
  * can only be streamed. Sections of up to 16 MiB in all are read and verified now;
  * larger ones are mapped, and ease__container_need must be called before any of their
- * bytes is used. From then on the structure must not be moved in memory. */
+ * bytes is used. `hooks` are for EASE_VERIFY_OPEN. From then on the structure must not be moved in memory. */
 ease_status ease__container_attach(ease__container *c, ease_verify verify,
-                                   ease_error *err);
+                                   const ease_hooks *hooks, ease_error *err);
 /* Replaces a mapped section by a verified copy in memory (not verified under
  * EASE_VERIFY_NEVER): for indices, which must not change once they have been
  * range-checked. */
@@ -149,18 +150,20 @@ void ease__container_fetch(const ease__container *c, const void *from, size_t by
  * file. Does nothing if the file is not mapped. */
 void ease__container_expect(const ease__container *c, const void *from, size_t bytes);
 
-/* Reads a large section in order, without mapping it, checking as it goes. */
+/* A large section that is read in order, without mapping it; each block is verified
+ * as it is read. */
 typedef struct ease__section_stream {
     const ease__container *container;
     const ease__disk_section *section;
     const uint64_t *hashes;
     size_t position;
-    void *state; /* XXH3 of the block begun */
+    void *state; /* XXH3 of the current block */
 } ease__section_stream;
 
 ease_status ease__stream_open(const ease__container *c, const char *name,
                               ease__section_stream *out, ease_error *err);
-/* Exactly `bytes`, or EASE_E_FORMAT past the end or on a wrong checksum. */
+/* Reads exactly `bytes` bytes. Fails with EASE_E_FORMAT past the end of the section,
+ * or if a checksum is wrong. */
 ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
                               ease_error *err);
 void ease__stream_close(ease__section_stream *s);

@@ -11,13 +11,18 @@
 #include <sys/single_threaded.h>
 #include <time.h>
 
-#ifndef EASE_VERSION
-#error "EASE_VERSION comes from the build"
-#endif
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
 
 const char *ease_version(void)
 {
-    return EASE_VERSION;
+    return TEXT(EASE_VERSION_MAJOR) "." TEXT(EASE_VERSION_MINOR) "." TEXT(
+        EASE_VERSION_PATCH);
+}
+
+int ease_version_number(void)
+{
+    return EASE_VERSION_NUMBER;
 }
 
 const char *ease_status_name(ease_status s)
@@ -44,7 +49,7 @@ const char *ease_status_text(ease_status s)
     return "unknown status";
 }
 
-/* ---- failing ---------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------- */
 
 static void fill(ease_error *err, ease_status status, int sys, int64_t where,
                  const char *fmt, va_list args)
@@ -70,7 +75,7 @@ void ease__note_error(ease_error *err, ease_status status, int64_t where,
 void ease__note_errno(ease_error *err, const char *fmt, ...)
 {
     int sys = errno;
-    char room[96];
+    char text[96];
     size_t used;
     va_list args;
 
@@ -81,20 +86,20 @@ void ease__note_errno(ease_error *err, const char *fmt, ...)
     va_end(args);
     used = strlen(err->text);
     snprintf(err->text + used, sizeof(err->text) - used, ": %s",
-             strerror_r(sys, room, sizeof(room)));
+             strerror_r(sys, text, sizeof(text)));
 }
 
-void ease__list_names(const char *(*name)(int), char *out, size_t room)
+void ease__list_names(const char *(*name)(int), char *out, size_t size)
 {
     size_t used = 0;
 
     out[0] = '\0';
-    for (int i = 0; name(i) && used < room; i++)
-        used += (size_t)snprintf(out + used, room - used, "%s%s", i ? ", " : "",
+    for (int i = 0; name(i) && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
                                  name(i));
 }
 
-/* ---- allocating ------------------------------------------------------------- */
+/* ---- allocation --------------------------------------------------------------- */
 
 size_t ease__size_mul(size_t a, size_t b)
 {
@@ -158,7 +163,7 @@ void *ease__alloc_pages(size_t bytes)
              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
-    (void)madvise(p, bytes, MADV_HUGEPAGE); /* a wish: fine without */
+    (void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint, which may fail */
     return p;
 }
 
@@ -174,13 +179,13 @@ uint64_t ease__hash_seed(void)
 {
     uint64_t seed = 0;
 
-    (void)!getrandom(&seed, sizeof(seed), 0); /* a kernel that has none: then it is 0 */
+    (void)!getrandom(&seed, sizeof(seed), 0); /* 0 if the kernel does not provide it */
     return seed;
 }
 
-/* ---- sizes for people ---------------------------------------------------------- */
+/* ---- sizes as text ------------------------------------------------------------ */
 
-const char *ease__size_text(size_t bytes, char to[EASE__SIZE_ROOM])
+const char *ease__size_text(size_t bytes, char to[EASE__SIZE_CHARS])
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
     double value = (double)bytes;
@@ -188,7 +193,7 @@ const char *ease__size_text(size_t bytes, char to[EASE__SIZE_ROOM])
 
     for (; value >= 999.5; unit++)
         value /= 1000.0;
-    snprintf(to, EASE__SIZE_ROOM, "%.3g %s", value, units[unit]);
+    snprintf(to, EASE__SIZE_CHARS, "%.3g %s", value, units[unit]);
     return to;
 }
 

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 1 << 16, NUMBER_ROOM = 40 };
+enum { BUFFER_BYTES = 1 << 16, NUMBER_CHARS = 40 };
 
 void ease__csv_open(ease__csv *w, const char *path, ease_error *err)
 {
     *w = (ease__csv){.out = EASE__OUTPUT_NONE, .err = err};
-    w->buffer = ease__alloc_array(ROOM, 1);
+    w->buffer = ease__alloc_array(BUFFER_BYTES, 1);
     w->status = w->buffer ? ease__output_open(path, 0, &w->out, err)
                           : ease__fail(err, EASE_E_NOMEM, "writing %s", path);
 }
@@ -17,7 +17,7 @@ void ease__csv_open(ease__csv *w, const char *path, ease_error *err)
 static void put(ease__csv *w, const char *text, size_t length)
 {
     while (length && !w->status) {
-        size_t part = ROOM - w->used;
+        size_t part = BUFFER_BYTES - w->used;
 
         if (part > length)
             part = length;
@@ -25,7 +25,7 @@ static void put(ease__csv *w, const char *text, size_t length)
         w->used += part;
         text += part;
         length -= part;
-        if (w->used < ROOM)
+        if (w->used < BUFFER_BYTES)
             continue;
         w->status = ease__output_write(&w->out, w->buffer, w->used, w->err);
         w->used = 0;
@@ -58,7 +58,7 @@ void ease__csv_text(ease__csv *w, const char *field)
 void ease__csv_real(ease__csv *w, double value)
 {
     static const char plain[] = "0123456789+-einfa";
-    char text[NUMBER_ROOM];
+    char text[NUMBER_CHARS];
     size_t before;
 
     snprintf(text, sizeof(text), "%.15g", value);

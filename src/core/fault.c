@@ -8,7 +8,8 @@ enum { SLOTS = 256 };
 
 static const uintptr_t free_slot = 0, claimed_slot = 1; /* values of `from` */
 
-/* Read by a signal handler, so that there is no lock. `from` is written last. */
+/* An entry of the table, without a lock because a signal handler reads it. `from` is
+ * written last. */
 typedef struct slot {
     atomic_uintptr_t from;
     atomic_size_t bytes;
@@ -41,8 +42,9 @@ void ease__fault_forget(const void *from)
     }
 }
 
-/* Zeros in the place of a file's pages: the one of the fault, and all that belong to the
- * watched bytes alone, since a fault for each of them would take as many mappings. */
+/* Maps zeros in place of the page of the fault, and of all pages that lie wholly in
+ * the watched range: replacing them one by one, at each fault, would need as many
+ * mappings. */
 static bool replace_pages(uintptr_t from, size_t bytes, uintptr_t fault)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -50,7 +52,7 @@ static bool replace_pages(uintptr_t from, size_t bytes, uintptr_t fault)
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 
     fault = fault / page * page;
-    /* NOLINTBEGIN(performance-no-int-to-ptr): addresses are what there is. */
+    /* NOLINTBEGIN(performance-no-int-to-ptr): a fault is an address. */
     if (mmap((void *)fault, page, PROT_READ, flags, -1, 0) == MAP_FAILED)
         return false;
     return top >= end ||
@@ -68,7 +70,8 @@ int ease_handle_fault(const void *address)
         size_t bytes = atomic_load(&slots[i].bytes);
         atomic_bool *lost = atomic_load(&slots[i].lost);
 
-        /* Read again: all three are of one mapping then. */
+        /* Read again: if `from` is unchanged, all three values belong to one
+         * mapping. */
         if (from <= claimed_slot || at < from || at - from >= bytes ||
             atomic_load(&slots[i].from) != from)
             continue;

@@ -1,4 +1,4 @@
-/* How much memory this process may still take. */
+/* The memory that this process can still allocate. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,15 +8,15 @@
 
 #include "core/core.h"
 
-/* The whole of a small file under /proc or /sys, terminated; false if unreadable. */
-static bool slurp(const char *path, char *text, size_t room)
+/* Reads a small file under /proc or /sys as a string; false if that fails. */
+static bool slurp(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got;
 
     if (fd < 0)
         return false;
-    got = read(fd, text, room - 1);
+    got = read(fd, text, size - 1);
     close(fd);
     if (got < 0)
         return false;
@@ -44,7 +44,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* What one control group leaves: limit - usage, its page cache counted as free. */
+/* The bytes that one control group allows: limit - usage, with page cache counted as
+ * free. */
 static size_t group_headroom(const char *dir, const char *limit_name,
                              const char *usage_name, const char *cache_key)
 {
@@ -156,5 +157,5 @@ size_t ease_memory_available(void)
     least = smaller(machine, smaller(cgroup_headroom(), resources_headroom()));
     if (least == SIZE_MAX)
         return 0;
-    return least ? least : 1; /* none is left, but that is known */
+    return least ? least : 1; /* 0 would mean unknown */
 }

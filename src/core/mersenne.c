@@ -38,7 +38,7 @@ uint32_t ease__mersenne_next(ease__mersenne *m)
     return y ^ (y >> 18);
 }
 
-/* Uniform in 0 .. most: masked draws, again until one fits. */
+/* A number uniform in 0 .. most, by rejection of masked draws. */
 static uint32_t draw(ease__mersenne *m, uint32_t most)
 {
     uint32_t mask = most, value;

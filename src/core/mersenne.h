@@ -16,8 +16,8 @@ typedef struct ease__mersenne {
 void ease__mersenne_seed(ease__mersenne *m, uint32_t seed);
 uint32_t ease__mersenne_next(ease__mersenne *m);
 
-/* numpy.random.permutation(n) into out, which has room for n; n below 2^32. The first k
- * are numpy.random.choice(n, k, replace=False). */
+/* Writes numpy.random.permutation(n) to out[0 .. n-1]; n is below 2^32. Its first k
+ * numbers are numpy.random.choice(n, k, replace=False). */
 void ease__mersenne_permutation(ease__mersenne *m, int64_t n, int64_t *out);
 
 #endif

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_LINKS = 40, /* as the kernel has it */
+    MOST_LINKS = 40, /* the limit of the kernel */
     NAME_TRIES = 8,
     STALE_SECONDS = 600
 };
@@ -86,18 +86,18 @@ static char *directory_of(const char *path)
 
 static const char part_begin[] = ".ease.", part_end[] = ".part";
 
-/* In the same directory, so that a rename is atomic; short, so that it fits wherever
- * the name of the file does. */
+/* A temporary name in the same directory, so that a rename is atomic; short enough
+ * to be valid wherever the name of the file is. */
 static char *temporary_name(const char *path)
 {
     static atomic_uint count;
     const char *slash = strrchr(path, '/');
     size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
-    size_t room = dir + 80;
-    char *name = ease__alloc_array(room, 1);
+    size_t size = dir + 80;
+    char *name = ease__alloc_array(size, 1);
 
     if (name)
-        snprintf(name, room, "%.*s%s%ld.%u.%016llx%s", (int)dir, path, part_begin,
+        snprintf(name, size, "%.*s%s%ld.%u.%016llx%s", (int)dir, path, part_begin,
                  (long)getpid(), atomic_fetch_add(&count, 1),
                  (unsigned long long)ease__hash_seed(), part_end);
     return name;
@@ -149,17 +149,17 @@ static void sweep(const char *path)
 
 static ease_status check_space(int fd, const char *path, size_t expect, ease_error *err)
 {
-    char need[EASE__SIZE_ROOM], have[EASE__SIZE_ROOM];
+    char need[EASE__SIZE_CHARS], have[EASE__SIZE_CHARS];
     struct statvfs v;
-    size_t room;
+    size_t available;
 
     if (!expect || fstatvfs(fd, &v) != 0)
         return EASE_OK;
-    room = ease__size_mul((size_t)v.f_bavail, (size_t)v.f_frsize);
-    if (room >= expect)
+    available = ease__size_mul((size_t)v.f_bavail, (size_t)v.f_frsize);
+    if (available >= expect)
         return EASE_OK;
     return ease__fail(err, EASE_E_IO, "%s: needs %s of disk, %s are free", path,
-                      ease__size_text(expect, need), ease__size_text(room, have));
+                      ease__size_text(expect, need), ease__size_text(available, have));
 }
 
 /* Opens a file without a name, of which nothing is left after a kill before its commit,
@@ -180,7 +180,7 @@ static int open_nameless(const char *dir, mode_t mode)
     return -1;
 }
 
-/* A file with a temporary name; -1 with errno. */
+/* Creates a file with a temporary name. Returns -1, with errno set, on failure. */
 static int open_named(const char *path, mode_t mode, char **temporary)
 {
     for (int tries = 0; tries < NAME_TRIES; tries++) {
@@ -228,7 +228,7 @@ static ease_status open_hidden(ease__output *out, bool replaces, ease_error *err
     return status;
 }
 
-/* A device, a pipe or a socket; not a directory. */
+/* Opens a device, a pipe or a socket; fails for a directory. */
 static ease_status open_special(const char *path, const struct stat *st,
                                 ease__output *out, ease_error *err)
 {
@@ -256,7 +256,7 @@ static ease_status check_sticky(const ease__output *out, const struct stat *old,
                    : EASE_OK;
 }
 
-/* A regular file; `old` is NULL where there is none yet. */
+/* Opens a regular file for writing; `old` is NULL if it does not exist yet. */
 static ease_status open_regular(const char *path, const struct stat *old, size_t expect,
                                 ease__output *out, ease_error *err)
 {
@@ -322,7 +322,7 @@ ease_status ease_output_check(const char *path, size_t bytes, ease_error *err)
 
 /* ---- writing --------------------------------------------------------------- */
 
-/* A write was interrupted: is that the end? */
+/* After an interrupted write: true if the hooks cancel the call. */
 static bool stopped(const ease__output *out)
 {
     return errno == EINTR && ease__progress(out->hooks, "writing", -1);
@@ -371,7 +371,7 @@ ease_status ease__output_write_at(ease__output *out, const void *data, size_t by
 
 void ease__output_flush(ease__output *out, size_t bytes, size_t offset)
 {
-    if (out->path) /* a hint: what comes of it is seen by the sync */
+    if (out->path) /* a hint: errors are reported by the sync */
         (void)sync_file_range(out->fd, (off_t)offset, (off_t)bytes,
                               SYNC_FILE_RANGE_WRITE);
 }
@@ -425,7 +425,7 @@ static void sync_directory(const char *path)
     int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (fd >= 0) {
-        (void)fsync(fd); /* the data is safe already; this speeds the name up */
+        (void)fsync(fd); /* the data is on disk; this makes the new name durable */
         close(fd);
     }
     ease__free(dir);

@@ -1,4 +1,4 @@
-/* Output files that appear whole or not at all. */
+/* Output files that appear complete or not at all. */
 #ifndef EASE_CORE_OUTPUT_H
 #define EASE_CORE_OUTPUT_H
 
@@ -6,9 +6,9 @@
 
 typedef struct ease__output {
     int fd;
-    char *name;              /* as it was given, for messages */
-    char *path;              /* where it shall be; NULL: nothing to rename */
-    char *temporary;         /* where it is meanwhile; NULL: nameless until commit */
+    char *name;              /* the path as given, for messages */
+    char *path;              /* the final path; NULL: nothing to rename */
+    char *temporary;         /* the temporary path; NULL: nameless until commit */
     bool owned;              /* fd is ours to close */
     const ease_hooks *hooks; /* asked when a signal interrupts a write; may be NULL */
 } ease__output;
@@ -26,13 +26,14 @@ ease_status ease__output_write(ease__output *out, const void *data, size_t bytes
                                ease_error *err);
 ease_status ease__output_write_at(ease__output *out, const void *data, size_t bytes,
                                   size_t offset, ease_error *err);
-/* Has the disk begin with what was written there, so that less is left for the sync. */
+/* Starts writing these bytes to the disk, so that the final sync has less to do. */
 void ease__output_flush(ease__output *out, size_t bytes, size_t offset);
 /* Syncs the file and gives it its name. A file that it replaces passes on its owner,
  * group and permissions, as far as the process is permitted. The output is closed, also
  * on failure. */
 ease_status ease__output_commit(ease__output *out, ease_error *err);
-/* Closes and leaves nothing behind. Fine after commit, and on EASE__OUTPUT_NONE. */
+/* Closes the output and removes what was written. Does nothing after commit, and on
+ * EASE__OUTPUT_NONE. */
 void ease__output_discard(ease__output *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* Random numbers for tests, probes and synthetic data: xoshiro256** (Blackman and
- * Vigna), seeded by splitmix64. A stream is named by a seed and a number, so that
- * parallel work draws the same numbers whatever its order. */
+ * Vigna), seeded by splitmix64. A stream is identified by a seed and a number, so
+ * that parallel work draws the same numbers in any order. */
 #ifndef EASE_CORE_RANDOM_H
 #define EASE_CORE_RANDOM_H
 

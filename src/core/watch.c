@@ -15,7 +15,7 @@ enum {
     TICK_LIMIT = 20        /* ms: a tick is 10 at most; FAT's, of 2 s, is not awaited */
 };
 
-/* ---- what is mapped ----------------------------------------------------------------- */
+/* ---- mapped files ------------------------------------------------------------- */
 
 static bool is_written_now(struct timespec written)
 {
@@ -108,7 +108,7 @@ static ease_status read_sections(ease__container *c, ease_error *err)
 }
 
 ease_status ease__container_attach(ease__container *c, ease_verify verify,
-                                   ease_error *err)
+                                   const ease_hooks *hooks, ease_error *err)
 {
     ease_status status = watch_sections(c, verify, err);
     size_t bytes = 0;
@@ -121,7 +121,7 @@ ease_status ease__container_attach(ease__container *c, ease_verify verify,
     for (uint32_t i = 0; i < c->watch->count; i++)
         ease__fault_watch(c->map + c->watch->section[i].offset,
                           c->watch->section[i].bytes, &c->watch->lost);
-    return verify == EASE_VERIFY_OPEN ? ease__container_need_all(c, 0, NULL, err)
+    return verify == EASE_VERIFY_OPEN ? ease__container_need_all(c, 0, hooks, err)
                                       : EASE_OK;
 }
 
@@ -137,7 +137,7 @@ ease_status ease__container_load(ease__container *c, const char *name, ease_erro
     return status ? status : ease__container_need(c, at, bytes, EASE__WHOLE, err);
 }
 
-/* ---- verifying ---------------------------------------------------------------------- */
+/* ---- verifying ---------------------------------------------------------------- */
 
 ease_status ease__container_unchanged(const ease__container *c, ease_error *err)
 {
@@ -257,7 +257,7 @@ void ease__container_fetch(const ease__container *c, const void *from, size_t by
             advise(c, s->offset + block * EASE__BLOCK, EASE__BLOCK);
 }
 
-/* What the threads that verify a whole file share. */
+/* The state that threads share while they verify a whole file. */
 typedef struct verification {
     const ease__container *container;
     const ease_hooks *hooks; /* asked by the calling thread, after each of its blocks */

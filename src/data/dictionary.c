@@ -4,11 +4,11 @@ enum { SMALL_BITS = 8, KEPT_BITS = 12, TEXT_BYTES = 1 << 16 };
 
 struct ease__text {
     ease__text *before;
-    size_t used, room;
+    size_t used, capacity;
     char at[];
 };
 
-/* Not cleared; NULL: no memory. */
+/* Allocates from the budget, not cleared. Returns NULL if there is no memory. */
 static void *take(ease__dictionary *d, size_t bytes)
 {
     void *p = ease__budget_resize(d->budget, NULL, 0, bytes);
@@ -60,7 +60,8 @@ static void free_slots(ease__dictionary *d)
     }
 }
 
-/* Others go on looking at the old ones, which miss only what is added from now on. */
+/* Doubles the slots. Other threads may go on searching the old ones, which lack only
+ * the ids added from now on. */
 static bool grow(ease__dictionary *d)
 {
     ease__slots *old = d->slots, *s = new_slots(d, 64 - old->shift + 1);
@@ -72,7 +73,7 @@ static bool grow(ease__dictionary *d)
 
         if (!old->at[i].kind)
             continue;
-        /* All are distinct: the first free slot will do, and no text is needed. */
+        /* All keys are distinct: the first free slot is right, without a comparison. */
         while (s->at[at].kind)
             at = (at + 1) & s->mask;
         s->at[at] = old->at[i];
@@ -84,19 +85,19 @@ static bool grow(ease__dictionary *d)
 
 /* ---- names ----------------------------------------------------------------- */
 
-/* A copy that never moves; NULL: no memory. */
+/* Copies the text to memory that never moves. Returns NULL if there is no memory. */
 static const char *copy_text(ease__dictionary *d, ease__key k)
 {
     ease__text *t = d->texts;
     char *to;
 
-    if (!t || t->room - t->used < k.length) {
-        size_t room = k.length < TEXT_BYTES ? TEXT_BYTES : k.length;
+    if (!t || t->capacity - t->used < k.length) {
+        size_t capacity = k.length < TEXT_BYTES ? TEXT_BYTES : k.length;
 
-        t = take(d, ease__size_add(room, sizeof(*t)));
+        t = take(d, ease__size_add(capacity, sizeof(*t)));
         if (!t)
             return NULL;
-        *t = (ease__text){.before = d->texts, .room = room};
+        *t = (ease__text){.before = d->texts, .capacity = capacity};
         d->texts = t;
     }
     to = t->at + t->used;
@@ -136,7 +137,7 @@ bool ease__dictionary_ids(const ease__dictionary *d, ease__ids *ids)
     return true;
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- the dictionary ----------------------------------------------------------- */
 
 bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner,
                             ease__budget *budget)
@@ -188,7 +189,7 @@ void ease__dictionary_free(ease__dictionary *d)
         d->texts = t->before;
         ease__free(t);
     }
-    if (d->bytes) /* what is left of them: never the case of {0} */
+    if (d->bytes) /* {0} has no budget */
         ease__budget_give(d->budget, d->bytes);
     *d = (ease__dictionary){0};
 }

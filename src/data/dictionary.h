@@ -1,6 +1,6 @@
-/* From ids to codes, for the readers: one cache line a lookup for ids of up to 8
- * bytes, which are compared as integers. One thread may add while others look up:
- * these find an id as it was before or after it was added. */
+/* The dictionary of a reader, from ids to codes: a lookup of an id of up to 8 bytes,
+ * which is compared as an integer, touches one cache line. One thread may add while
+ * others search; these find an id as it was before or after it was added. */
 #ifndef EASE_DATA_DICTIONARY_H
 #define EASE_DATA_DICTIONARY_H
 
@@ -11,7 +11,7 @@
 #include "data/ids.h"
 
 typedef struct ease__key {
-    uint64_t bits; /* the bytes themselves, zero-filled, or a hash of more than 8 */
+    uint64_t bits; /* the id, zero-filled, or a hash of more than 8 bytes */
     const char *text;
     size_t length;
 } ease__key;
@@ -24,7 +24,7 @@ typedef struct ease__slot {
 
 typedef struct ease__slots ease__slots;
 struct ease__slots {
-    ease__slots *before; /* what these replaced: others may still look there */
+    ease__slots *before; /* replaced by these; others may still search them */
     size_t mask;
     int shift; /* 64 - log2(slots) */
     ease__slot at[];
@@ -35,24 +35,24 @@ typedef struct ease__name {
     size_t length;
 } ease__name;
 
-/* Chunks never move; each is twice as large as the one before. */
+/* Names are in chunks that never move; each is twice as large as the one before. */
 enum { EASE__NAME_BITS = 6, EASE__NAME_CHUNKS = 33 - EASE__NAME_BITS };
 
 typedef struct ease__text ease__text;
 
 typedef struct ease__dictionary {
     ease__slots *slots;
-    uint64_t seed; /* so that nobody can make up ids that all meet in one slot */
+    uint64_t seed; /* so that ids that collide cannot be constructed */
     size_t count;
     ease__name *names[EASE__NAME_CHUNKS];
-    bool owner;        /* names are copied */
+    bool owner;        /* the dictionary copies the names */
     ease__text *texts; /* the copies, the latest first */
     size_t letters;    /* bytes of all names */
     ease__budget *budget;
-    size_t bytes; /* taken from the budget in all */
+    size_t bytes; /* counted against the budget in all */
 } ease__dictionary;
 
-/* 8 bytes must be readable at text; length is not 0. */
+/* The key of an id. 8 bytes must be readable at `text`; `length` is not 0. */
 static inline ease__key ease__key_of(const ease__dictionary *d, const char *text,
                                      size_t length)
 {
@@ -81,14 +81,14 @@ static inline ease__name *ease__dictionary_name(const ease__dictionary *d, size_
     return &d->names[top - EASE__NAME_BITS][place - ((size_t)1 << top)];
 }
 
-/* The slots to look at; not changed but for more of them being taken. */
+/* The current slots. They change only by free slots being filled. */
 static inline ease__slots *ease__dictionary_slots(const ease__dictionary *d)
 {
     return __atomic_load_n(&d->slots, __ATOMIC_ACQUIRE);
 }
 
-/* Where a probe begins. Both halves of a product with what nobody knows: its top bits
- * depend on all of the key, as do those of the sum. */
+/* The slot where a search begins, from both halves of a product with the secret
+ * seed: its top bits depend on all bits of the key, and so do those of the sum. */
 static inline size_t ease__dictionary_home(const ease__dictionary *d,
                                            const ease__slots *s, uint64_t bits)
 {
@@ -98,7 +98,7 @@ static inline size_t ease__dictionary_home(const ease__dictionary *d,
     return (size_t)(((uint64_t)product ^ (uint64_t)(product >> 64)) >> s->shift);
 }
 
-/* The slot of the key, or the free one where it would go. There is always one. */
+/* The slot of the key, or the free slot where it would go. One slot is always free. */
 static inline ease__slot *ease__dictionary_slot(const ease__dictionary *d, ease__key k,
                                                 bool *found)
 {
@@ -121,16 +121,18 @@ static inline ease__slot *ease__dictionary_slot(const ease__dictionary *d, ease_
     }
 }
 
-/* Makes it ready, empty. owner: names are copied; else the text must outlive it. False:
- * no memory, or the budget refused it; so it is in the functions below. */
+/* Initializes an empty dictionary. owner: names are copied; otherwise the text must
+ * outlive the dictionary. This function and those below return false if there is no
+ * memory or the budget refused it. */
 bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner,
                             ease__budget *budget);
-/* Empties it, and gives back what it grew to. False: no memory. */
+/* Empties the dictionary and returns its memory to the budget, down to the initial
+ * size. */
 bool ease__dictionary_clear(ease__dictionary *d);
-/* Puts the key where ease__dictionary_slot has shown it is missing. The code is
- * the count before. */
+/* Adds a key at the free slot that ease__dictionary_slot returned. Its code is the
+ * count before. */
 bool ease__dictionary_add(ease__dictionary *d, ease__slot *free_slot, ease__key k);
-/* Its names, by code. False: no memory. */
+/* Adds the names to `ids` in the order of their codes. */
 bool ease__dictionary_ids(const ease__dictionary *d, ease__ids *ids);
 void ease__dictionary_free(ease__dictionary *d);
 

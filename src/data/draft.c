@@ -21,22 +21,22 @@ void ease__draft_free(ease__draft *d)
     *d = (ease__draft){0};
 }
 
-/* Large enough that huge pages pay, small enough that freeing them one by one while
- * rows are made keeps the peak low. */
+/* Chunks are large enough for huge pages, and small enough that freeing them one by
+ * one while rows are built keeps the peak low. */
 enum { CHUNK_BYTES = 1 << 23 };
 
 static bool new_chunk(ease__draft *d, size_t bytes)
 {
     ease__chunk c = {.bytes = bytes < CHUNK_BYTES ? CHUNK_BYTES : bytes};
 
-    if (d->chunk_count == d->chunk_room) {
-        size_t room = d->chunk_room ? 2 * d->chunk_room : 64;
-        ease__chunk *grown = ease__realloc_array(d->chunks, room, sizeof(*grown));
+    if (d->chunk_count == d->chunk_capacity) {
+        size_t capacity = d->chunk_capacity ? 2 * d->chunk_capacity : 64;
+        ease__chunk *grown = ease__realloc_array(d->chunks, capacity, sizeof(*grown));
 
         if (!grown)
             return false;
         d->chunks = grown;
-        d->chunk_room = room;
+        d->chunk_capacity = capacity;
     }
     assert(d->chunks);
     c.records = ease__alloc_pages(c.bytes);
@@ -70,12 +70,12 @@ size_t ease__draft_bytes(const ease__draft *d)
 
 /* ---- from records to rows: a counting sort by user ------------------------- */
 
-/* Chunks are dealt to `parts` in runs of about equal size; each part counts, and
- * later places, its own records, so that a row keeps the order of the file. */
+/* Chunks are divided among `parts` in runs of about equal size. Each part counts,
+ * and later places, its own records, so that a row keeps the order of the file. */
 typedef struct sorter {
     ease__draft *draft;
     int parts;
-    size_t *first;   /* parts + 1: where the chunks of a part begin */
+    size_t *first;   /* parts + 1: the first chunk of each part */
     uint32_t *place; /* parts x users: counts, then places within the row */
     int64_t users;
 } sorter;
@@ -108,7 +108,8 @@ static void count_part(const sorter *s, int part)
     }
 }
 
-/* Counts become places. False: a row is longer than 32 bits can say. */
+/* Replaces counts by places. Returns false if a row is longer than 32 bits can
+ * count. */
 static bool lay_rows(const sorter *s, int64_t *row_ptr)
 {
     uint64_t at = 0;
@@ -128,7 +129,7 @@ static bool lay_rows(const sorter *s, int64_t *row_ptr)
             return false;
     }
     row_ptr[s->users] = (int64_t)at;
-    return (int64_t)at == s->draft->records; /* else a count went round */
+    return (int64_t)at == s->draft->records; /* otherwise a count has overflowed */
 }
 
 static void place_part(const sorter *s, int part, ease_interactions *x)
@@ -151,7 +152,8 @@ static void place_part(const sorter *s, int part, ease_interactions *x)
     }
 }
 
-/* The places of all parts take at most a byte an interaction. */
+/* The number of parts, so that the places of all parts take at most a byte for each
+ * interaction. */
 static int choose_parts(const ease__draft *d, int64_t users, int threads)
 {
     int64_t most = 1;

@@ -1,12 +1,13 @@
-/* Interactions in the making: what readers hand over, and what makes it X. */
+/* Interactions under construction: records from the readers, and the steps that make
+ * rows of X from them. */
 #ifndef EASE_DATA_DRAFT_H
 #define EASE_DATA_DRAFT_H
 
 #include "core/budget.h"
 #include "data/interactions.h"
 
-/* Records in file order: user, item, if weighted the bits of a float, and if timed
- * those of a double. */
+/* Records in file order: user, item, the bits of a float if weighted, and those of a
+ * double if timed. */
 typedef struct ease__chunk {
     uint32_t *records;
     size_t count;
@@ -17,10 +18,10 @@ typedef struct ease__draft {
     ease__ids user_ids, item_ids;
     bool weighted, timed;
     ease__chunk *chunks; /* in file order */
-    size_t chunk_count, chunk_room;
+    size_t chunk_count, chunk_capacity;
     int64_t records;
-    ease__budget *budget;          /* for all that is read */
-    char *recognized;              /* what the file was taken for */
+    ease__budget *budget;          /* for all memory of reading */
+    char *recognized;              /* the recognized form of the file */
     char *doubt;                   /* as in ease_interactions_info */
     ease_interactions_info counts; /* rows, below_rating, unused, negative */
 } ease__draft;
@@ -32,33 +33,33 @@ static inline size_t ease__record_words(bool weighted, bool timed)
 
 void ease__draft_free(ease__draft *d);
 void ease__chunk_free(ease__chunk *c);
-/* Space for `count` more records, to be filled by the caller, who has taken their bytes
- * from the budget before: the pages of a chunk become memory only when they are
- * written. NULL: no memory. */
+/* Returns space for `count` more records, to be filled by the caller, who has
+ * counted their bytes against the budget before: the pages of a chunk become memory
+ * only when they are written. NULL: no memory. */
 uint32_t *ease__draft_add(ease__draft *d, size_t count);
-/* Bytes that the records take. */
+/* Bytes of memory of the records. */
 size_t ease__draft_bytes(const ease__draft *d);
-/* The most bytes that ease__draft_rows will take beside the records. */
+/* The most bytes that ease__draft_rows will allocate beside the records. */
 size_t ease__draft_rows_bytes(const ease__draft *d, int64_t users, int threads);
 
-/* Rows from records, in file order within a row, repeats and all: x->user_ids,
- * item_ids, row_ptr, cols, vals, recognized, doubt and counts are filled, and chunks
- * are freed on the way. Times are ignored. */
+/* Makes rows from records, in file order within a row and including repeats: fills
+ * x->user_ids, item_ids, row_ptr, cols, vals, recognized, doubt and counts, and
+ * frees chunks as it proceeds. Times are ignored. */
 ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
                              ease_error *err);
 
-/* Sorts each row and folds what repeats; x->vals NULL and EASE_REPEAT_SUM make
- * counts. Weights of zero are dropped. lost_users and lost_items (bytes, may be NULL)
- * are marked where that took something. */
+/* Sorts each row and combines repeated items; with x->vals NULL and EASE_REPEAT_SUM
+ * the values become counts. Weights of zero are dropped; lost_users and lost_items
+ * (bytes, may be NULL) are set for users and items that lost something by that. */
 ease_status ease__fold_rows(ease_interactions *x, ease_repeat repeat, int threads,
                             uint8_t *lost_users, uint8_t *lost_items, ease_error *err);
 
-/* All that follows reading: fold, drop, filter, renumber. `name` is the input's.
- * Fails with EASE_E_DATA if nothing is left. */
+/* All steps after reading: combine repeats, drop, filter, renumber. `name` is that
+ * of the input. Fails with EASE_E_DATA if nothing is left. */
 ease_status ease__finish(ease_interactions *x, const ease_read_options *o,
                          const char *name, ease_error *err);
 
-/* EASE_E_DATA: why no row was kept. */
+/* Fails with EASE_E_DATA and a message that says why no row was kept. */
 ease_status ease__nothing_left(const ease_interactions_info *counts, const char *name,
                                ease_error *err);
 

@@ -1,4 +1,4 @@
-/* What follows reading: filters, and numbers without gaps. */
+/* The steps after reading: filters, and numbers without gaps. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,8 @@ static void count_items(const ease_interactions *x, int64_t *count)
         count[x->cols[i]]++;
 }
 
-/* Keeps of one row what is of popular items; returns the new length. */
+/* Keeps the interactions of a row whose items have enough users; returns the new
+ * length. */
 static int64_t filter_row(finishing *f, int64_t user, int64_t to)
 {
     ease_interactions *x = f->x;
@@ -40,7 +41,8 @@ static int64_t filter_row(finishing *f, int64_t user, int64_t to)
     return kept - to;
 }
 
-/* Items first, then users, once. True: something was dropped. */
+/* One pass of the filters, items first, then users. Returns true if something was
+ * dropped. */
 static bool filter_once(finishing *f)
 {
     ease_interactions *x = f->x;
@@ -70,7 +72,7 @@ static ease_status filter(finishing *f, ease_error *err)
     bool more = o->min_user > 0 || o->min_item > 0;
 
     while (more) {
-        if (ease__progress(&o->hooks, ease__stage_reading, 1.0))
+        if (ease__progress(o->hooks, ease__stage_reading, 1.0))
             return ease__cancelled(err);
         more = filter_once(f) && !o->one_pass;
     }
@@ -79,7 +81,7 @@ static ease_status filter(finishing *f, ease_error *err)
 
 /* ---- numbers without gaps -------------------------------------------------- */
 
-/* The ids that stay, in their order. */
+/* Keeps the ids that are not `gone`, in their order. */
 static bool keep_ids(ease__ids *ids, const uint8_t *gone)
 {
     ease__ids kept = {0};
@@ -96,8 +98,8 @@ static bool keep_ids(ease__ids *ids, const uint8_t *gone)
     return true;
 }
 
-/* Marks in `lost` who goes: those who lost all they had, and the empty ones if a
- * minimum is asked for. Returns how many. */
+/* Marks in `lost_users` the users to remove: those who lost all their interactions,
+ * and the empty ones if there is a minimum. Returns their number. */
 static int64_t mark_gone_users(finishing *f)
 {
     const ease_interactions *x = f->x;
@@ -162,7 +164,7 @@ static bool drop_items(finishing *f)
     return true;
 }
 
-/* Gives back what repeats and filters freed. Shrinking cannot fail in earnest. */
+/* Shrinks the arrays after repeats and filters. A failure to shrink does not matter. */
 static void trim(ease_interactions *x)
 {
     void *cols = ease__realloc_array(x->cols, (size_t)x->nnz, sizeof(*x->cols));

@@ -1,5 +1,5 @@
-/* Sorting rows without comparing: an item is a bit in a set whose bits are read in
- * order, and what repeats meets itself there. */
+/* Sorts rows without comparisons: items are bits of a set, which are read in order,
+ * and repeated items meet at the same bit. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static void free_set(item_set *s)
     *s = (item_set){0};
 }
 
-/* True: it was not there. */
+/* Adds an item; returns true if it was not in the set. */
 static inline bool put_item(item_set *s, uint32_t item)
 {
     uint64_t bit = UINT64_C(1) << (item % 64);
@@ -58,7 +58,7 @@ static inline bool put_item(item_set *s, uint32_t item)
     return fresh;
 }
 
-/* The items in order, and an empty set again. Returns how many. */
+/* Writes the items in order and empties the set. Returns their number. */
 static int32_t take_items(item_set *s, int32_t *to)
 {
     int32_t count = 0;
@@ -99,10 +99,10 @@ static void fold_value(double *kept, double value, ease_repeat repeat)
 typedef struct folding {
     ease_interactions *x;
     ease_repeat repeat;
-    int32_t *count; /* of each row, when folded */
+    int32_t *count; /* length of each row after combining */
     uint8_t *lost_users, *lost_items;
     int64_t zeros, repeated;
-    int64_t overflow; /* a user whose sum is past float, or -1 */
+    int64_t overflow; /* a user with a sum beyond the range of float, or -1 */
 } folding;
 
 static bool is_increasing(const int32_t *items, int64_t count)
@@ -113,7 +113,8 @@ static bool is_increasing(const int32_t *items, int64_t count)
     return true;
 }
 
-/* Without weights. Rows have at most `items` distinct ones, so that they fit. */
+/* Combines a row without weights. It has at most `items` distinct items, which fit
+ * into its place. */
 static void fold_plain(folding *f, item_set *s, int64_t user)
 {
     int32_t *cols = f->x->cols + f->x->row_ptr[user];
@@ -132,12 +133,13 @@ static void note_zero(folding *f, int64_t user, int32_t item)
 {
     if (f->lost_users)
         f->lost_users[user] = 1;
-    if (f->lost_items) /* other threads may write the same */
+    if (f->lost_items) /* other threads may write the same value */
         __atomic_store_n(&f->lost_items[item], 1, __ATOMIC_RELAXED);
 }
 
-/* With weights; counted: each row counts 1 (vals is written only). Returns how many
- * weights were zero, or -1 if a sum is past the range of float. */
+/* Combines a row with weights; counted: each record counts as 1 (vals is only
+ * written). Returns the number of weights that were zero, or -1 if a sum is beyond
+ * the range of float. */
 static int64_t fold_weighted(folding *f, item_set *s, int64_t user, bool counted)
 {
     int64_t start = f->x->row_ptr[user], length = f->x->row_ptr[user + 1] - start;
@@ -169,7 +171,7 @@ static int64_t fold_weighted(folding *f, item_set *s, int64_t user, bool counted
     return distinct - kept;
 }
 
-/* Rows close up; row_ptr and nnz follow. */
+/* Removes the gaps between rows; updates row_ptr and nnz. */
 static void close_rows(ease_interactions *x, const int32_t *count)
 {
     int64_t at = 0;
@@ -190,7 +192,8 @@ static void close_rows(ease_interactions *x, const int32_t *count)
     x->nnz = at;
 }
 
-/* A set with values takes 8 bytes an item and thread: no more than 64 MiB of it. */
+/* The number of threads: a set with values takes 8 bytes for each item and thread,
+ * and all sets at most 64 MiB. */
 static int fold_threads(int threads, int32_t items, bool weighted)
 {
     int64_t most = weighted ? ((int64_t)64 << 20) / (8 * ((int64_t)items + 1))

@@ -7,7 +7,7 @@
 
 void ease__ids_free(ease__ids *t)
 {
-    if (t->room || t->numbered) {
+    if (t->capacity || t->numbered) {
         ease__free(t->offsets);
         ease__free(t->bytes);
     }
@@ -60,7 +60,8 @@ static const char *numbered_at(const ease__ids *t, int64_t number)
     return cell;
 }
 
-/* Digits as they are printed: no sign, no zero in front. */
+/* The number of an id that consists of digits as they are printed: no sign, no
+ * leading zero. */
 static int64_t find_numbered(const ease__ids *t, const char *id, size_t length)
 {
     int64_t value = 0;
@@ -76,7 +77,7 @@ static int64_t find_numbered(const ease__ids *t, const char *id, size_t length)
     return value >= 0 && value < t->count ? value : EASE__NO_ID;
 }
 
-/* The bytes of all ids, with their NULs. */
+/* The total length of all ids, with their NULs. */
 static size_t numbered_text(const ease__ids *t)
 {
     int64_t end = t->first + t->count, from = t->first;
@@ -123,7 +124,7 @@ ease_status ease__ids_number(ease__ids *t, int first, int64_t count, ease_error 
     return EASE_OK;
 }
 
-/* ---- looking --------------------------------------------------------------------- */
+/* ---- searching ---------------------------------------------------------------- */
 
 const char *ease__ids_at(const ease__ids *t, int64_t number)
 {
@@ -141,13 +142,13 @@ size_t ease__ids_held(const ease__ids *t)
 {
     if (t->numbered)
         return (size_t)t->count * EASE__DIGITS;
-    return t->byte_room + (size_t)t->room * sizeof(*t->offsets) +
+    return t->byte_capacity + (size_t)t->capacity * sizeof(*t->offsets) +
            (t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0);
 }
 
 size_t ease__ids_growing(const ease__ids *t)
 {
-    /* A new table of twice as many slots replaces the old one; the arrays are
+    /* The table of slots is replaced by one of twice the size; the arrays are
      * resized. */
     return ease__ids_held(t) + (t->slots ? 2 * (t->mask + 1) * sizeof(*t->slots) : 0);
 }
@@ -168,7 +169,7 @@ static size_t probe(const ease__ids *t, const char *id, size_t length)
     return at;
 }
 
-/* For `count` ids at a load of at most one half. */
+/* The number of slots for `count` ids at a load of at most one half. */
 static size_t slots_for(int64_t count)
 {
     size_t size = 64;
@@ -178,7 +179,7 @@ static size_t slots_for(int64_t count)
     return size;
 }
 
-/* False: no memory. */
+/* Builds the table of slots. Returns false if there is no memory. */
 static bool make_slots(ease__ids *t, int64_t count)
 {
     size_t size = slots_for(count);
@@ -197,29 +198,31 @@ static bool make_slots(ease__ids *t, int64_t count)
     return true;
 }
 
-static bool make_room(ease__ids *t, size_t length)
+static bool reserve(ease__ids *t, size_t length)
 {
     size_t used = t->count ? (size_t)t->offsets[t->count] : 0;
 
-    if (t->count + 1 >= t->room) {
-        int64_t room = t->room ? 2 * t->room : 64;
-        uint64_t *grown = ease__realloc_array(t->offsets, (size_t)room, sizeof(*grown));
+    if (t->count + 1 >= t->capacity) {
+        int64_t capacity = t->capacity ? 2 * t->capacity : 64;
+        uint64_t *grown = ease__realloc_array(t->offsets, (size_t)capacity,
+                                              sizeof(*grown));
 
         if (!grown)
             return false;
         t->offsets = grown;
-        t->room = room;
+        t->capacity = capacity;
         if (t->count == 0)
             t->offsets[0] = 0;
     }
-    if (t->byte_room - used < length + 1) {
-        size_t room = ease__size_add(ease__size_mul(t->byte_room, 2), length + 512);
-        char *grown = ease__realloc_array(t->bytes, room, 1);
+    if (t->byte_capacity - used < length + 1) {
+        size_t capacity = ease__size_add(ease__size_mul(t->byte_capacity, 2),
+                                         length + 512);
+        char *grown = ease__realloc_array(t->bytes, capacity, 1);
 
         if (!grown)
             return false;
         t->bytes = grown;
-        t->byte_room = room;
+        t->byte_capacity = capacity;
     }
     return true;
 }
@@ -234,10 +237,10 @@ size_t ease__ids_size(int64_t count, size_t bytes)
 
 bool ease__ids_reserve(ease__ids *t, int64_t count, size_t bytes)
 {
-    ease__ids made = {.room = count + 2, .byte_room = bytes + (size_t)count};
+    ease__ids made = {.capacity = count + 2, .byte_capacity = bytes + (size_t)count};
 
-    made.offsets = ease__alloc_array((size_t)made.room, sizeof(*made.offsets));
-    made.bytes = ease__alloc_array(made.byte_room, 1);
+    made.offsets = ease__alloc_array((size_t)made.capacity, sizeof(*made.offsets));
+    made.bytes = ease__alloc_array(made.byte_capacity, 1);
     if (!made.offsets || !made.bytes || !make_slots(&made, count)) {
         ease__ids_free(&made);
         return false;
@@ -268,7 +271,7 @@ int64_t ease__ids_add(ease__ids *t, const char *id, size_t length)
     slot = probe(t, id, length);
     if (t->slots[slot])
         return (int64_t)t->slots[slot] - 1;
-    if (t->count >= EASE__MAX_IDS || !make_room(t, length))
+    if (t->count >= EASE__MAX_IDS || !reserve(t, length))
         return EASE__NO_ID;
     used = (size_t)t->offsets[t->count];
     memcpy(t->bytes + used, id, length);

@@ -1,6 +1,6 @@
-/* Ids <-> numbers: strings of any bytes but NUL, numbered in the order in which they
- * are added. A "numbered" table has the digits of consecutive integers as its ids; each
- * is formatted when it is first used. */
+/* The mapping between ids and numbers. Ids are strings of any bytes but NUL,
+ * numbered in the order in which they are added. A "numbered" table has the digits
+ * of consecutive integers as its ids; each is formatted when it is first used. */
 #ifndef EASE_DATA_IDS_H
 #define EASE_DATA_IDS_H
 
@@ -10,23 +10,23 @@ typedef struct ease__ids {
     int64_t count;
     uint64_t *offsets; /* count + 1; id i is bytes[offsets[i]] .. a NUL */
     char *bytes; /* numbered: EASE__DIGITS bytes for each id, zeros until it is used */
-    uint32_t *slots; /* open addressing: number + 1, 0 is free */
-    size_t mask;     /* slots - 1 */
-    uint64_t seed;   /* of their hashes */
-    int64_t room;    /* of offsets; 0: offsets and bytes are borrowed */
-    size_t byte_room;
+    uint32_t *slots;  /* open addressing: number + 1, 0 is free */
+    size_t mask;      /* slots - 1 */
+    uint64_t seed;    /* of the hashes */
+    int64_t capacity; /* of offsets; 0: offsets and bytes are borrowed */
+    size_t byte_capacity;
     bool numbered; /* id i is the digits of first + i; no offsets, no slots */
     int first;
 } ease__ids;
 
 enum { EASE__NO_ID = -1 };
 #define EASE__MAX_IDS ((int64_t)UINT32_MAX - 2)
-enum { EASE__DIGITS = 11 }; /* of EASE__MAX_IDS, and a NUL */
+enum { EASE__DIGITS = 11 }; /* digits of EASE__MAX_IDS, and a NUL */
 
 /* {0} is an empty table. */
 void ease__ids_free(ease__ids *t);
-/* The number of an id, which is added if it is new. EASE__NO_ID: no memory, or
- * EASE__MAX_IDS are reached. Not for a numbered table. */
+/* Returns the number of an id, which is added if it is new; EASE__NO_ID if there is
+ * no memory or there are EASE__MAX_IDS already. Not for a numbered table. */
 int64_t ease__ids_add(ease__ids *t, const char *id, size_t length);
 /* Reserves space in an empty table for `count` ids of `bytes` bytes in all, which takes
  * ease__ids_size() bytes of memory. False: no memory. */
@@ -47,15 +47,15 @@ ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err)
  * holds while it grows by one more id. */
 size_t ease__ids_held(const ease__ids *t);
 size_t ease__ids_growing(const ease__ids *t);
-/* As it lies in a file: count + 1 offsets, then the bytes. */
+/* Bytes of the table in a file: count + 1 offsets, then the strings. */
 size_t ease__ids_bytes(const ease__ids *t);
 void ease__ids_pack(const ease__ids *t, void *to);
-/* So packed, as a section of a file. */
+/* Writes the packed table as a section of a file. */
 ease_status ease__ids_write(const ease__ids *t, ease__container_writer *w,
                             const char *section, ease_error *err);
-/* Looks into a packed table that outlives this one, after checking every offset.
- * `indexed`: with slots, for find; ids must then be distinct. `what` names the place
- * in messages. */
+/* Borrows a packed table, which must outlive this one, after checking every offset.
+ * `indexed`: builds slots for searching; ids must then be distinct. `what` names the
+ * place in messages. */
 ease_status ease__ids_borrow(ease__ids *t, const void *packed, size_t bytes,
                              int64_t count, bool indexed, const char *what,
                              ease_error *err);

@@ -1,4 +1,4 @@
-/* X: who interacted with what, by rows. */
+/* Interactions X, stored by rows (users). */
 #ifndef EASE_DATA_INTERACTIONS_H
 #define EASE_DATA_INTERACTIONS_H
 
@@ -10,9 +10,9 @@ struct ease_interactions {
     int64_t *row_ptr; /* users + 1 */
     int32_t *cols;    /* strictly increasing within a row */
     float *vals;      /* NULL: all ones */
-    bool borrowed;    /* the three above are not ours: read only */
+    bool borrowed; /* the three arrays above belong to the caller and are read only */
     ease__ids user_ids, item_ids;
-    char *recognized; /* what the file was taken for; NULL if from no file */
+    char *recognized; /* the recognized form of the file; NULL if there is no file */
     char *doubt;      /* as in ease_interactions_info */
     ease_interactions_info counts; /* rows, below_rating, ... only */
 };

@@ -9,8 +9,8 @@ void ease__item_users_free(ease__item_users *c)
     ease__free(c->vals);
 }
 
-/* The first user of part `part` of `parts`, cut so that each has as many interactions
- * as the others. */
+/* The first user of part `part` of `parts`, chosen so that all parts have about as
+ * many interactions. */
 static int64_t part_begin(const ease_interactions *x, int part, int parts)
 {
     int64_t want = x->nnz / parts * part, low = 0, high = x->users;
@@ -28,8 +28,8 @@ static int64_t part_begin(const ease_interactions *x, int part, int parts)
     return low;
 }
 
-/* Where each part of the users writes its first user of each item; next is parts x
- * items, and holds counts before. */
+/* Replaces the counts in `next` (parts x items) by the place where each part of the
+ * users writes its first user of each item. */
 static void assign_places(int32_t items, int parts, int64_t *next, int64_t *ptr)
 {
     int64_t at = 0;

@@ -1,17 +1,18 @@
-/* X by columns: who has an item. */
+/* Interactions X by columns (items). */
 #ifndef EASE_DATA_ITEM_USERS_H
 #define EASE_DATA_ITEM_USERS_H
 
 #include "data/interactions.h"
 
-/* Users of item i: users[ptr[i]] .. users[ptr[i + 1] - 1], in increasing order. */
+/* The users of item i are users[ptr[i]] .. users[ptr[i + 1] - 1], in increasing
+ * order. */
 typedef struct ease__item_users {
     int64_t *ptr; /* items + 1 */
     uint32_t *users;
     float *vals; /* NULL: all ones */
 } ease__item_users;
 
-/* Takes 8 bytes an item and thread meanwhile. */
+/* Transposes x. Needs 8 bytes for each item and thread as scratch. */
 ease_status ease__item_users_new(const ease_interactions *x, int threads,
                                  ease__item_users *out, ease_error *err);
 void ease__item_users_free(ease__item_users *c);

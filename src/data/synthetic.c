@@ -1,10 +1,10 @@
 /* Synthetic interactions in any shape.
  *
- * Items belong to tastes and have Zipf-like weights; a user has two tastes, an
- * activity (log-normal), and draws items of these tastes by weight, some from the
- * whole catalog. Each user draws from a random stream of its own, so that the
- * threads do not matter. That every item occurs is arranged first: items and users,
- * both in the order of taste, are dealt to each other evenly, slot by slot. */
+ * Items belong to tastes and have Zipf-like weights. A user has two tastes and an
+ * activity (log-normal), and draws items of these tastes by weight, and some from
+ * the whole catalog. Each user has a separate random stream, so that the number of
+ * threads does not matter. To make every item occur, items and users, both in the
+ * order of tastes, are first assigned to each other evenly, slot by slot. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -12,13 +12,14 @@
 
 #include "core/budget.h"
 #include "core/random.h"
+#include "core/sized.h"
 #include "data/interactions.h"
 
 enum { MAX_TASTES = 256, PATIENCE = 16 };
 
-static const double share_first = 0.50, share_second = 0.30; /* the rest: anything */
+static const double share_first = 0.50, share_second = 0.30; /* the rest: any item */
 
-/* Streams of random numbers, by use; users have those from USERS on. */
+/* Random streams by use; those of users begin at USERS. */
 enum { STREAM_ITEMS, STREAM_USERS, USERS };
 
 typedef struct world {
@@ -26,9 +27,9 @@ typedef struct world {
     int32_t tastes;
     int32_t first[MAX_TASTES + 1]; /* places in `order` where a taste begins */
     int32_t *order;                /* items by taste */
-    double *cumulated;             /* items + 1: of the weights, in that order */
+    double *cumulated;             /* items + 1: cumulated weights, in that order */
     uint16_t *main_taste;          /* of each user */
-    int64_t *dealt;                /* users + 1, in `queue`: places dealt to each */
+    int64_t *dealt;                /* users + 1, by queue: first place in `order` */
     int64_t *queue;                /* users by taste */
     int64_t *place;                /* of each user in queue */
     ease_interactions *x;
@@ -39,14 +40,16 @@ typedef struct candidate {
     int32_t item;
 } candidate;
 
-void ease_synth_options_init(ease_synth_options *o)
+void ease_synth_options_defaults(ease_synth_options *o)
 {
-    *o = (ease_synth_options){.size = sizeof(*o), .seed = 1};
+    static const ease_synth_options defaults = {.seed = 1};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 static ease_status check_options(const ease_synth_options *o, ease_error *err)
 {
-    if (EASE__CHECK_OPTIONS(o, err) || ease__threads_check(o->threads, err))
+    if (ease__threads_check(o->threads, err))
         return EASE_E_ARG;
     if (o->users < 1 || o->items < 1 || o->interactions < 1)
         return ease__fail(err, EASE_E_ARG,
@@ -78,12 +81,13 @@ static void world_free(world *w)
     ease_interactions_free(w->x);
 }
 
-/* The arrays below, those of the threads, and the ids, in the memory available. */
+/* Checks that the arrays below, those of the threads and the ids fit into the
+ * available memory. */
 static ease_status check_memory(const ease_synth_options *o, ease_error *err)
 {
     size_t users = (size_t)o->users, items = (size_t)o->items,
            threads = (size_t)ease__threads(o->threads), need, limit;
-    char needed[EASE__SIZE_ROOM], most[EASE__SIZE_ROOM];
+    char needed[EASE__SIZE_CHARS], most[EASE__SIZE_CHARS];
 
     need = ease__size_mul((size_t)o->interactions, sizeof(int32_t));
     need = ease__size_add(
@@ -129,8 +133,9 @@ static ease_status world_alloc(world *w, ease_error *err)
     return EASE_OK;
 }
 
-/* A shuffled catalog, cut into tastes of about the same number of items; weights fall
- * as 1 / (rank + 10) over another shuffle, so that each taste has hits of its own. */
+/* Shuffles the catalog and cuts it into tastes of about the same number of items.
+ * Weights fall as 1 / (rank + 10) over another shuffle, so that each taste has
+ * popular items. */
 static void make_items(world *w)
 {
     int32_t n = w->o->items, tastes = (int32_t)(sqrt((double)n) / 2);
@@ -193,7 +198,7 @@ static int32_t taste_of_place(const world *w, int32_t place)
     return t;
 }
 
-/* How many items a user of activity `a` has at this scale, 1 .. items. */
+/* The number of items of a user of activity `a` at this scale, 1 .. items. */
 static int64_t degree(double a, double scale, int32_t items)
 {
     double d = 1 + floor(a * scale);
@@ -211,7 +216,8 @@ static int64_t total_degree(const double *activity, int64_t users, double scale,
     return sum;
 }
 
-/* The largest scale, to many bits, whose degrees do not exceed the interactions. */
+/* The largest scale, to many bits, at which the users together have at most the
+ * requested number of interactions. */
 static double fit_scale(const double *activity, const ease_synth_options *o)
 {
     double low = 0, high = 1;
@@ -230,7 +236,8 @@ static double fit_scale(const double *activity, const ease_synth_options *o)
     return low;
 }
 
-/* Tastes and numbers of items of all users: row_ptr is final afterwards. */
+/* Draws the tastes and the numbers of items of all users; row_ptr is final
+ * afterwards. */
 static ease_status make_users(world *w, ease_error *err)
 {
     const ease_synth_options *o = w->o;
@@ -269,8 +276,8 @@ static ease_status make_users(world *w, ease_error *err)
     return EASE_OK;
 }
 
-/* Deals every place of `order` to one user: place p takes slot (2p + 1) M / 2n of the M
- * slots that the users, by taste, have together. Slots differ since M >= n. */
+/* Assigns every place of `order` to one user: place p gets slot (2p + 1) M / 2n of
+ * the M slots that the users, by taste, have together. Slots differ since M >= n. */
 static void deal_items(world *w)
 {
     const ease_synth_options *o = w->o;
@@ -314,7 +321,7 @@ static wish make_wish(const world *w, int64_t user, ease__random *r)
                   {share_first, share_second, 1 - share_first - share_second}};
 }
 
-/* Puts the `count` smallest keys first. */
+/* Moves the `count` smallest keys to the front. */
 static void select_smallest(candidate *c, int64_t n, int64_t count)
 {
     int64_t low = 0, high = n - 1;
@@ -370,7 +377,7 @@ static void draw_rest(const world *w, const wish *v, ease__random *r,
         out[i] = scratch[i].item;
 }
 
-/* Into a free place of the row; the mark says which items the user has. */
+/* Fills the free places of a user's row; `taken` marks the items that the user has. */
 static void fill_row(const world *w, int64_t user, int64_t *taken, candidate *scratch)
 {
     int32_t *row = w->x->cols + w->x->row_ptr[user];
@@ -426,7 +433,7 @@ static ease_status fill_rows(world *w, ease_error *err)
             if (atomic_load_explicit(&failure, memory_order_relaxed))
                 continue;
             if (omp_get_thread_num() == 0 && u % 256 == 0 &&
-                ease__progress(&w->o->hooks, "drawing", (double)u / (double)users)) {
+                ease__progress(w->o->hooks, "drawing", (double)u / (double)users)) {
                 atomic_store(&failure, EASE_E_CANCELLED);
                 continue;
             }
@@ -439,22 +446,25 @@ static ease_status fill_rows(world *w, ease_error *err)
     }
     if (failure == EASE_E_NOMEM)
         return ease__fail(err, EASE_E_NOMEM, "synthetic interactions");
-    if (failure || ease__progress(&w->o->hooks, "drawing", 1))
+    if (failure || ease__progress(w->o->hooks, "drawing", 1))
         return ease__cancelled(err);
     return EASE_OK;
 }
 
-ease_status ease_interactions_synth(const ease_synth_options *o,
+ease_status ease_interactions_synth(const ease_synth_options *given,
                                     ease_interactions **out, ease_error *err)
 {
-    world w = {.o = o};
+    ease_synth_options o;
+    world w = {.o = &o};
     ease_status status;
 
-    if (!o || !out)
+    if (!given || !out)
         return ease__fail(err, EASE_E_ARG, "options are required");
-    status = check_options(o, err);
+    status = EASE__OPTIONS_TAKE(ease_synth_options, &o, given, err);
     if (!status)
-        status = check_memory(o, err);
+        status = check_options(&o, err);
+    if (!status)
+        status = check_memory(&o, err);
     if (!status)
         status = world_alloc(&w, err);
     if (!status) {
@@ -466,11 +476,11 @@ ease_status ease_interactions_synth(const ease_synth_options *o,
         status = fill_rows(&w, err);
     }
     if (!status)
-        status = ease__ids_number(&w.x->user_ids, 0, o->users, err);
+        status = ease__ids_number(&w.x->user_ids, 0, o.users, err);
     if (!status)
-        status = ease__ids_number(&w.x->item_ids, 0, o->items, err);
+        status = ease__ids_number(&w.x->item_ids, 0, o.items, err);
     if (!status) {
-        w.x->counts.rows = o->interactions;
+        w.x->counts.rows = o.interactions;
         *out = w.x;
         w.x = NULL;
     }

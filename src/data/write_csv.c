@@ -1,4 +1,4 @@
-/* Interactions as CSV. */
+/* Writes interactions as CSV. */
 #include <string.h>
 
 #include "core/output.h"
@@ -43,7 +43,7 @@ static ease_status put(writer *w, const char *text, size_t length, ease_error *e
     return EASE_OK;
 }
 
-/* Quoted where a reader would stumble. */
+/* Writes an id, quoted if it needs to be. */
 static ease_status put_id(writer *w, const char *id, size_t length, ease_error *err)
 {
     ease_status status;
@@ -73,7 +73,7 @@ static ease_status put_row(writer *w, const ease_interactions *x, int64_t user,
     ease_status status = EASE_OK;
 
     for (int32_t i = 0; !status && i < row.count; i++) {
-        char value[EASE__FLOAT_ROOM + 2] = ",";
+        char value[EASE__FLOAT_CHARS + 2] = ",";
         size_t length = 1;
 
         status = put_id(w, ease__ids_at(users, user), ease__ids_length(users, user),

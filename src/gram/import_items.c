@@ -7,10 +7,10 @@
 
 typedef struct listing {
     ease__importing *m;
-    const char *path; /* of the file being read */
+    const char *path; /* the file being read */
     int64_t line;
     char *scratch; /* for an id with doubled quotes */
-    size_t scratch_room;
+    size_t scratch_bytes;
 } listing;
 
 static ease_status bad_line(const listing *l, const char *what, ease_error *err)
@@ -34,7 +34,7 @@ static ease_status add_item(listing *l, const char *id, size_t length, ease_erro
                                               : EASE_OK;
 }
 
-/* ---- a line for each ----------------------------------------------------------------- */
+/* ---- lists of one id a line --------------------------------------------------- */
 
 static ease_status take_lines(listing *l, const char *at, const char *end,
                               ease_error *err)
@@ -58,11 +58,11 @@ static ease_status take_lines(listing *l, const char *at, const char *end,
     return status;
 }
 
-/* ---- as `ease gram sql` has it written ------------------------------------------------- */
+/* ---- lists written by `ease gram sql` ----------------------------------------- */
 
 static const ease__splitter comma = {EASE__SPLIT_BYTE, ",", 1, true};
 
-/* Behind the header, quoted or not, or NULL. */
+/* The place after the header, quoted or not; NULL if there is none. */
 static const char *pass_head(const char *at, const char *end)
 {
     static const char *const names[] = {"item", "users", "all_users"};
@@ -82,17 +82,17 @@ static const char *pass_head(const char *at, const char *end)
     return at;
 }
 
-static bool make_room(listing *l, size_t bytes)
+static bool reserve_scratch(listing *l, size_t bytes)
 {
     char *grown;
 
-    if (bytes <= l->scratch_room)
+    if (bytes <= l->scratch_bytes)
         return true;
     grown = ease__realloc_array(l->scratch, bytes, 1);
     if (!grown)
         return false;
     l->scratch = grown;
-    l->scratch_room = bytes;
+    l->scratch_bytes = bytes;
     return true;
 }
 
@@ -100,20 +100,20 @@ static bool add_listed(ease__importing *m, uint32_t users)
 {
     size_t at = (size_t)m->g->ids.count - 1;
 
-    if (!m->listed || at >= m->listed_room) {
-        size_t room = m->listed_room ? 2 * m->listed_room : 1024;
-        uint32_t *grown = ease__realloc_array(m->listed, room, sizeof(*grown));
+    if (!m->listed || at >= m->listed_capacity) {
+        size_t capacity = m->listed_capacity ? 2 * m->listed_capacity : 1024;
+        uint32_t *grown = ease__realloc_array(m->listed, capacity, sizeof(*grown));
 
         if (!grown)
             return false;
         m->listed = grown;
-        m->listed_room = room;
+        m->listed_capacity = capacity;
     }
     m->listed[at] = users;
     return true;
 }
 
-/* All lines say the same. */
+/* Sets the number of users; fails if lines differ. */
 static ease_status take_all_users(listing *l, int64_t all, ease_error *err)
 {
     int64_t *users = &l->m->g->users;
@@ -145,7 +145,7 @@ static ease_status take_row(listing *l, const ease__record *r, ease_error *err)
         users > UINT32_MAX || ease__parse_int(f[2].text, f[2].length, &all) || all < 0)
         return bad_line(l, "a number of users is not one, or passes 2^32 - 1", err);
     if (f[0].doubled) {
-        if (!make_room(l, length))
+        if (!reserve_scratch(l, length))
             return ease__import_no_memory(l->m, err);
         memcpy(l->scratch, id, length);
         id = l->scratch;
@@ -164,7 +164,7 @@ static ease_status take_rows(listing *l, const char *at, const char *end,
     ease_status status = EASE_OK;
 
     while (!status && at < end) {
-        const char *behind = pass_head(at, end); /* again where parts were joined */
+        const char *behind = pass_head(at, end); /* again in joined part files */
         ease__record_stop stop = EASE__RECORD_BLANK;
 
         l->line++;
@@ -184,25 +184,24 @@ static ease_status take_rows(listing *l, const char *at, const char *end,
     return status;
 }
 
-/* ---- files ------------------------------------------------------------------------------ */
+/* ---- files -------------------------------------------------------------------- */
 
-/* All of a file: a list of items is small beside their matrix. */
+/* Reads a whole file: a list of items is small beside their matrix. */
 static ease_status take_file(listing *l, ease__input *in, ease_error *err)
 {
     size_t got = 0;
     const char *text = NULL, *end;
     ease__importing *m = l->m;
-    ease_status status = ease__input_peek_all(in, m->o ? m->o->memory_limit : 0, &text,
-                                              &got, err);
+    ease_status status = ease__input_peek_all(in, m->o.memory_limit, &text, &got, err);
 
     if (status)
         return status;
     end = text + got;
     if (got >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        text += 3; /* the mark of UTF-8 */
+        text += 3; /* the byte order mark of UTF-8 */
     l->path = ease__input_file_name(in, ease__input_at(in));
     l->line = 0;
-    /* Once such rows have come, all are. */
+    /* If the first file has counts, all files have. */
     if (m->listed || (m->g->ids.count == 0 && pass_head(text, end)))
         status = take_rows(l, text, end, err);
     else

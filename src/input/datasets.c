@@ -17,11 +17,9 @@ enum {
     MOVIE_DIGITS = 7 /* of mv_0000001.txt */
 };
 
-static const char netflix[] = "netflix";
+/* ---- names -------------------------------------------------------------------- */
 
-/* ---- names ------------------------------------------------------------------------ */
-
-/* Which ending the rest of a name is; -1: none. */
+/* The index of the ending that `rest` is; -1: none. */
 static int ending_of(const char *rest)
 {
     for (int i = 0; i < ENDINGS; i++)
@@ -43,7 +41,8 @@ bool ease__names_data(const char *path)
     return false;
 }
 
-/* The digits between `before` and `after`, and the ending; 0: it is no such name. */
+/* The number between `before` and `after` in a file name, and its ending; 0 if the
+ * name has another form. */
 static int32_t numbered(const char *name, const char *before, int digits,
                         const char *after, int *ending)
 {
@@ -67,19 +66,19 @@ static int32_t numbered(const char *name, const char *before, int digits,
 
 static char *join(const char *dir, const char *name)
 {
-    size_t length = strlen(dir), room;
+    size_t length = strlen(dir), size;
     char *path;
 
     while (length > 1 && dir[length - 1] == '/')
         length--;
-    room = length + strlen(name) + 2;
-    path = ease__alloc_array(room, 1);
+    size = length + strlen(name) + 2;
+    path = ease__alloc_array(size, 1);
     if (path)
-        snprintf(path, room, "%.*s/%s", (int)length, dir, name);
+        snprintf(path, size, "%.*s/%s", (int)length, dir, name);
     return path;
 }
 
-/* ---- what a directory holds --------------------------------------------------------- */
+/* ---- files of a directory ----------------------------------------------------- */
 
 typedef struct numbered_file {
     int32_t number;
@@ -91,16 +90,16 @@ typedef struct series {
     const char *before, *after;
     int digits;
     numbered_file *files;
-    size_t count, room;
+    size_t count, capacity;
 } series;
 
 typedef struct holdings {
     const char *dir;
-    char *only;   /* path of the only file of a form */
-    char *folder; /* path of training_set */
+    char *only;   /* the data, if it is a single file */
+    char *folder; /* the directory training_set */
     series movies, parts;
     int forms;
-    char first[64], second[64]; /* names that show two of them */
+    char first[64], second[64]; /* names that prove two data sets */
 } holdings;
 
 static void holdings_free(holdings *h)
@@ -121,7 +120,8 @@ static void count_form(holdings *h, const char *name)
     snprintf(h->forms++ ? h->second : h->first, sizeof(h->first), "%.60s", name);
 }
 
-/* *is: it is one of them. False: no memory. */
+/* Adds a file to the series if its name fits; *is says whether it does. Returns
+ * false if there is no memory. */
 static bool take_numbered(series *s, const char *name, bool *is)
 {
     numbered_file f = {0};
@@ -130,14 +130,14 @@ static bool take_numbered(series *s, const char *name, bool *is)
     *is = f.number > 0;
     if (!*is)
         return true;
-    if (s->count == s->room) {
-        size_t room = s->room ? 2 * s->room : 64;
-        numbered_file *grown = ease__realloc_array(s->files, room, sizeof(*grown));
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity ? 2 * s->capacity : 64;
+        numbered_file *grown = ease__realloc_array(s->files, capacity, sizeof(*grown));
 
         if (!grown)
             return false;
         s->files = grown;
-        s->room = room;
+        s->capacity = capacity;
     }
     s->files[s->count++] = f;
     return true;
@@ -193,7 +193,7 @@ static bool take_name(holdings *h, const char *name, bool movies_alone)
 }
 
 static ease_status look_into(holdings *h, const char *dir, bool movies_alone,
-                             bool netflix_alone, ease_error *err)
+                             bool series_alone, ease_error *err)
 {
     DIR *d = opendir(dir);
     ease_status status = EASE_OK;
@@ -202,7 +202,7 @@ static ease_status look_into(holdings *h, const char *dir, bool movies_alone,
     if (!d)
         return ease__fail_errno(err, "%s: cannot open", dir);
     while (!status && (entry = readdir(d))) {
-        if (netflix_alone && ease__names_data(entry->d_name))
+        if (series_alone && ease__names_data(entry->d_name))
             continue;
         if (!take_name(h, entry->d_name, movies_alone))
             status = no_memory(dir, err);
@@ -211,7 +211,7 @@ static ease_status look_into(holdings *h, const char *dir, bool movies_alone,
     return status;
 }
 
-/* ---- files with numbers --------------------------------------------------------------- */
+/* ---- numbered files ----------------------------------------------------------- */
 
 static int compare_numbers(const void *left, const void *right)
 {
@@ -222,13 +222,13 @@ static int compare_numbers(const void *left, const void *right)
 }
 
 static void name_file(const series *s, int32_t number, int ending, char *to,
-                      size_t room)
+                      size_t size)
 {
-    snprintf(to, room, "%s%0*d%s%s", s->before, s->digits, (int)number, s->after,
+    snprintf(to, size, "%s%0*d%s%s", s->before, s->digits, (int)number, s->after,
              endings[ending]);
 }
 
-/* All from 1 on, up to `last` (0: any), each once. */
+/* Checks that the files are numbered from 1 to `last` (0: any number), each once. */
 static ease_status check_series(const series *s, const char *dir, int32_t last,
                                 ease_error *err)
 {
@@ -293,9 +293,9 @@ static ease_status open_series(series *s, const char *dir, int32_t last,
     return ease__input_open_list(dir, paths, s->count, hooks, out, err);
 }
 
-/* ---- all of it ---------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------ */
 
-static ease_status check_forms(const holdings *h, bool netflix_alone, ease_error *err)
+static ease_status check_forms(const holdings *h, bool series_alone, ease_error *err)
 {
     if (h->forms == 1)
         return EASE_OK;
@@ -303,7 +303,7 @@ static ease_status check_forms(const holdings *h, bool netflix_alone, ease_error
         return ease__fail(err, EASE_E_DATA,
                           "%s: both %s and %s are there: name the one to be read",
                           h->dir, h->first, h->second);
-    if (netflix_alone)
+    if (series_alone)
         return ease__fail(err, EASE_E_DATA,
                           "%s: a directory without training_set, mv_0000001.txt or "
                           "combined_data_1.txt",
@@ -315,17 +315,17 @@ static ease_status check_forms(const holdings *h, bool netflix_alone, ease_error
                       h->dir);
 }
 
-static ease_status open_holdings(holdings *h, ease_read_options *o, ease__input **out,
-                                 ease_error *err)
+static ease_status open_holdings(holdings *h, bool series_alone,
+                                 const ease_hooks *hooks, ease__input **out,
+                                 bool *is_series, ease_error *err)
 {
-    bool alone = o->format && strcmp(o->format, netflix) == 0;
     const char *dir = h->dir;
-    ease_status status = look_into(h, dir, false, alone, err);
+    ease_status status = look_into(h, dir, false, series_alone, err);
 
     if (!status)
-        status = check_forms(h, alone, err);
+        status = check_forms(h, series_alone, err);
     if (!status && h->only)
-        return ease__input_open(h->only, &o->hooks, out, err);
+        return ease__input_open(h->only, hooks, out, err);
     if (!status && h->folder) {
         dir = h->folder;
         status = look_into(h, dir, true, true, err);
@@ -335,14 +335,14 @@ static ease_status open_holdings(holdings *h, ease_read_options *o, ease__input 
     }
     if (status)
         return status;
-    if (!o->format)
-        o->format = netflix;
+    *is_series = true;
     if (h->parts.count)
-        return open_series(&h->parts, dir, PARTS, &o->hooks, out, err);
-    return open_series(&h->movies, dir, 0, &o->hooks, out, err);
+        return open_series(&h->parts, dir, PARTS, hooks, out, err);
+    return open_series(&h->movies, dir, 0, hooks, out, err);
 }
 
-ease_status ease__data_open(const char *path, ease_read_options *o, ease__input **out,
+ease_status ease__data_open(const char *path, bool series_alone,
+                            const ease_hooks *hooks, ease__input **out, bool *is_series,
                             ease_error *err)
 {
     holdings h = {.dir = path,
@@ -350,9 +350,10 @@ ease_status ease__data_open(const char *path, ease_read_options *o, ease__input 
                   .parts = {.before = "combined_data_", .after = ".txt", .digits = 1}};
     ease_status status;
 
+    *is_series = false;
     if (!path || strcmp(path, "-") == 0 || !is_directory(path))
-        return ease__input_open(path, &o->hooks, out, err);
-    status = open_holdings(&h, o, out, err);
+        return ease__input_open(path, hooks, out, err);
+    status = open_holdings(&h, series_alone, hooks, out, is_series, err);
     holdings_free(&h);
     return status;
 }

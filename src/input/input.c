@@ -16,8 +16,8 @@
 const char ease__stage_reading[] = "reading";
 
 enum {
-    RAW_BYTES = 1 << 18,  /* of compressed text at a time */
-    READ_BYTES = 1 << 20, /* in one call, so that a slow disk can be cancelled */
+    RAW_BYTES = 1 << 18,  /* compressed bytes that are read at a time */
+    READ_BYTES = 1 << 20, /* in one call, so that it can be cancelled soon */
     WAIT_MS = 50
 };
 
@@ -25,14 +25,14 @@ typedef enum coding { PLAIN, GZIP, ZSTD, ZIP } coding;
 
 struct ease__input {
     char *name;
-    char **files; /* NULL: the name is that of the only one */
+    char **files; /* NULL: `name` is the only file */
     size_t file_count, file_at;
     ease_hooks hooks;
     int fd;
-    bool regular, ended; /* ended: read() said so */
+    bool regular, ended; /* ended: read() has returned 0 */
     coding coding;
     size_t file_bytes, file_read;
-    unsigned char *raw; /* bytes of the file not decoded yet */
+    unsigned char *raw; /* bytes of the file that are not decoded yet */
     size_t raw_at, raw_end;
     bool between; /* no gzip member or zstd frame is open */
     z_stream gzip;
@@ -42,13 +42,13 @@ struct ease__input {
     char *member_name;
     size_t member_left;
     uLong member_crc;
-    char *ahead; /* decoded, but only peeked at */
-    size_t ahead_at, ahead_end, ahead_room;
+    char *ahead; /* decoded bytes that were peeked at, but not read */
+    size_t ahead_at, ahead_end, ahead_capacity;
 };
 
 /* ---- the file -------------------------------------------------------------- */
 
-/* Of the file being read. */
+/* The name of the file being read. */
 static const char *current(const ease__input *in)
 {
     return ease__input_file_name(in, in->file_at);
@@ -61,7 +61,7 @@ static ease_status ask_hooks(const ease__input *in, ease_error *err)
     return EASE_OK;
 }
 
-/* A pipe may be silent for long: the hooks are asked meanwhile. */
+/* Waits for bytes of a pipe, and asks the hooks meanwhile. */
 static ease_status wait_for_bytes(const ease__input *in, ease_error *err)
 {
     for (;;) {
@@ -76,20 +76,20 @@ static ease_status wait_for_bytes(const ease__input *in, ease_error *err)
     }
 }
 
-/* Bytes of the file as they are; *got is 0 at its end. */
-static ease_status fetch(ease__input *in, void *to, size_t room, size_t *got,
+/* Reads bytes of the file without decoding; *got is 0 at its end. */
+static ease_status fetch(ease__input *in, void *to, size_t size, size_t *got,
                          ease_error *err)
 {
     *got = 0;
-    if (room > READ_BYTES)
-        room = READ_BYTES;
+    if (size > READ_BYTES)
+        size = READ_BYTES;
     while (!in->ended) {
         ease_status status = in->regular ? EASE_OK : wait_for_bytes(in, err);
         ssize_t n;
 
         if (status)
             return status;
-        n = read(in->fd, to, room);
+        n = read(in->fd, to, size);
         if (n >= 0) {
             *got = (size_t)n;
             in->file_read += (size_t)n;
@@ -126,23 +126,23 @@ static ease_status damaged(const ease__input *in, const char *what, ease_error *
                          current(in), what, in->coding == GZIP ? "gzip" : "zstd");
 }
 
-static ease_status read_plain(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_plain(ease__input *in, void *to, size_t size, size_t *got,
                               ease_error *err)
 {
     size_t left = in->raw_end - in->raw_at;
 
     if (!left)
-        return fetch(in, to, room, got, err);
-    *got = left < room ? left : room;
+        return fetch(in, to, size, got, err);
+    *got = left < size ? left : size;
     memcpy(to, in->raw + in->raw_at, *got);
     in->raw_at += *got;
     return EASE_OK;
 }
 
-static ease_status read_gzip(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_gzip(ease__input *in, void *to, size_t size, size_t *got,
                              ease_error *err)
 {
-    uInt part = room < READ_BYTES ? (uInt)room : READ_BYTES;
+    uInt part = size < READ_BYTES ? (uInt)size : READ_BYTES;
 
     in->gzip.next_out = to;
     in->gzip.avail_out = part;
@@ -154,7 +154,7 @@ static ease_status read_gzip(ease__input *in, void *to, size_t room, size_t *got
             return status;
         if (in->raw_at == in->raw_end)
             return in->between ? EASE_OK : damaged(in, "truncated", err);
-        if (in->between && in->raw[in->raw_at] == 0) { /* padding, as of tapes */
+        if (in->between && in->raw[in->raw_at] == 0) { /* zero padding */
             in->raw_at++;
             continue;
         }
@@ -176,10 +176,10 @@ static ease_status read_gzip(ease__input *in, void *to, size_t room, size_t *got
     return EASE_OK;
 }
 
-static ease_status read_zstd(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_zstd(ease__input *in, void *to, size_t size, size_t *got,
                              ease_error *err)
 {
-    ZSTD_outBuffer to_buffer = {to, room < READ_BYTES ? room : READ_BYTES, 0};
+    ZSTD_outBuffer to_buffer = {to, size < READ_BYTES ? size : READ_BYTES, 0};
 
     while (to_buffer.pos == 0) {
         ease_status status = refill(in, err);
@@ -203,10 +203,10 @@ static ease_status read_zstd(ease__input *in, void *to, size_t room, size_t *got
     return EASE_OK;
 }
 
-static ease_status read_zip(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_zip(ease__input *in, void *to, size_t size, size_t *got,
                             ease_error *err)
 {
-    uInt part = room < READ_BYTES ? (uInt)room : READ_BYTES;
+    uInt part = size < READ_BYTES ? (uInt)size : READ_BYTES;
     ease_status status;
 
     if (part > in->member_left)
@@ -227,21 +227,21 @@ static ease_status read_zip(ease__input *in, void *to, size_t room, size_t *got,
     return EASE_OK;
 }
 
-static ease_status read_some(ease__input *in, void *to, size_t room, size_t *got,
+static ease_status read_some(ease__input *in, void *to, size_t size, size_t *got,
                              ease_error *err)
 {
     *got = 0;
     switch (in->coding) {
     case GZIP:
-        return read_gzip(in, to, room, got, err);
+        return read_gzip(in, to, size, got, err);
     case ZSTD:
-        return read_zstd(in, to, room, got, err);
+        return read_zstd(in, to, size, got, err);
     case ZIP:
-        return read_zip(in, to, room, got, err);
+        return read_zip(in, to, size, got, err);
     case PLAIN:
         break;
     }
-    return read_plain(in, to, room, got, err);
+    return read_plain(in, to, size, got, err);
 }
 
 /* ---- opening --------------------------------------------------------------- */
@@ -251,7 +251,7 @@ static bool starts_with(const ease__input *in, const char *magic, size_t length)
     return in->raw_end >= length && memcmp(in->raw, magic, length) == 0;
 }
 
-/* Also a skippable frame, with which a zstd file may begin. */
+/* True for a zstd frame, or a skippable frame, with which a zstd file may begin. */
 static bool is_zstd(const ease__input *in)
 {
     return starts_with(in, "\x28\xb5\x2f\xfd", 4) ||
@@ -259,7 +259,8 @@ static bool is_zstd(const ease__input *in)
             memcmp(in->raw + 1, "\x2a\x4d\x18", 3) == 0);
 }
 
-/* Not an .npz, whose members are arrays: that is a form of its own. */
+/* True for a zip archive, but not for an .npz, whose members are arrays and which
+ * has its own reader. */
 static bool is_zip(const ease__input *in)
 {
     const size_t head = 30;
@@ -273,7 +274,7 @@ static bool is_zip(const ease__input *in)
            memcmp(in->raw + head + length - 4, ".npy", 4) != 0;
 }
 
-/* Of an archive's entry: neither a directory nor what macOS adds. */
+/* False for an archive's directories and the files that macOS adds. */
 static bool names_file(const char *name)
 {
     size_t length = strlen(name);
@@ -281,7 +282,7 @@ static bool names_file(const char *name)
     return length > 0 && name[length - 1] != '/' && strncmp(name, "__MACOSX/", 9) != 0;
 }
 
-/* The only file of the archive, or the one that is a data set's by its name. */
+/* Chooses the only file of the archive, or the one with the name of a data set. */
 static ease_status choose_member(ease__input *in, ease_error *err)
 {
     size_t at = 0, files = 0;
@@ -368,7 +369,7 @@ static ease_status open_file(ease__input *in, const char *path, ease_error *err)
     return EASE_OK;
 }
 
-/* The longest magic has 4 bytes, which a pipe may give one by one. */
+/* The longest magic number has 4 bytes, which a pipe may deliver one by one. */
 static ease_status look_at_magic(ease__input *in, ease_error *err)
 {
     while (in->raw_end < 4 && !in->ended) {
@@ -390,7 +391,7 @@ static ease_status start_file(ease__input *in, const char *path, ease_error *err
     return status ? status : look_at_magic(in, err);
 }
 
-/* Leaves everything as before start_file, but for what is counted. */
+/* Restores the state before start_file, except for counters. */
 static void end_file(ease__input *in)
 {
     if (in->coding == GZIP)
@@ -417,7 +418,7 @@ static void free_paths(char **paths, size_t count)
     ease__free(paths);
 }
 
-/* For the fraction that is read. */
+/* Adds up the sizes of the files, from which ease__input_fraction is computed. */
 static ease_status add_sizes(ease__input *in, ease_error *err)
 {
     for (size_t i = 0; i < in->file_count; i++) {
@@ -539,14 +540,14 @@ ease_status ease__input_peek(ease__input *in, size_t bytes, const char **data,
     size_t more = 0;
     ease_status status = EASE_OK;
 
-    if (in->ahead_room - in->ahead_at < bytes) {
-        size_t room = ease__size_add(in->ahead_at, bytes);
-        char *grown = ease__realloc_array(in->ahead, room, 1);
+    if (in->ahead_capacity - in->ahead_at < bytes) {
+        size_t capacity = ease__size_add(in->ahead_at, bytes);
+        char *grown = ease__realloc_array(in->ahead, capacity, 1);
 
         if (!grown)
             return ease__fail(err, EASE_E_NOMEM, "reading %s", in->name);
         in->ahead = grown;
-        in->ahead_room = room;
+        in->ahead_capacity = capacity;
     }
     if (in->ahead_end - in->ahead_at < bytes)
         status = read_fully(in, in->ahead + in->ahead_end,
@@ -611,7 +612,7 @@ const char *ease__input_coding(const ease__input *in)
 
 size_t ease__input_held(const ease__input *in)
 {
-    return sizeof(*in) + RAW_BYTES + in->ahead_room + ZSTD_sizeof_DStream(in->zstd);
+    return sizeof(*in) + RAW_BYTES + in->ahead_capacity + ZSTD_sizeof_DStream(in->zstd);
 }
 
 double ease__input_fraction(const ease__input *in)

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { HEAD_ROOM = 1 << 12 };
+enum { HEAD_BYTES = 1 << 12 };
 
-/* What follows 'key': in the head, which is a Python dictionary in text. */
+/* The value of a key in the header, which is the text of a Python dictionary. */
 static const char *after_key(const char *head, const char *key)
 {
     const char *p = strstr(head, key);
@@ -16,7 +16,7 @@ static const char *after_key(const char *head, const char *key)
     return p + strspn(p, ": ");
 }
 
-/* '<i4' and the like; sizes have one or two digits. */
+/* Parses a type such as '<i4'; sizes have one or two digits. */
 static bool parse_type(const char *p, ease__npy *a)
 {
     if (!p || (*p != '\'' && *p != '"') || !strchr("<|=", p[1]) || !p[2])
@@ -29,7 +29,7 @@ static bool parse_type(const char *p, ease__npy *a)
     return (*p == '\'' || *p == '"') && a->size > 0 && a->size < 100;
 }
 
-/* (), (n,) or (n, m); more dimensions are none of ours. */
+/* Parses (), (n,) or (n, m); more dimensions are not supported. */
 static bool parse_shape(const char *p, ease__npy *a)
 {
     a->dimensions = 0;
@@ -56,7 +56,7 @@ ease_status ease__npy_head(ease__npy_source *source, void *from, const char *nam
                            ease__npy *out, ease_error *err)
 {
     unsigned char start[12];
-    char head[HEAD_ROOM];
+    char head[HEAD_BYTES];
     size_t wide, length;
     const char *order;
     ease__npy a = {0};

@@ -1,4 +1,4 @@
-/* NumPy's arrays in files: what the head says, and elements as numbers. */
+/* NumPy's .npy format: its header, and elements as numbers. */
 #ifndef EASE_INPUT_NPY_H
 #define EASE_INPUT_NPY_H
 
@@ -8,21 +8,22 @@ typedef struct ease__npy {
     char kind;   /* b, i, u, f, S or U */
     size_t size; /* bytes of an element, below 100 */
     int dimensions;
-    size_t shape[2]; /* of the first two; 1 where there is none */
-    bool by_columns; /* Fortran's order */
+    size_t shape[2]; /* of the first two dimensions; 1 for a missing one */
+    bool by_columns; /* Fortran order */
 } ease__npy;
 
-/* Where the head comes from: exactly `bytes`, or a failure. */
+/* Reads exactly `bytes` bytes of the header, or fails. */
 typedef ease_status ease__npy_source(void *from, void *to, size_t bytes,
                                      ease_error *err);
 
-/* `name` is for messages. Fails with EASE_E_PARSE, or as the source does. */
+/* Parses a header; `name` is for messages. Fails with EASE_E_PARSE, or as the source
+ * does. */
 ease_status ease__npy_head(ease__npy_source *source, void *from, const char *name,
                            ease__npy *out, ease_error *err);
 
 bool ease__npy_is_integer(const ease__npy *a);
 bool ease__npy_is_number(const ease__npy *a);
-/* An integer of 1 to 8 bytes; one past int64 becomes -1. */
+/* The value of an integer element of 1 to 8 bytes; -1 if it is beyond int64. */
 int64_t ease__npy_integer(const ease__npy *a, const unsigned char *element);
 double ease__npy_double(const ease__npy *a, const unsigned char *element);
 

@@ -10,7 +10,7 @@
 typedef struct listing {
     const char *dir;
     char **paths;
-    size_t count, room;
+    size_t count, capacity;
 } listing;
 
 static bool is_directory(const char *path)
@@ -34,25 +34,25 @@ static ease_status no_memory(const listing *l, ease_error *err)
 
 static ease_status add_path(listing *l, const char *name, ease_error *err)
 {
-    size_t room = strlen(l->dir) + strlen(name) + 2;
+    size_t size = strlen(l->dir) + strlen(name) + 2;
     bool slash = l->dir[strlen(l->dir) - 1] == '/';
     char *path;
 
-    if (l->count == l->room) {
-        size_t more = l->room ? 2 * l->room : 64;
+    if (l->count == l->capacity) {
+        size_t more = l->capacity ? 2 * l->capacity : 64;
         char **grown = ease__realloc_array(l->paths, more, sizeof(*grown));
 
         if (!grown)
             return no_memory(l, err);
         l->paths = grown;
-        l->room = more;
+        l->capacity = more;
     }
-    path = ease__alloc_array(room, 1);
+    path = ease__alloc_array(size, 1);
     if (!path)
         return no_memory(l, err);
-    snprintf(path, room, "%s%s%s", l->dir, slash ? "" : "/", name);
+    snprintf(path, size, "%s%s%s", l->dir, slash ? "" : "/", name);
     l->paths[l->count++] = path;
-    /* Passed over, it would be missed without a word. */
+    /* If a directory were ignored, its rows would be missing without a message. */
     if (is_directory(path))
         return ease__fail(err, EASE_E_DATA,
                           "%s: a directory within a directory: name it itself", path);
@@ -99,7 +99,7 @@ ease_status ease__parts_open(const char *path, const ease_hooks *hooks,
     if (strcmp(path, "-") == 0 || !is_directory(path))
         return ease__input_open(path, hooks, out, err);
     status = list_parts(&l, err);
-    if (!status) /* takes the paths over */
+    if (!status) /* it owns the paths now */
         return ease__input_open_list(path, l.paths, l.count, hooks, out, err);
     free_listing(&l);
     return status;

@@ -14,7 +14,7 @@ enum {
     LOCATOR_BYTES = 20,
     END64_BYTES = 56,
     MOST_COMMENT = 65535,
-    MOST_DEFLATION = 1032 /* deflate cannot do better */
+    MOST_DEFLATION = 1032 /* the best ratio of deflate */
 };
 
 /* ---- bytes ----------------------------------------------------------------- */
@@ -65,22 +65,24 @@ static ease_status read_at(const ease__zip *z, void *to, size_t bytes, size_t at
 static ease_status slurp(ease__input *in, size_t limit, ease__zip *z, ease_error *err)
 {
     ease__budget budget;
-    size_t room = 0, got = 1;
+    size_t capacity = 0, got = 1;
 
     ease__budget_start(&budget, limit);
     while (got) {
         ease_status status;
 
-        if (z->bytes == room) {
-            size_t more = room ? 2 * room : 1 << 16;
-            unsigned char *grown = ease__budget_resize(&budget, z->memory, room, more);
+        if (z->bytes == capacity) {
+            size_t more = capacity ? 2 * capacity : 1 << 16;
+            unsigned char *grown = ease__budget_resize(&budget, z->memory, capacity,
+                                                       more);
 
             if (!grown)
                 return ease__budget_fail(&budget, z->name, err);
             z->memory = grown;
-            room = more;
+            capacity = more;
         }
-        status = ease__input_read(in, z->memory + z->bytes, room - z->bytes, &got, err);
+        status = ease__input_read(in, z->memory + z->bytes, capacity - z->bytes, &got,
+                                  err);
         if (status)
             return status;
         z->bytes += got;
@@ -88,7 +90,8 @@ static ease_status slurp(ease__input *in, size_t limit, ease__zip *z, ease_error
     return EASE_OK;
 }
 
-/* Where sizes do not fit 32 bits, a longer record stands before the end record. */
+/* Finds the zip64 record, which stands before the end record if sizes do not fit
+ * into 32 bits. */
 static ease_status find_directory64(ease__zip *z, size_t end, size_t *offset,
                                     size_t *bytes, ease_error *err)
 {
@@ -101,7 +104,7 @@ static ease_status find_directory64(ease__zip *z, size_t end, size_t *offset,
     if (status)
         return status;
     if (memcmp(locator, "PK\6\7", 4) != 0)
-        return EASE_OK; /* the numbers were meant */
+        return EASE_OK; /* there is no zip64 record: 0xffffffff is the value itself */
     status = read_at(z, record, sizeof(record), (size_t)little(locator + 8, 8), err);
     if (status)
         return status;
@@ -112,7 +115,7 @@ static ease_status find_directory64(ease__zip *z, size_t end, size_t *offset,
     return EASE_OK;
 }
 
-/* The end record is the last thing in the file, but for a comment. */
+/* Finds the end record, which is last in the file except for a comment. */
 static ease_status find_directory(ease__zip *z, ease_error *err)
 {
     static const size_t most = END_BYTES + MOST_COMMENT;
@@ -179,10 +182,11 @@ typedef struct entry {
     unsigned flags, method;
     uLong crc;
     uint64_t packed, bytes, offset;
-    size_t name_bytes, extra_bytes, length; /* length: of the entry in all */
+    size_t name_bytes, extra_bytes, length; /* length: bytes of the whole entry */
 } entry;
 
-/* Sizes that did not fit stand in an extra field, in this order. */
+/* Reads the sizes that did not fit into 32 bits from an extra field, which has them
+ * in this order. */
 static ease_status read_extra(const ease__zip *z, size_t at, entry *e, ease_error *err)
 {
     uint64_t *wide[] = {&e->bytes, &e->packed, &e->offset};
@@ -198,7 +202,7 @@ static ease_status read_extra(const ease__zip *z, size_t at, entry *e, ease_erro
         at += 4;
         length = (size_t)little(head + 2, 2);
         if (length > end - at)
-            return EASE_OK; /* padding of some sort */
+            return EASE_OK; /* the rest is padding */
         for (int i = 0; little(head, 2) == 1 && i < 3; i++) {
             if (*wide[i] != UINT32_MAX)
                 continue;
@@ -242,7 +246,7 @@ static ease_status read_entry(const ease__zip *z, size_t at, entry *e, ease_erro
     return read_extra(z, at + ENTRY_BYTES + e->name_bytes, e, err);
 }
 
-/* The entry's name, to be freed. */
+/* Reads the name of an entry; the caller frees it. */
 static ease_status read_name(const ease__zip *z, size_t at, const entry *e, char **out,
                              ease_error *err)
 {

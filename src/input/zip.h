@@ -1,4 +1,4 @@
-/* Zip archives, read from untrusted bytes: members stored or deflated, zip64. */
+/* Zip archives from untrusted sources: stored and deflated members, zip64. */
 #ifndef EASE_INPUT_ZIP_H
 #define EASE_INPUT_ZIP_H
 
@@ -30,20 +30,20 @@ ease_status ease__zip_next(const ease__zip *z, size_t *at, char **name,
 
 typedef struct ease__member {
     const ease__zip *zip;
-    const char *name; /* as it was asked for */
+    const char *name; /* as requested, for messages */
     size_t at, end;   /* of the compressed bytes */
-    size_t bytes;     /* as they are claimed to be when decompressed */
-    uLong crc;        /* so is this */
+    size_t bytes;     /* decompressed size that the archive declares */
+    uLong crc;        /* checksum that the archive declares */
     bool deflated;
     z_stream inflater;
     unsigned char *raw;
 } ease__member;
 
-/* *found: false if there is no member of the name. The member must not be moved: zlib
- * knows where its state is. Close it in any case. */
+/* Opens a member; *found is false if there is none of this name. The structure must
+ * not be moved in memory, since zlib points into it. Close it in any case. */
 ease_status ease__member_open(const ease__zip *z, const char *name, ease__member *m,
                               bool *found, ease_error *err);
-/* Exactly `bytes`, or EASE_E_PARSE. */
+/* Reads exactly `bytes` bytes. Fails with EASE_E_PARSE. */
 ease_status ease__member_read(ease__member *m, void *to, size_t bytes, ease_error *err);
 void ease__member_close(ease__member *m);
 

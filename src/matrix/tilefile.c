@@ -10,25 +10,25 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* ---- making ---------------------------------------------------------------------- */
+/* ---- creating ----------------------------------------------------------------- */
 
-/* Nameless from the start, or at once. */
+/* Opens a file without a name (O_TMPFILE, or unlinked at once). */
 static int open_nameless(const char *dir)
 {
     static const char name[] = "/.ease.XXXXXX";
-    size_t room;
+    size_t size;
     char *path;
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
         return fd;
-    room = strlen(dir) + sizeof(name);
-    path = ease__alloc_array(room, 1);
+    size = strlen(dir) + sizeof(name);
+    path = ease__alloc_array(size, 1);
     if (!path) {
         errno = ENOMEM;
         return -1;
     }
-    snprintf(path, room, "%s%s", dir, name);
+    snprintf(path, size, "%s%s", dir, name);
     fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
         unlink(path);
@@ -36,7 +36,7 @@ static int open_nameless(const char *dir)
     return fd;
 }
 
-static ease_status no_room(const ease__tilefile *f, ease_error *err)
+static ease_status no_space(const ease__tilefile *f, ease_error *err)
 {
     int reason = errno;
     struct statvfs v;
@@ -52,7 +52,8 @@ static ease_status no_room(const ease__tilefile *f, ease_error *err)
                             free_bytes / 1e9);
 }
 
-/* Some file systems cannot reserve: there the free space has to do. */
+/* Reserves the space of the file. On file systems that cannot reserve, only the free
+ * space is checked. */
 static ease_status reserve(const ease__tilefile *f, ease_error *err)
 {
     struct statvfs v;
@@ -65,17 +66,17 @@ static ease_status reserve(const ease__tilefile *f, ease_error *err)
     if (!failed)
         return EASE_OK;
     if (errno != EOPNOTSUPP && errno != ENOSYS)
-        return no_room(f, err);
+        return no_space(f, err);
     if (fstatvfs(f->fd, &v) == 0 &&
         ease__size_mul((size_t)v.f_bavail, (size_t)v.f_frsize) < f->shape.bytes) {
         errno = ENOSPC;
-        return no_room(f, err);
+        return no_space(f, err);
     }
-    return ftruncate(f->fd, bytes) == 0 ? EASE_OK : no_room(f, err);
+    return ftruncate(f->fd, bytes) == 0 ? EASE_OK : no_space(f, err);
 }
 
-/* Whether a page can be written past the page cache: some file systems refuse when
- * asked, others when it is done. */
+/* Tries to write a page with O_DIRECT: some file systems refuse to open, others to
+ * write. */
 static ease_status try_direct(ease__tilefile *f, ease_error *err)
 {
     int flags = fcntl(f->fd, F_GETFL);
@@ -125,7 +126,7 @@ void ease__tilefile_free(ease__tilefile *f)
     *f = EASE__TILEFILE_NONE;
 }
 
-/* ---- reading and writing ----------------------------------------------------------- */
+/* ---- reading and writing ------------------------------------------------------ */
 
 static off_t offset_of(const ease__tilefile *f, int32_t i, int32_t j)
 {
@@ -133,7 +134,8 @@ static off_t offset_of(const ease__tilefile *f, int32_t i, int32_t j)
                    ease__element_bytes(f->shape.element));
 }
 
-/* Where the page cache cannot be passed by, it is at least emptied: it is memory too. */
+/* Without direct access, drops the pages from the page cache, which counts as memory
+ * too. */
 static void drop_cached(const ease__tilefile *f, off_t at, size_t bytes, bool written)
 {
     if (f->direct)
@@ -185,8 +187,7 @@ ease_status ease__tilefile_write(const ease__tilefile *f, int32_t i, int32_t j,
     return EASE_OK;
 }
 
-/* ---- bands -------------------------------------------------------------------------
- */
+/* ---- bands -------------------------------------------------------------------- */
 
 typedef ease_status transfer(const ease__tilefile *f, ease__tiled *band, int32_t row,
                              ease_error *err);
@@ -249,10 +250,9 @@ ease_status ease__tilefile_write_diagonal(const ease__tilefile *f,
     return status;
 }
 
-/* ---- narrowing ---------------------------------------------------------------------
- */
+/* ---- narrowing ---------------------------------------------------------------- */
 
-/* Front to back: what is written never reaches what is still to read. */
+/* Converts front to back: what is written never reaches what is still to be read. */
 static void narrow(void *tile, size_t count)
 {
     char *data = tile;
@@ -288,8 +288,7 @@ ease_status ease__tilefile_narrow(ease__tilefile *f, ease_error *err)
     return status;
 }
 
-/* ---- mapping -----------------------------------------------------------------------
- */
+/* ---- mapping ------------------------------------------------------------------ */
 
 ease_status ease__tilefile_map(const ease__tilefile *f, ease__tiled *out,
                                ease_error *err)

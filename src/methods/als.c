@@ -1,5 +1,5 @@
-/* Blocks of rows go through the steps together: what all rows have in common, V'V, is
- * one product for the whole block. */
+/* Solves the half step for blocks of rows: the product with V'V, which all rows
+ * share, is one matrix product for the whole block. */
 #include "methods/als.h"
 
 #include <cblas.h>
@@ -9,38 +9,38 @@
 
 #include "compute/blas.h"
 
-enum { ROWS = 64 }; /* of a block */
+enum { ROWS = 64 }; /* rows of a block */
 
 /* Scratch of one thread: ROWS x rank each, row-major. */
-typedef struct room {
+typedef struct scratch {
     float *h;          /* the solution so far */
-    float *b;          /* the right side */
+    float *b;          /* right-hand side */
     float *residual;   /* b - A h */
     float *direction;  /* of the next step */
-    float *product;    /* A times what is asked for */
-    double size[ROWS]; /* of the residual, squared */
-} room;
+    float *product;    /* A times a vector, for each row */
+    double size[ROWS]; /* squared length of the residual */
+} scratch;
 
 typedef struct job {
     const ease__half_step *h;
-    room *rooms;
-    double *losses; /* one a block, so that their sum has a fixed order */
+    scratch *scratches;
+    double *losses; /* one for each block, so that their sum has a fixed order */
     int64_t blocks;
     atomic_llong done;
     atomic_bool cancelled;
 } job;
 
-/* ---- one block -------------------------------------------------------------------- */
+/* ---- one block ---------------------------------------------------------------- */
 
 static float weight_of(const ease__half_step *h, int64_t at)
 {
     return h->alpha * (h->links.weights ? h->links.weights[at] : 1.0f);
 }
 
-/* b, and h as it was; of rows without others h is 0, at once. Sets *confidence to the
- * sum of c_ui over those there are: what the loss is where all of h is 0. */
-static void begin_rows(const ease__half_step *h, int64_t first, int32_t count, room *r,
-                       double *confidence)
+/* Sets b, and h to the previous solution; rows without links get h = 0 at once. Sets
+ * *confidence to the sum of c_ui over the links, which is the loss at h = 0. */
+static void begin_rows(const ease__half_step *h, int64_t first, int32_t count,
+                       scratch *r, double *confidence)
 {
     size_t rank = (size_t)h->rank, bytes = rank * sizeof(float);
     const int64_t *starts = h->links.starts + first;
@@ -63,7 +63,7 @@ static void begin_rows(const ease__half_step *h, int64_t first, int32_t count, r
     }
 }
 
-/* product = A y, each row by its own A. */
+/* product = A y, each row with its own A. */
 static void multiply(const ease__half_step *h, int64_t first, int32_t count,
                      const float *y, float *product)
 {
@@ -84,7 +84,8 @@ static void multiply(const ease__half_step *h, int64_t first, int32_t count,
         }
 }
 
-static void begin_steps(const ease__half_step *h, int64_t first, int32_t count, room *r)
+static void begin_steps(const ease__half_step *h, int64_t first, int32_t count,
+                        scratch *r)
 {
     size_t rank = (size_t)h->rank, all = (size_t)count * rank;
 
@@ -98,15 +99,15 @@ static void begin_steps(const ease__half_step *h, int64_t first, int32_t count, 
     }
 }
 
-/* One row on along its direction, and the next direction. A row that has arrived stays
- * as it is: where the residual is next to nothing there is only rounding to follow. */
-static void step_row(const ease__half_step *h, room *r, int32_t k)
+/* Moves a row along its direction, and computes the next direction. A row that has
+ * converged is not changed: with a residual near 0 there is only rounding left. */
+static void step_row(const ease__half_step *h, scratch *r, int32_t k)
 {
     size_t rank = (size_t)h->rank, at = (size_t)k * rank;
     float *direction = r->direction + at, *residual = r->residual + at;
     double curve = (double)h->kernels->dot(direction, r->product + at, rank);
     double size = r->size[k], next;
-    float on, turn;
+    float on, beta;
 
     if (!(size > 1e-20) || !(curve > 0))
         return;
@@ -114,15 +115,15 @@ static void step_row(const ease__half_step *h, room *r, int32_t k)
     h->kernels->add_times(r->h + at, direction, on, rank);
     h->kernels->add_times(residual, r->product + at, -on, rank);
     next = (double)h->kernels->dot(residual, residual, rank);
-    turn = (float)(next / size);
+    beta = (float)(next / size);
     for (size_t i = 0; i < rank; i++)
-        direction[i] = residual[i] + turn * direction[i];
+        direction[i] = residual[i] + beta * direction[i];
     r->size[k] = next;
 }
 
-/* With the residual at hand the minimum costs nothing: for one row,
- * h'A h - 2 b'h = -h'(b + residual). */
-static double loss_of(const ease__half_step *h, const room *r, int32_t count,
+/* The loss of a block. With the residual known it needs no product: for one row, h'A
+ * h - 2 b'h = -h'(b + residual). */
+static double loss_of(const ease__half_step *h, const scratch *r, int32_t count,
                       double confidence)
 {
     double loss = confidence;
@@ -134,7 +135,7 @@ static double loss_of(const ease__half_step *h, const room *r, int32_t count,
     return loss;
 }
 
-static double solve_block(const ease__half_step *h, int64_t first, room *r)
+static double solve_block(const ease__half_step *h, int64_t first, scratch *r)
 {
     int64_t left = h->links.rows - first;
     int32_t count = left < ROWS ? (int32_t)left : ROWS;
@@ -152,7 +153,7 @@ static double solve_block(const ease__half_step *h, int64_t first, room *r)
     return loss_of(h, r, count, confidence);
 }
 
-/* ---- all of them ------------------------------------------------------------------ */
+/* ---- all blocks --------------------------------------------------------------- */
 
 static void report(job *j)
 {
@@ -175,7 +176,7 @@ static void solve_all(job *j, int threads)
             report(j);
             if (!atomic_load_explicit(&j->cancelled, memory_order_relaxed))
                 j->losses[b] = solve_block(j->h, b * ROWS,
-                                           &j->rooms[omp_get_thread_num()]);
+                                           &j->scratches[omp_get_thread_num()]);
         }
     }
 }
@@ -185,7 +186,7 @@ static int64_t blocks_of(int64_t rows)
     return (rows + ROWS - 1) / ROWS;
 }
 
-enum { ARRAYS = 5 }; /* of a room */
+enum { ARRAYS = 5 }; /* arrays of a scratch */
 
 size_t ease__half_step_bytes(int64_t rows, int32_t rank, int threads)
 {
@@ -205,18 +206,18 @@ ease_status ease__half_step_run(const ease__half_step *h, int threads, double *l
     ease_status status = EASE_OK;
     double sum = 0;
 
-    j.rooms = ease__alloc_array((size_t)threads, sizeof(*j.rooms));
+    j.scratches = ease__alloc_array((size_t)threads, sizeof(*j.scratches));
     j.losses = ease__alloc_array((size_t)j.blocks, sizeof(*j.losses));
-    if (!arrays || !j.rooms || !j.losses) {
+    if (!arrays || !j.scratches || !j.losses) {
         status = ease__fail(err, EASE_E_NOMEM, "blocks of rank %d", (int)h->rank);
     } else {
         for (int t = 0; t < threads; t++) {
             float *at = arrays + (size_t)t * ARRAYS * one;
 
-            j.rooms[t] = (room){at,           at + one,     at + 2 * one,
-                                at + 3 * one, at + 4 * one, {0}};
+            j.scratches[t] = (scratch){at,           at + one,     at + 2 * one,
+                                       at + 3 * one, at + 4 * one, {0}};
         }
-        /* The caller's thread asks, and may get no block at all. */
+        /* Called here too, because the caller's thread may get no block at all. */
         atomic_store(&j.cancelled, ease__progress(h->hooks, h->stage, h->begin));
         solve_all(&j, threads);
         if (atomic_load(&j.cancelled))
@@ -225,14 +226,14 @@ ease_status ease__half_step_run(const ease__half_step *h, int threads, double *l
     for (int64_t b = 0; !status && b < j.blocks; b++)
         sum += j.losses[b];
     ease__free(j.losses);
-    ease__free(j.rooms);
+    ease__free(j.scratches);
     ease__free(arrays);
     if (!status)
         *loss = sum;
     return status;
 }
 
-/* ---- V'V -------------------------------------------------------------------------- */
+/* ---- V'V ---------------------------------------------------------------------- */
 
 static void mirror(float *a, size_t n)
 {

@@ -1,9 +1,9 @@
-/* Neighbours with less noise (Volkovs and Yu): S are the weights of item-item, A = X S
- * the scores of all users, and V its first right singular vectors; a history x scores
- * x S V V'. A is never formed. V spans what C = A'A = S'X'X S stretches most: a random
- * block is multiplied with C and made orthonormal, in turn; then the largest vectors of
- * C within it are taken. All in float64, as C has the squares of A's singular values.
- */
+/* ii-svd (Volkovs and Yu): S are the weights of item-item, A = X S the scores of all
+ * users, and V the first right singular vectors of A; a history x scores x S V V'. A
+ * is never formed. Subspace iteration finds V: a random block is multiplied with C =
+ * A'A = S'X'X S and made orthonormal, repeatedly; then the eigenvectors of C within
+ * the block with the largest eigenvalues are V. All numbers are float64, as C has
+ * the squares of A's singular values. */
 #include <cblas.h>
 #include <math.h>
 #include <omp.h>
@@ -16,7 +16,7 @@
 #include "methods/methods.h"
 
 enum { RANK = EASE__SHRINKAGE + 1, ITERATIONS, SEED };
-enum { PANEL = 32 }; /* columns that are multiplied at once */
+enum { PANEL = 32 }; /* columns that are multiplied together */
 
 static const ease_setting settings[] = {
     EASE__ITEM_ITEM_SETTINGS,
@@ -50,20 +50,20 @@ typedef struct job {
     const ease__sparse *s;
     int threads, rank, width; /* width: columns of the block, some more than rank */
     double *block, *image;    /* items x width, by columns */
-    double *rooms;            /* for each thread two panels and a row */
+    double *scratch;          /* for each thread two panels and a row */
     double *small;            /* width x width */
     double *values;           /* width */
     double *work;
-    int *counts; /* dsyevd's */
-    int work_room, counts_room;
-    double begin, end; /* the fractions of the stage that a product is */
+    int *counts; /* integer workspace of dsyevd */
+    int work_count, counts_count;
+    double begin, end; /* the part of the stage's progress that a product is */
     atomic_int done;   /* panels */
     atomic_bool cancelled;
 } job;
 
-/* ---- C times a block -------------------------------------------------------------- */
+/* ---- C times a block ---------------------------------------------------------- */
 
-/* A panel is items x PANEL, row-major. */
+/* Adds a row of a panel, which is items x PANEL, row-major. */
 static inline void add_row(double *to, const double *from, double times)
 {
     for (int c = 0; c < PANEL; c++)
@@ -89,7 +89,7 @@ static void times_weights(const ease__sparse *s, int32_t n, bool transposed,
         }
 }
 
-/* out = X'X in, a user at a time. */
+/* out = X'X in, one user at a time. */
 static void times_square(const ease_interactions *x, const double *in, double *out,
                          double *sum)
 {
@@ -105,12 +105,12 @@ static void times_square(const ease_interactions *x, const double *in, double *o
     }
 }
 
-/* Columns first, first + 1, ... of `from`, multiplied, into those of `to`. */
+/* Multiplies the columns first, first + 1, ... of `from` into those of `to`. */
 static void multiply_panel(const job *j, int first, const double *from, double *to,
-                           double *room)
+                           double *scratch)
 {
     size_t n = (size_t)j->x->items;
-    double *one = room, *two = room + n * PANEL, *sum = two + n * PANEL;
+    double *one = scratch, *two = scratch + n * PANEL, *sum = two + n * PANEL;
     int count = j->width - first < PANEL ? j->width - first : PANEL;
 
     clear(one, j->x->items);
@@ -125,7 +125,7 @@ static void multiply_panel(const job *j, int first, const double *from, double *
             to[(size_t)(first + c) * n + i] = two[i * PANEL + (size_t)c];
 }
 
-static size_t room_count(int32_t items)
+static size_t scratch_count(int32_t items)
 {
     return ((size_t)items * 2 + 1) * PANEL;
 }
@@ -138,13 +138,13 @@ static bool told_to_stop(job *j, double part)
     return atomic_load_explicit(&j->cancelled, memory_order_relaxed);
 }
 
-/* to = C from; they may be the same. False: cancelled. */
+/* to = C from; both may be the same array. Returns false if cancelled. */
 static bool multiply(job *j, const double *from, double *to)
 {
     int panels = (j->width + PANEL - 1) / PANEL;
 
     atomic_store(&j->done, 0);
-    if (told_to_stop(j, 0)) /* this thread may get no panel at all */
+    if (told_to_stop(j, 0)) /* the caller's thread may get no panel */
         return false;
 #pragma omp parallel for schedule(dynamic) num_threads(j->threads)
     for (int p = 0; p < panels; p++) {
@@ -154,15 +154,15 @@ static bool multiply(job *j, const double *from, double *to)
             continue;
         if (!atomic_load_explicit(&j->cancelled, memory_order_relaxed))
             multiply_panel(j, p * PANEL, from, to,
-                           j->rooms +
-                               (size_t)omp_get_thread_num() * room_count(j->x->items));
+                           j->scratch + (size_t)omp_get_thread_num() *
+                                            scratch_count(j->x->items));
     }
     return !atomic_load(&j->cancelled);
 }
 
-/* ---- dense steps: by one thread, so that bits do not depend on their number --------- */
+/* ---- dense steps, by one thread: the same bits at any number of threads ------- */
 
-/* The block becomes an orthonormal one that spans the same. */
+/* Replaces the block by an orthonormal basis of its span. */
 static void make_orthonormal(job *j)
 {
     int n = j->x->items, info = 0;
@@ -171,14 +171,14 @@ static void make_orthonormal(job *j)
     {
         omp_set_num_threads(1); /* for BLAS, as in graph.c */
         ease__blas_begin();
-        dgeqrf_(&n, &j->width, j->block, &n, j->values, j->work, &j->work_room, &info);
+        dgeqrf_(&n, &j->width, j->block, &n, j->values, j->work, &j->work_count, &info);
         dorgqr_(&n, &j->width, &j->width, j->block, &n, j->values, j->work,
-                &j->work_room, &info);
+                &j->work_count, &info);
         ease__blas_end();
     }
 }
 
-/* Within the block Q: the vectors of Q'C Q with the largest values, times Q, into
+/* Computes the eigenvectors of Q'C Q with the largest eigenvalues, times Q, into
  * `image`, which was C Q. */
 static bool take_largest(job *j)
 {
@@ -191,8 +191,8 @@ static bool take_largest(job *j)
         ease__blas_begin();
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, l, l, n, 1, j->block, n,
                     j->image, n, 0, j->small, l);
-        dsyevd_("V", "L", &l, j->small, &l, j->values, j->work, &j->work_room,
-                j->counts, &j->counts_room, &info, 1, 1);
+        dsyevd_("V", "L", &l, j->small, &l, j->values, j->work, &j->work_count,
+                j->counts, &j->counts_count, &info, 1, 1);
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, j->rank, l, 1,
                     j->block, n, last, l, 0, j->image, n);
         ease__blas_end();
@@ -200,7 +200,7 @@ static bool take_largest(job *j)
     return info == 0;
 }
 
-/* ---- all of it -------------------------------------------------------------------- */
+/* ---- training ----------------------------------------------------------------- */
 
 static void draw_block(job *j)
 {
@@ -237,7 +237,7 @@ static ease_status iterate(job *j, ease_error *err)
                  : ease__fail(err, EASE_E_ACCURACY, "ii-svd: no singular vectors");
 }
 
-/* Decoder V, and S V before it. */
+/* Stores the decoder V and the encoder S V in the model. */
 static ease_status give(const job *j, ease_model *m, ease_error *err)
 {
     size_t n = (size_t)j->x->items, rank = (size_t)j->rank;
@@ -270,15 +270,15 @@ static void job_free(job *j)
 {
     ease__free(j->block);
     ease__free(j->image);
-    ease__free(j->rooms);
+    ease__free(j->scratch);
     ease__free(j->small);
     ease__free(j->values);
     ease__free(j->work);
     ease__free(j->counts);
 }
 
-/* Of the random block: some more columns than are asked for, as the last ones of a
- * block are the slowest to be found. */
+/* The number of columns of the random block: some more than the rank, as the last
+ * columns converge most slowly. */
 static int width_for(const ease_interactions *x, int rank)
 {
     int64_t most = x->users < x->items ? x->users : x->items;
@@ -287,14 +287,14 @@ static int width_for(const ease_interactions *x, int rank)
     return (int)(width < most ? width : most);
 }
 
-/* Enough for the calls of LAPACK by their documentation, in blocks of 64 columns. */
-static void set_work_rooms(job *j)
+/* The workspace that LAPACK documents for these calls, with blocks of 64 columns. */
+static void set_work_sizes(job *j)
 {
     int l = j->width;
     int blocks = 64 * l, vectors = 1 + 6 * l + 2 * l * l;
 
-    j->work_room = blocks > vectors ? blocks : vectors;
-    j->counts_room = 3 + 5 * l;
+    j->work_count = blocks > vectors ? blocks : vectors;
+    j->counts_count = 3 + 5 * l;
 }
 
 static ease_status check_size(job *j, size_t limit, ease_error *err)
@@ -305,8 +305,8 @@ static ease_status check_size(job *j, size_t limit, ease_error *err)
     held = ease__size_add(ease__interactions_bytes(x),
                           (size_t)j->s->starts[n] * (sizeof(int32_t) + sizeof(float)));
     peak = ease__size_add(ease__size_mul(2 * n, l),
-                          ease__size_mul((size_t)j->threads, room_count(x->items)));
-    peak = ease__size_add(peak, l * l + l + (size_t)j->work_room);
+                          ease__size_mul((size_t)j->threads, scratch_count(x->items)));
+    peak = ease__size_add(peak, l * l + l + (size_t)j->work_count);
     peak = ease__size_mul(peak, sizeof(double));
     peak = ease__size_add(peak, 2 * n * (size_t)j->rank * sizeof(float));
     return ease__memory_check("ii-svd for", x->items, ease__size_add(peak, held),
@@ -319,13 +319,14 @@ static ease_status allocate(job *j, ease_error *err)
 
     j->block = ease__alloc_array(ease__size_mul(n, l), sizeof(*j->block));
     j->image = ease__alloc_array(ease__size_mul(n, l), sizeof(*j->image));
-    j->rooms = ease__alloc_array(
-        ease__size_mul((size_t)j->threads, room_count(j->x->items)), sizeof(*j->rooms));
+    j->scratch = ease__alloc_array(
+        ease__size_mul((size_t)j->threads, scratch_count(j->x->items)),
+        sizeof(*j->scratch));
     j->small = ease__alloc_array(l * l, sizeof(*j->small));
     j->values = ease__alloc_array(l, sizeof(*j->values));
-    j->work = ease__alloc_array((size_t)j->work_room, sizeof(*j->work));
-    j->counts = ease__alloc_array((size_t)j->counts_room, sizeof(*j->counts));
-    if (!j->block || !j->image || !j->rooms || !j->small || !j->values || !j->work ||
+    j->work = ease__alloc_array((size_t)j->work_count, sizeof(*j->work));
+    j->counts = ease__alloc_array((size_t)j->counts_count, sizeof(*j->counts));
+    if (!j->block || !j->image || !j->scratch || !j->small || !j->values || !j->work ||
         !j->counts)
         return ease__fail(err, EASE_E_NOMEM, "blocks of %d vectors", j->width);
     return EASE_OK;
@@ -336,10 +337,10 @@ static ease_status factor(const ease_train_options *o, job *j, ease_model *m,
 {
     ease_status status;
 
-    set_work_rooms(j);
+    set_work_sizes(j);
     status = check_size(j, o->memory_limit, err);
     if (!status)
-        status = ease__blas_room(1, err);
+        status = ease__blas_check_memory(1, err);
     if (!status)
         status = allocate(j, err);
     if (!status)
@@ -357,7 +358,7 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     ease_model *near = NULL;
     job j = {.x = x,
              .settings = given,
-             .hooks = &o->hooks,
+             .hooks = o->hooks,
              .threads = ease__threads(o->threads),
              .rank = (int)given[RANK],
              .width = width_for(x, (int)given[RANK])};
@@ -379,12 +380,16 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__method ease__ii_svd = {
-    .name = "ii-svd",
-    .about = "singular vectors of item-item scores (Volkovs and Yu, SIGIR 2015)",
+    .info =
+        {
+            .name = "ii-svd",
+            .about =
+                "singular vectors of item-item scores (Volkovs and Yu, SIGIR 2015)",
+            EASE__SETTINGS(settings),
+            .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
+                    "rank=200|500",
+        },
     .number = 7,
     .form = EASE__LATENT_FORM,
-    .settings = settings,
-    .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
-            "rank=200|500",
     .fill = train,
 };

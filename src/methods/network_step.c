@@ -8,42 +8,41 @@
 #include "compute/exponential.h"
 #include "methods/network.h"
 
-/* The shapes of blocks. They decide about rounding: the same for any threads. */
+/* The shapes of blocks, which determine rounding: they do not depend on the number
+ * of threads. */
 enum {
     ROWS = 64,       /* users that go through the layers together */
     PANEL = 256,     /* items that are scored, or updated, together */
-    TILE_ROWS = 128, /* of the gradient of h, a sum over all items: a thin product */
+    TILE_ROWS = 128, /* tile of the gradient of h, a sum over all items */
     TILE_COLUMNS = 256,
-    SLICE = 4096,     /* items at least that such a tile sums over by itself, ... */
-    MOST_SLICES = 16, /* ... so that many processors share what few tiles would not */
+    SLICE = 4096,     /* least number of items of a slice of that sum, ... */
+    MOST_SLICES = 16, /* ... so that many processors can share few tiles */
     BLOCK = 64 /* rows of a layer, or of the embedding, that are updated together */
 };
 
-/* Of one user and one panel of items. */
+/* Partial results of one user and one panel of items. */
 typedef struct part {
-    float max,
-        sum;       /* multinomial: of exp(y - max); later max is what it is scaled by */
-    double picked; /* sum of x_j y_j; squares: the loss */
+    float max, sum; /* multinomial: sum of exp(y - max); later max is the factor */
+    double picked;  /* sum of x_j y_j; squares: the loss */
 } part;
 
-typedef struct ease__step_room {
+typedef struct ease__step_scratch {
     const ease__kernels *kernels;
     float *y; /* batch x stride: scores, then their gradient */
     size_t stride;
-    float *h[EASE__MOST_LAYERS]; /* batch x width: what layers give, ... */
-    float *d[EASE__MOST_LAYERS]; /* ... and its gradient, later that before f */
-    float *
-        slices; /* of d of the last layer: slice k, from 1, at (k - 1) x batch x rank */
-    float *s, *ds;             /* spread and its gradient */
-    float *drawn;              /* h of the drawn layer: mu + e exp(s / 2) */
-    double *loss;              /* of each user */
-    part *parts;               /* panels x batch */
+    float *h[EASE__MOST_LAYERS]; /* batch x width: outputs of the layers, ... */
+    float *d[EASE__MOST_LAYERS]; /* ... and their gradients, later those before f */
+    float *slices; /* slice k >= 1 of the last d: at (k - 1) x batch x rank */
+    float *s, *ds; /* spread and its gradient */
+    float *drawn;  /* h of the drawn layer: mu + e exp(s / 2) */
+    double *loss;  /* of each user */
+    part *parts;   /* panels x batch */
     ease__batch_columns input; /* of the batch, by items */
     float *gradient;           /* of a block: `each` for each thread */
     size_t each;
     ease__adam weights, biases, users; /* for this step */
-    double divergence;                 /* how much it counts in this step */
-} room;
+    double divergence;                 /* weight of the divergence in this step */
+} scratch;
 
 static int32_t smaller(int32_t a, int32_t b)
 {
@@ -60,7 +59,7 @@ static int32_t rank_of(const ease__network *net)
     return ease__latent_rank(&net->o.shape);
 }
 
-/* A slice of items: how many, evenly, and how many slices there are. */
+/* The number of items of a slice; slices are about equal. */
 static int32_t slice_items(int32_t items)
 {
     int32_t slices = smaller(blocks_of(items, SLICE), MOST_SLICES);
@@ -73,9 +72,9 @@ static int32_t slices_of(int32_t items)
     return blocks_of(items, slice_items(items));
 }
 
-/* ---- room ----------------------------------------------------------------------- */
+/* ---- scratch ----------------------------------------------------------------------- */
 
-static size_t slices_room(const ease__network_options *o, int32_t items)
+static size_t slices_floats(const ease__network_options *o, int32_t items)
 {
     return (size_t)(slices_of(items) - 1) * (size_t)o->batch *
            (size_t)ease__latent_rank(&o->shape);
@@ -85,7 +84,7 @@ static size_t stride_of(int32_t items)
 {
     size_t stride = ((size_t)items + 15) / 16 * 16;
 
-    return stride % 512 == 0 ? stride + 16 : stride; /* rows not in the same sets */
+    return stride % 512 == 0 ? stride + 16 : stride; /* rows in different cache sets */
 }
 
 static size_t widths_of(const ease__network_options *o)
@@ -97,7 +96,7 @@ static size_t widths_of(const ease__network_options *o)
     return sum;
 }
 
-static size_t gradient_room(const ease__network_options *o)
+static size_t gradient_floats(const ease__network_options *o)
 {
     size_t most = 0;
 
@@ -107,8 +106,8 @@ static size_t gradient_room(const ease__network_options *o)
     return (PANEL + 1) * most + PANEL;
 }
 
-size_t ease__step_room_bytes(const ease__network_options *o, int32_t items,
-                             int64_t longest, int threads)
+size_t ease__step_scratch_bytes(const ease__network_options *o, int32_t items,
+                                int64_t longest, int threads)
 {
     size_t batch = (size_t)o->batch, panels = (size_t)blocks_of(items, PANEL);
     size_t drawn = o->drawn >= 0 ? (size_t)o->shape.width[o->drawn] : 0;
@@ -116,14 +115,14 @@ size_t ease__step_room_bytes(const ease__network_options *o, int32_t items,
                     panels * sizeof(part) + sizeof(double);
     size_t bytes = ease__size_mul(batch, a_user);
 
-    bytes = ease__size_add(bytes, slices_room(o, items) * sizeof(float));
+    bytes = ease__size_add(bytes, slices_floats(o, items) * sizeof(float));
     bytes = ease__size_add(bytes, ((size_t)items + 1) * sizeof(int64_t));
     bytes = ease__size_add(bytes, ease__size_mul((size_t)longest, 2 * sizeof(float)));
     return ease__size_add(
-        bytes, ease__size_mul((size_t)threads, gradient_room(o) * sizeof(float)));
+        bytes, ease__size_mul((size_t)threads, gradient_floats(o) * sizeof(float)));
 }
 
-static bool have_layers(const room *r, const ease__network_options *o)
+static bool have_layers(const scratch *r, const ease__network_options *o)
 {
     for (int32_t l = 0; l < o->shape.layers; l++)
         if (!r->h[l] || !r->d[l])
@@ -131,17 +130,17 @@ static bool have_layers(const room *r, const ease__network_options *o)
     return o->drawn < 0 || (r->s && r->ds && r->drawn);
 }
 
-room *ease__step_room_new(const ease__network *net, int64_t longest)
+scratch *ease__step_scratch_new(const ease__network *net, int64_t longest)
 {
     const ease__network_options *o = &net->o;
     size_t batch = (size_t)o->batch;
-    room *r = ease__alloc_zero(1, sizeof(*r));
+    scratch *r = ease__alloc_zero(1, sizeof(*r));
 
     if (!r)
         return NULL;
     r->kernels = ease__kernels_best();
     r->stride = stride_of(net->items);
-    r->each = gradient_room(o);
+    r->each = gradient_floats(o);
     r->y = ease__alloc_array(ease__size_mul(batch, r->stride), sizeof(float));
     for (int32_t l = 0; l < o->shape.layers; l++) {
         r->h[l] = ease__alloc_array(batch * (size_t)o->shape.width[l], sizeof(float));
@@ -154,7 +153,7 @@ room *ease__step_room_new(const ease__network *net, int64_t longest)
         r->ds = ease__alloc_array(count, sizeof(float));
         r->drawn = ease__alloc_array(count, sizeof(float));
     }
-    r->slices = ease__alloc_array(slices_room(o, net->items), sizeof(float));
+    r->slices = ease__alloc_array(slices_floats(o, net->items), sizeof(float));
     r->loss = ease__alloc_array(batch, sizeof(*r->loss));
     r->parts = ease__alloc_array(batch * (size_t)blocks_of(net->items, PANEL),
                                  sizeof(*r->parts));
@@ -165,13 +164,13 @@ room *ease__step_room_new(const ease__network *net, int64_t longest)
                                     sizeof(float));
     if (!r->y || !have_layers(r, o) || !r->slices || !r->loss || !r->parts ||
         !r->input.starts || !r->input.rows || !r->input.values || !r->gradient) {
-        ease__step_room_free(r);
+        ease__step_scratch_free(r);
         return NULL;
     }
     return r;
 }
 
-void ease__step_room_free(room *r)
+void ease__step_scratch_free(scratch *r)
 {
     if (!r)
         return;
@@ -193,10 +192,10 @@ void ease__step_room_free(room *r)
     ease__free(r);
 }
 
-/* What the layer after l, or the decoder, reads. */
+/* The input of the layer after l, or of the decoder. */
 static const float *output_of(const ease__network *net, int32_t l)
 {
-    return l == net->o.drawn ? net->room->drawn : net->room->h[l];
+    return l == net->o.drawn ? net->scratch->drawn : net->scratch->h[l];
 }
 
 /* ---- forward -------------------------------------------------------------------- */
@@ -216,27 +215,27 @@ static void apply(const ease__network *net, const ease__layer *layer, const floa
     ease__blas_end();
 }
 
-/* The sum of the history's rows of E. */
+/* First layer: the sum of the history's rows of E. */
 static void embed(const ease__network *net, const ease__batch *b, int32_t row)
 {
     size_t width = (size_t)net->o.shape.width[0];
     const float *e = net->value + net->at.embedding;
-    float *h = net->room->h[0] + (size_t)row * width;
+    float *h = net->scratch->h[0] + (size_t)row * width;
     ease_row x = b->input[row];
 
     memcpy(h, net->value + net->at.layer[0].b, width * sizeof(*h));
     if (net->o.of_users)
-        net->room->kernels->add(h, net->user_value + (size_t)b->user[row] * width,
-                                width);
+        net->scratch->kernels->add(h, net->user_value + (size_t)b->user[row] * width,
+                                   width);
     for (int32_t i = 0; i < x.count; i++)
-        net->room->kernels->add_times(h, e + (size_t)x.items[i] * width, x.weights[i],
-                                      width);
+        net->scratch->kernels->add_times(h, e + (size_t)x.items[i] * width,
+                                         x.weights[i], width);
 }
 
-/* mu + e exp(s / 2), and what the divergence adds to the loss. */
+/* Samples mu + e exp(s / 2), and adds the divergence to the loss. */
 static void draw(const ease__network *net, const ease__batch *b, int32_t row)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t l = net->o.drawn, width = net->o.shape.width[l];
     size_t at = (size_t)row * (size_t)width;
     double sum = 0;
@@ -255,7 +254,7 @@ static void draw(const ease__network *net, const ease__batch *b, int32_t row)
 static void encode_block(const ease__network *net, const ease__batch *b, int32_t first)
 {
     const ease__latent_shape *s = &net->o.shape;
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t count = smaller(ROWS, b->count - first);
 
     for (int32_t row = first; row < first + count; row++) {
@@ -281,7 +280,7 @@ static void encode_block(const ease__network *net, const ease__batch *b, int32_t
 
 /* ---- scores and their loss ------------------------------------------------------ */
 
-/* The first place in the row with an item of at least `left`. */
+/* The first place in the row whose item is at least `left`. */
 static int32_t lower_bound(ease_row x, int32_t left)
 {
     int32_t from = 0, to = x.count;
@@ -302,7 +301,7 @@ static float value_of(ease_row x, int32_t place)
     return x.weights ? x.weights[place] : 1.0f;
 }
 
-/* y becomes exp(y - max): what is missing for the gradient is a factor. */
+/* y <- exp(y - max): a factor completes the gradient later. */
 static void begin_multinomial(ease_row x, int32_t left, int32_t count, float *y,
                               part *p)
 {
@@ -315,7 +314,7 @@ static void begin_multinomial(ease_row x, int32_t left, int32_t count, float *y,
     p->sum = ease__exp_panel(y, count, &p->max);
 }
 
-/* y becomes the gradient. */
+/* y <- gradient. */
 static void finish_squares(const ease__network *net, ease_row x, int32_t left,
                            int32_t count, float share, float *y, part *p)
 {
@@ -339,7 +338,7 @@ static void finish_squares(const ease__network *net, ease_row x, int32_t left,
 
 static void score_panel(const ease__network *net, const ease__batch *b, int32_t panel)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t left = panel * PANEL, count = smaller(PANEL, net->items - left);
     int32_t rank = rank_of(net), last = net->o.shape.layers - 1;
     float share = 1 / (float)b->count;
@@ -364,13 +363,13 @@ static void score_panel(const ease__network *net, const ease__batch *b, int32_t 
     }
 }
 
-/* The panels of a user together: the loss, and the factors that were missing. */
+/* Combines the panels of a user: the loss, and the factors of the panels. */
 static void join_multinomial(const ease__network *net, const ease__batch *b,
                              int32_t row)
 {
     int32_t panels = blocks_of(net->items, PANEL);
     size_t step = (size_t)net->o.batch;
-    part *parts = net->room->parts + row;
+    part *parts = net->scratch->parts + row;
     double max = -INFINITY, sum = 0, total = 0, picked = 0;
 
     for (int32_t k = 0; k < b->target[row].count; k++)
@@ -389,7 +388,7 @@ static void join_multinomial(const ease__network *net, const ease__batch *b,
         one->max = (float)(exp((double)one->max - max) / sum * total /
                            (double)b->count);
     }
-    net->room->loss[row] += total * (max + log(sum)) - picked;
+    net->scratch->loss[row] += total * (max + log(sum)) - picked;
 }
 
 static void join_squares(const ease__network *net, int32_t row)
@@ -397,15 +396,15 @@ static void join_squares(const ease__network *net, int32_t row)
     int32_t panels = blocks_of(net->items, PANEL);
 
     for (int32_t p = 0; p < panels; p++)
-        net->room->loss[row] +=
-            net->room->parts[(size_t)p * (size_t)net->o.batch + (size_t)row].picked;
+        net->scratch->loss[row] +=
+            net->scratch->parts[(size_t)p * (size_t)net->o.batch + (size_t)row].picked;
 }
 
-/* exp(y - max) becomes (sum_j x_j softmax(y) - x) / batch. */
+/* Completes the gradient: exp(y - max) becomes (sum_j x_j softmax(y) - x) / batch. */
 static void finish_multinomial(const ease__network *net, const ease__batch *b,
                                int32_t panel)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t left = panel * PANEL, count = smaller(PANEL, net->items - left);
     const part *parts = r->parts + (size_t)panel * (size_t)net->o.batch;
     float share = 1 / (float)b->count;
@@ -432,9 +431,9 @@ static int32_t back_tiles(const ease__network *net, const ease__batch *b)
 static void decode_back(const ease__network *net, const ease__batch *b, int32_t tile,
                         int32_t slice)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t rank = rank_of(net), wide = blocks_of(rank, TILE_COLUMNS);
-    int32_t columns = blocks_of(rank, wide); /* evenly */
+    int32_t columns = blocks_of(rank, wide); /* about equal tiles */
     int32_t top = tile / wide * TILE_ROWS, left = tile % wide * columns;
     int32_t height = smaller(TILE_ROWS, b->count - top);
     int32_t width = smaller(columns, rank - left);
@@ -452,22 +451,23 @@ static void decode_back(const ease__network *net, const ease__batch *b, int32_t 
     ease__blas_end();
 }
 
-/* The slices of some rows together, in their order. */
+/* Adds the slices of some rows in their order. */
 static void join_slices(const ease__network *net, int32_t first, int32_t count)
 {
     size_t rank = (size_t)rank_of(net), at = (size_t)first * rank;
-    float *d = net->room->d[net->o.shape.layers - 1] + at;
+    float *d = net->scratch->d[net->o.shape.layers - 1] + at;
 
     for (int32_t k = 1; k < slices_of(net->items); k++)
-        net->room->kernels->add(
-            d, net->room->slices + (size_t)(k - 1) * (size_t)net->o.batch * rank + at,
+        net->scratch->kernels->add(
+            d,
+            net->scratch->slices + (size_t)(k - 1) * (size_t)net->o.batch * rank + at,
             (size_t)count * rank);
 }
 
-/* From the gradient of what was drawn to those of mu, in its place, and s. */
+/* Converts the gradient of the sample to those of mu, in place, and of s. */
 static void draw_back(const ease__network *net, const ease__batch *b, int32_t row)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t l = net->o.drawn, width = net->o.shape.width[l];
     float kl = (float)(r->divergence / (double)b->count);
 
@@ -480,7 +480,7 @@ static void draw_back(const ease__network *net, const ease__batch *b, int32_t ro
     }
 }
 
-/* to = d A', or to += it. */
+/* to = d A', or to += d A'. */
 static void apply_back(const ease__network *net, const ease__layer *layer,
                        const float *d, float add, float *to, int32_t count)
 {
@@ -494,7 +494,7 @@ static void apply_back(const ease__network *net, const ease__layer *layer,
 static void encode_back(const ease__network *net, const ease__batch *b, int32_t first)
 {
     const ease__latent_shape *s = &net->o.shape;
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t count = smaller(ROWS, b->count - first);
 
     join_slices(net, first, count);
@@ -527,12 +527,12 @@ static void update(const ease__network *net, const ease__adam *a, size_t at,
 
 static float *gradient_of_thread(const ease__network *net)
 {
-    return net->room->gradient + (size_t)omp_get_thread_num() * net->room->each;
+    return net->scratch->gradient + (size_t)omp_get_thread_num() * net->scratch->each;
 }
 
 static void update_panel(const ease__network *net, const ease__batch *b, int32_t panel)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     int32_t left = panel * PANEL, count = smaller(PANEL, net->items - left);
     int32_t rank = rank_of(net);
     float *g = gradient_of_thread(net);
@@ -554,10 +554,11 @@ static void update_bias(const ease__network *net, const ease__layer *layer,
     float *g = gradient_of_thread(net);
 
     ease__column_sums(d, rows, layer->out, (size_t)layer->out, g);
-    update(net, &net->room->biases, layer->b, g, (size_t)layer->out);
+    update(net, &net->scratch->biases, layer->b, g, (size_t)layer->out);
 }
 
-/* Some rows of a dense layer, the first ones with its bias; d is its gradient. */
+/* Updates some rows of a dense layer, with the first ones also its bias; d is its
+ * gradient. */
 static void update_rows(const ease__network *net, const ease__layer *layer,
                         const float *in, const float *d, int32_t rows, int32_t block)
 {
@@ -569,16 +570,17 @@ static void update_rows(const ease__network *net, const ease__layer *layer,
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, layer->out, rows, 1,
                 in + top, layer->in, d, layer->out, 0, g, layer->out);
     ease__blas_end();
-    update(net, &net->room->weights, layer->a + (size_t)top * out, g,
+    update(net, &net->scratch->weights, layer->a + (size_t)top * out, g,
            (size_t)count * out);
     if (block == 0)
         update_bias(net, layer, d, rows);
 }
 
-/* Items that nobody of the batch has move too, by their moments: as in dense Adam. */
+/* Updates the embedding of a block of items, also of those that no user of the batch
+ * has, as dense Adam does. */
 static void update_items(const ease__network *net, int32_t block)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     size_t width = (size_t)net->o.shape.width[0];
     int32_t end = smaller(net->items, (block + 1) * BLOCK);
     float *g = gradient_of_thread(net);
@@ -596,7 +598,7 @@ static void update_user(const ease__network *net, const ease__batch *b, int32_t 
 {
     size_t width = (size_t)net->o.shape.width[0], at = (size_t)b->user[row] * width;
 
-    ease__adam_update(&net->room->users, net->room->d[0] + (size_t)row * width,
+    ease__adam_update(&net->scratch->users, net->scratch->d[0] + (size_t)row * width,
                       net->user_value + at, net->user_first + at, net->user_second + at,
                       width);
 }
@@ -639,10 +641,11 @@ static void backward(const ease__network *net, const ease__batch *b)
         encode_back(net, b, k * ROWS);
 }
 
-/* Nothing here reads what another loop writes: no thread waits in between. */
+/* Updates all weights. No loop reads what another one writes, so that threads need
+ * not wait in between. */
 static void update_all(const ease__network *net, const ease__batch *b)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     const ease__network_parts *at = &net->at;
     int32_t drawn = net->o.drawn;
 
@@ -672,7 +675,7 @@ static void update_all(const ease__network *net, const ease__batch *b)
 
 double ease__network_step(ease__network *net, const ease__batch *b)
 {
-    room *r = net->room;
+    scratch *r = net->scratch;
     const ease__network_options *o = &net->o;
     double weight = o->anneal > 0 ? (double)net->steps / o->anneal : o->cap, sum = 0;
 

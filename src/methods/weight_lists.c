@@ -1,13 +1,13 @@
-/* Lists of weights become rows of a model. */
+/* Makes the rows of a sparse model from lists of weights. */
 #include <string.h>
 
 #include "methods/methods.h"
 
-ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
+ease_status ease__lists_new(int32_t rows, int32_t capacity, ease__lists *out,
                             ease_error *err)
 {
-    ease__lists l = {.rows = rows, .room = room};
-    size_t most = ease__size_mul((size_t)rows, (size_t)room);
+    ease__lists l = {.rows = rows, .capacity = capacity};
+    size_t most = ease__size_mul((size_t)rows, (size_t)capacity);
 
     l.columns = ease__alloc_array(ease__size_add(most, 1), sizeof(*l.columns));
     l.weights = ease__alloc_array(ease__size_add(most, 1), sizeof(*l.weights));
@@ -15,7 +15,7 @@ ease_status ease__lists_new(int32_t rows, int32_t room, ease__lists *out,
     if (!l.columns || !l.weights || !l.counts) {
         ease__lists_free(&l);
         return ease__fail(err, EASE_E_NOMEM, "%d weights for each of %d items",
-                          (int)room, (int)rows);
+                          (int)capacity, (int)rows);
     }
     *out = l;
     return EASE_OK;
@@ -29,13 +29,13 @@ void ease__lists_free(ease__lists *l)
     *l = (ease__lists){0};
 }
 
-/* Rows follow each other without gaps from then on. */
+/* Removes the gaps between rows. */
 static void close_gaps(ease__lists *l, uint64_t *starts)
 {
     uint64_t at = 0;
 
     for (int32_t i = 0; i < l->rows; i++) {
-        size_t from = (size_t)i * (size_t)l->room, count = (size_t)l->counts[i];
+        size_t from = (size_t)i * (size_t)l->capacity, count = (size_t)l->counts[i];
 
         starts[i] = at;
         if (at < from) {
@@ -59,7 +59,7 @@ ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err)
         return ease__fail(err, EASE_E_NOMEM, "rows of weights");
     close_gaps(l, starts);
     count = (size_t)starts[l->rows] + 1;
-    /* What cannot be made smaller stays as it is. */
+    /* If shrinking fails, the array stays as it is. */
     columns = ease__realloc_array(l->columns, count, sizeof(*columns));
     weights = ease__realloc_array(l->weights, count, sizeof(*weights));
     m->sparse.columns = columns ? columns : l->columns;
@@ -69,11 +69,12 @@ ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- columns ------------------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------------ */
 
-/* Room for rows that are `starts` apart, in the model. */
-static ease_status make_room(const uint64_t *starts, int32_t rows, int32_t **columns,
-                             float **weights, ease_model *m, ease_error *err)
+/* Allocates the rows of a model; row i begins at starts[i]. */
+static ease_status allocate_rows(const uint64_t *starts, int32_t rows,
+                                 int32_t **columns, float **weights, ease_model *m,
+                                 ease_error *err)
 {
     size_t count = (size_t)starts[rows];
 
@@ -114,7 +115,8 @@ static void count_rows(const ease__ragged *r, uint64_t *starts)
         starts[i + 1] += starts[i];
 }
 
-ease_status ease__ragged_turn(const ease__ragged *r, ease_model *m, ease_error *err)
+ease_status ease__ragged_transpose(const ease__ragged *r, ease_model *m,
+                                   ease_error *err)
 {
     uint64_t *starts = ease__alloc_zero((size_t)r->items + 1, sizeof(*starts));
     int32_t *columns;
@@ -125,7 +127,7 @@ ease_status ease__ragged_turn(const ease__ragged *r, ease_model *m, ease_error *
     if (!starts)
         return ease__fail(err, EASE_E_NOMEM, "rows of weights");
     count_rows(r, starts);
-    status = make_room(starts, r->items, &columns, &weights, m, err);
+    status = allocate_rows(starts, r->items, &columns, &weights, m, err);
     if (status)
         return status;
     for (int32_t j = 0; j < r->items; j++)
@@ -135,7 +137,7 @@ ease_status ease__ragged_turn(const ease__ragged *r, ease_model *m, ease_error *
             columns[at] = j;
             weights[at] = r->columns[j].recs[k].score;
         }
-    /* Each start is now where its row ends, and the next one begins. */
+    /* Each start has advanced to the end of its row, which is the next start. */
     memmove(starts + 1, starts, (size_t)r->items * sizeof(*starts));
     starts[0] = 0;
     return EASE_OK;

@@ -187,7 +187,7 @@ static ease_status put_whole_row(export *x, int32_t i, ease_error *err)
 static ease_status put_top_of_row(export *x, int32_t i, ease_error *err)
 {
     int32_t n = x->model->info.items;
-    ease__topk best = {.recs = x->best, .room = x->top < n ? x->top : n};
+    ease__topk best = {.recs = x->best, .capacity = x->top < n ? x->top : n};
     ease_status status = EASE_OK;
 
     for (int32_t j = 0; j < n; j++)

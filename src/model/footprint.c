@@ -225,11 +225,17 @@ ease_status ease__train_backend(const ease_train_options *o, const ease_backend 
     return status || !o->workdir ? status : ease__backend_check_file(*out, err);
 }
 
-static ease_status check_request(const ease_train_options *o, ease_storage storage,
-                                 const ease_backend **backend, ease_error *err)
+static ease_status take_request(const ease_train_options *given, ease_storage storage,
+                                ease_train_options *o, const ease_backend **backend,
+                                ease_error *err)
 {
-    ease_status status = ease__train_options_check(o, err);
+    const ease__method *m;
+    ease_status status = ease__train_options_take(given, o, err);
 
+    if (!status)
+        status = ease__method_take(o, &m, err);
+    if (!status)
+        status = ease__method_from_gram(m, err);
     if (!status && (storage < EASE_STORE_F32 || storage > EASE_STORE_NONE))
         status = ease__fail(err, EASE_E_ARG, "unknown storage: %d", (int)storage);
     return status ? status : ease__train_backend(o, backend, err);
@@ -242,17 +248,13 @@ ease_status ease_plan_sizes(int64_t users, int32_t items, int64_t interactions,
     ease_gram_info sizes = {
         .users = users, .interactions = interactions, .items = items, .has_sums = 1};
     const ease_backend *backend;
-    ease_train_options defaults;
+    ease_train_options used;
     ease_status status;
 
     if (!out || items < 1 || users < 0 || interactions < 0)
         return ease__fail(err, EASE_E_ARG, "a plan needs a number of items");
-    if (!o) {
-        ease_train_options_init(&defaults);
-        o = &defaults;
-    }
-    status = check_request(o, storage, &backend, err);
-    return status ? status : make_plan(NULL, &sizes, o, backend, storage, out, err);
+    status = take_request(o, storage, &used, &backend, err);
+    return status ? status : make_plan(NULL, &sizes, &used, backend, storage, out, err);
 }
 
 ease_status ease_plan_data(const ease_interactions *x, const ease_train_options *o,
@@ -260,19 +262,15 @@ ease_status ease_plan_data(const ease_interactions *x, const ease_train_options 
 {
     ease_gram_info sizes;
     const ease_backend *backend;
-    ease_train_options defaults;
+    ease_train_options used;
     ease_status status;
 
     if (!x || !out)
         return ease__fail(err, EASE_E_ARG, "a plan needs interactions");
-    if (!o) {
-        ease_train_options_init(&defaults);
-        o = &defaults;
-    }
-    status = check_request(o, storage, &backend, err);
+    status = take_request(o, storage, &used, &backend, err);
     if (!status)
         status = ease__train_info(x, &sizes, err);
     if (status)
         return status;
-    return make_plan(x, &sizes, o, backend, storage, out, err);
+    return make_plan(x, &sizes, &used, backend, storage, out, err);
 }

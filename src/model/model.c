@@ -172,7 +172,7 @@ ease_status ease__model_new(const ease__method *method, const ease_interactions 
         return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)x->items);
     m->file = EASE__CONTAINER_NONE;
     m->kernels = ease__kernels_best();
-    m->info = (ease_model_info){.method = method->name,
+    m->info = (ease_model_info){.method = method->info.name,
                                 .items = x->items,
                                 .users = x->users,
                                 .interactions = x->nnz,

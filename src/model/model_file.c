@@ -26,6 +26,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "model/row_writer.h"
 
 enum { VERSION = 1, ROW_GRAIN = 64 };
@@ -291,8 +292,8 @@ static const char *method_of(const disk_params *p)
     ease__form form = ease__storage_form((ease_storage)p->storage);
 
     if (form == EASE__DENSE_FORM)
-        return p->method == 0 || method == dense ? dense->name : NULL;
-    return method && method->form == form ? method->name : NULL;
+        return p->method == 0 || method == dense ? dense->info.name : NULL;
+    return method && method->form == form ? method->info.name : NULL;
 }
 
 static bool params_hold(const disk_params *p)
@@ -496,19 +497,26 @@ static ease_status take_all(ease_model *m, ease_error *err)
     return status;
 }
 
-ease_status ease_model_open(const char *path, ease_model **out, ease_error *err)
+void ease_open_options_defaults(ease_open_options *o)
 {
-    return ease_model_open_with(path, EASE_VERIFY_USE, out, err);
+    static const ease_open_options defaults = {.verify = EASE_VERIFY_USE};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
-ease_status ease_model_open_with(const char *path, ease_verify verify, ease_model **out,
-                                 ease_error *err)
+ease_status ease_model_open(const char *path, const ease_open_options *given,
+                            ease_model **out, ease_error *err)
 {
+    ease_open_options o;
     ease_model *m;
-    ease_status status;
+    ease_status status = EASE__OPTIONS_TAKE(ease_open_options, &o, given, err);
 
-    if (!path || !out || verify < EASE_VERIFY_USE || verify > EASE_VERIFY_NEVER)
+    if (status)
+        return status;
+    if (!path || !out)
         return ease__fail(err, EASE_E_ARG, "a path is required");
+    if (o.verify < EASE_VERIFY_USE || o.verify > EASE_VERIFY_NEVER)
+        return ease__fail(err, EASE_E_ARG, "unknown time to verify: %d", (int)o.verify);
     m = ease__alloc_zero(1, sizeof(*m));
     if (!m)
         return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
@@ -518,7 +526,7 @@ ease_status ease_model_open_with(const char *path, ease_verify verify, ease_mode
     if (!status)
         status = ease__container_allow_large(&m->file, large_sections, err);
     if (!status)
-        status = ease__container_attach(&m->file, verify, err);
+        status = ease__container_attach(&m->file, o.verify, o.hooks, err);
     if (!status)
         status = take_all(m, err);
     if (status) {

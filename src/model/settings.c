@@ -65,7 +65,7 @@ static ease_status take_value(const ease_setting *s, const char *text, size_t le
 static ease_status no_setting(const ease_setting *table, const char *method,
                               const char *name, size_t length, ease_error *err)
 {
-    char names[EASE__SETTINGS_ROOM] = "";
+    char names[EASE__SETTINGS_CHARS] = "";
     size_t used = 0;
 
     for (int i = 0; table[i].name && used < sizeof(names); i++)
@@ -121,7 +121,7 @@ ease_status ease__settings_parse(const ease_setting *table, const char *method,
     return status;
 }
 
-static void print_value(const ease_setting *s, double value, char to[EASE__FLOAT_ROOM])
+static void print_value(const ease_setting *s, double value, char to[EASE__FLOAT_CHARS])
 {
     const char *word = s->words;
 
@@ -131,22 +131,22 @@ static void print_value(const ease_setting *s, double value, char to[EASE__FLOAT
     }
     for (int skip = (int)value; skip > 0; skip--)
         word += strcspn(word, "|") + 1;
-    snprintf(to, EASE__FLOAT_ROOM, "%.*s", (int)strcspn(word, "|"), word);
+    snprintf(to, EASE__FLOAT_CHARS, "%.*s", (int)strcspn(word, "|"), word);
 }
 
 void ease__settings_print(const ease_setting *table, const double *values,
-                          const bool *shown, char to[EASE__SETTINGS_ROOM])
+                          const bool *shown, char to[EASE__SETTINGS_CHARS])
 {
     size_t used = 0;
 
     to[0] = '\0';
-    for (int i = 0; table[i].name && used < EASE__SETTINGS_ROOM; i++) {
-        char value[EASE__FLOAT_ROOM];
+    for (int i = 0; table[i].name && used < EASE__SETTINGS_CHARS; i++) {
+        char value[EASE__FLOAT_CHARS];
 
         if (shown && !shown[i])
             continue;
         print_value(&table[i], values[i], value);
-        used += (size_t)snprintf(to + used, EASE__SETTINGS_ROOM - used, "%s%s=%s",
+        used += (size_t)snprintf(to + used, EASE__SETTINGS_CHARS - used, "%s%s=%s",
                                  used ? "," : "", table[i].name, value);
     }
 }
@@ -157,7 +157,7 @@ static ease_status add_value(const ease_setting *s, ease__grid *g, double value,
                              ease_error *err)
 {
     const ease__grid_axis *a = &g->axis[g->axes];
-    char text[EASE__FLOAT_ROOM];
+    char text[EASE__FLOAT_CHARS];
 
     for (int i = a->first; i < g->values; i++)
         if (g->value[i] == value) {

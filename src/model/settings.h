@@ -4,7 +4,7 @@
 
 #include "core/core.h"
 
-enum { EASE__MOST_SETTINGS = 16, EASE__SETTINGS_ROOM = 400 };
+enum { EASE__MOST_SETTINGS = 16, EASE__SETTINGS_CHARS = 400 };
 
 /* values has a number for each entry of the table, which ends with a NULL name: the
  * given ones, else the defaults; `given` (may be NULL) says which is which. EASE_E_ARG
@@ -16,7 +16,7 @@ ease_status ease__settings_parse(const ease_setting *table, const char *method,
 
 /* Those of `shown`, NULL: all, as they can be parsed again. */
 void ease__settings_print(const ease_setting *table, const double *values,
-                          const bool *shown, char to[EASE__SETTINGS_ROOM]);
+                          const bool *shown, char to[EASE__SETTINGS_CHARS]);
 
 /* ---- grids: every value of a setting with every one of the others ------------------ */
 

@@ -77,7 +77,7 @@ static void read_packed(const ease_model *m, ease__window w, float *out, size_t 
     int32_t count = w.right - w.left;
     const float *scale = m->col_scale + w.left;
 
-    ease__tiled_copy(&m->inverse, w, out, ld, m->kernels->turn);
+    ease__tiled_copy(&m->inverse, w, out, ld, m->kernels->transpose);
     for (int32_t i = w.top; i < w.bottom; i++, out += ld) {
         if (m->row_scale)
             for (int32_t j = 0; j < count; j++)

@@ -39,7 +39,7 @@ static ease_status choose(const ease_model *m, ease_row history, int64_t user,
     ease__known_get(&m->known, user, n, scores);
     for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
         scores[history.items[h]] = -INFINITY;
-    best->room = o->k < n ? o->k : n;
+    best->capacity = o->k < n ? o->k : n;
     ease__topk_offer(best, scores, 0, n, o->allowed);
     ease__topk_sort(best);
     return EASE_OK;
@@ -52,7 +52,7 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
     int threads = ease__threads(o->threads);
     size_t n = (size_t)m->info.items;
     ease_status status = ease__container_unchanged(&m->file, err);
-    ease__course c = {.hooks = &o->hooks, .parts = count};
+    ease__course c = {.hooks = o->hooks, .parts = count};
     float *scores;
 
     if (status)

@@ -27,7 +27,7 @@ static void offer(const job *j, int64_t u, const float *scores, int32_t left,
     ease_row row = j->histories[u];
     int32_t n = j->model->info.items;
     ease__topk best = {.recs = j->recs + (size_t)u * (size_t)j->o->k,
-                       .room = j->o->k < n ? j->o->k : n,
+                       .capacity = j->o->k < n ? j->o->k : n,
                        .count = j->counts[u]};
 
     memcpy(scratch, scores, (size_t)count * sizeof(*scratch));
@@ -74,7 +74,7 @@ static void report(job *j, int64_t blocks)
     long long done = atomic_fetch_add_explicit(&j->done, 1, memory_order_relaxed);
 
     if (omp_get_thread_num() == 0 &&
-        ease__progress(&j->o->hooks, "recommending", (double)done / (double)blocks))
+        ease__progress(j->o->hooks, "recommending", (double)done / (double)blocks))
         atomic_store_explicit(&j->cancelled, true, memory_order_relaxed);
 }
 
@@ -112,11 +112,11 @@ ease_status ease__recommend_blocks(const ease_model *m, const ease_row *historie
     for (int t = 0; !status && t < threads; t++)
         status = ease__encode_room_new(m, &rooms[t], err);
     if (!status)
-        status = ease__container_need_all(&m->file, threads, &o->hooks, err);
+        status = ease__container_need_all(&m->file, threads, o->hooks, err);
     if (!status) {
         memset(counts, 0, (size_t)count * sizeof(*counts));
         run_all(&j, threads, rooms);
-        if (atomic_load(&j.cancelled) || ease__progress(&o->hooks, "recommending", 1))
+        if (atomic_load(&j.cancelled) || ease__progress(o->hooks, "recommending", 1))
             status = ease__cancelled(err);
         else
             status = ease__container_unchanged(&m->file, err);

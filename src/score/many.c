@@ -100,7 +100,7 @@ static void find_runs(batch *b)
  * take minutes. */
 static void ask_to_go_on(batch *b, double part)
 {
-    if (ease__progress(&b->o.hooks, "recommending", b->done + b->step * part))
+    if (ease__progress(b->o.hooks, "recommending", b->done + b->step * part))
         atomic_store(&b->cancelled, true);
 }
 
@@ -183,7 +183,7 @@ static void choose(batch *b, int64_t u, const panel *p, const float *scores,
     state *s = &b->states[u];
     ease__topk best = {.recs = b->recs + (size_t)u * (size_t)b->o.k, .count = s->count};
 
-    best.room = b->o.k < b->model->info.items ? b->o.k : b->model->info.items;
+    best.capacity = b->o.k < b->model->info.items ? b->o.k : b->model->info.items;
     for (; bits; bits &= bits - 1) {
         int j = __builtin_ctz(bits);
 
@@ -346,8 +346,8 @@ static ease_status run_batches(batch *b, const ease_row *histories, int64_t coun
     }
     if (status)
         return status;
-    return ease__progress(&b->o.hooks, "recommending", 1.0) ? ease__cancelled(err)
-                                                            : EASE_OK;
+    return ease__progress(b->o.hooks, "recommending", 1.0) ? ease__cancelled(err)
+                                                           : EASE_OK;
 }
 
 static ease_status no_memory(const ease_model *m, int64_t count, ease_error *err)

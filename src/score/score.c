@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "score/known_lists.h"
 #include "score/latent_scores.h"
 #include "score/sparse_many.h"
@@ -15,24 +16,20 @@ struct ease_scorer {
     ease__sparse_room sums;  /* for sparse ones */
 };
 
-void ease_recommend_options_init(ease_recommend_options *o)
+void ease_recommend_options_defaults(ease_recommend_options *o)
 {
-    *o = (ease_recommend_options){.size = sizeof(*o), .k = 10};
+    static const ease_recommend_options defaults = {.k = 10};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 ease_status ease__recommend_options_take(const ease_recommend_options *given,
                                          ease_recommend_options *out, ease_error *err)
 {
-    ease_status status = EASE_OK;
+    ease_status status = EASE__OPTIONS_TAKE(ease_recommend_options, out, given, err);
 
-    ease_recommend_options_init(out);
-    if (given) {
-        status = EASE__CHECK_OPTIONS(given, err);
-        if (!status)
-            status = ease__threads_check(given->threads, err);
-        if (!status)
-            *out = *given;
-    }
+    if (!status)
+        status = ease__threads_check(out->threads, err);
     if (!status && out->k < 1)
         status = ease__fail(err, EASE_E_ARG, "k is %d, and must be at least 1",
                             (int)out->k);
@@ -80,7 +77,7 @@ int32_t ease__popular(const ease_model *m, const ease_recommend_options *o,
 {
     int32_t n = m->info.items;
     double users = m->info.users > 0 ? (double)m->info.users : 1.0;
-    ease__topk best = {.recs = recs, .room = smaller(o->k, n)};
+    ease__topk best = {.recs = recs, .capacity = smaller(o->k, n)};
 
     for (int32_t j = 0; j < n; j++)
         scores[j] = (float)(m->popularity[j] / users);
@@ -208,7 +205,7 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
         return status;
     if (ease__is_known(s->model)) {
         o.threads = 1;
-        o.hooks = (ease_hooks){0};
+        o.hooks = NULL;
         return ease__recommend_known(s->model, &history, 1, &o, recs, count, err);
     }
     if (history.count == 0) {
@@ -223,7 +220,7 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
     if (!o.keep_seen)
         for (int32_t h = 0; h < history.count; h++)
             s->scores[history.items[h]] = -INFINITY;
-    best.room = smaller(o.k, s->model->info.items);
+    best.capacity = smaller(o.k, s->model->info.items);
     ease__topk_offer(&best, s->scores, 0, s->model->info.items, o.allowed);
     ease__topk_sort(&best);
     *count = best.count;
@@ -289,7 +286,7 @@ ease_status ease_similar(ease_scorer *s, int32_t item,
     if (status)
         return status;
     s->scores[item] = -INFINITY; /* like itself it is, but that is no news */
-    best.room = smaller(o.k, s->model->info.items);
+    best.capacity = smaller(o.k, s->model->info.items);
     ease__topk_offer(&best, s->scores, 0, s->model->info.items, o.allowed);
     ease__topk_sort(&best);
     *count = best.count;

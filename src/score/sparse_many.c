@@ -78,7 +78,7 @@ int32_t ease__recommend_row(const ease_model *m, ease_row history,
                             ease_rec *recs)
 {
     int32_t n = m->info.items;
-    ease__topk best = {.recs = recs, .room = o->k < n ? o->k : n};
+    ease__topk best = {.recs = recs, .capacity = o->k < n ? o->k : n};
 
     for (int32_t h = 0; h < history.count; h++)
         add_row(&m->sparse, history.items[h], history.weights ? history.weights[h] : 1,
@@ -151,7 +151,7 @@ static void recommend_block(const job *j, int64_t first, ease__sparse_room *room
 static ease_status run_all(const job *j, int threads, ease__sparse_room *rooms,
                            ease_error *err)
 {
-    ease__course c = {.hooks = &j->o->hooks, .parts = (j->count + USERS - 1) / USERS};
+    ease__course c = {.hooks = j->o->hooks, .parts = (j->count + USERS - 1) / USERS};
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int64_t b = 0; b < c.parts; b++) {

@@ -68,9 +68,9 @@ typedef struct ease_backend_matrix {
     void *data;        /* in host memory; NULL where only the shape is meant */
 } ease_backend_matrix;
 
-/* Number of the entry (row, column), row >= column, of the lower triangle. */
-static inline size_t ease_backend_at(const ease_backend_matrix *a, int32_t row,
-                                     int32_t column)
+/* Numbers from the start to entry (row, column), row >= column. */
+static inline size_t ease_backend_offset(const ease_backend_matrix *a, int32_t row,
+                                         int32_t column)
 {
     size_t i = (size_t)(row / a->edge), j = (size_t)(column / a->edge);
     size_t r = (size_t)(row % a->edge), c = (size_t)(column % a->edge);

@@ -1,11 +1,23 @@
 #include "solve/backends.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 const ease_backend *const ease__backends[] = {&ease__cpu, NULL};
 
 /* ---- finding --------------------------------------------------------------------- */
+
+/* What users see of the table; ended by one without a name. */
+static ease_backend_info infos[sizeof(ease__backends) / sizeof(ease__backends[0])];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void describe(void)
+{
+    for (int i = 0; ease__backends[i]; i++)
+        infos[i] = (ease_backend_info){ease__backends[i]->name,
+                                       ease__backends[i]->about};
+}
 
 static const ease_backend *named(const char *name)
 {
@@ -15,13 +27,28 @@ static const ease_backend *named(const char *name)
     return NULL;
 }
 
+const ease_backend_info *ease_backend_at(int index)
+{
+    (void)pthread_once(&once, describe);
+    for (int i = 0; index >= 0 && infos[i].name; i++)
+        if (i == index)
+            return &infos[i];
+    return NULL;
+}
+
+static const char *name_at(int index)
+{
+    const ease_backend_info *info = ease_backend_at(index);
+
+    return info ? info->name : NULL;
+}
+
 static ease_status no_backend(const char *name, ease_error *err)
 {
     char names[200];
 
-    ease__list_names(ease_backend_name, names, sizeof(names));
-    return ease__fail(err, EASE_E_BACKEND, "no backend '%.40s': there are %s", name,
-                      names);
+    ease__list_names(name_at, names, sizeof(names));
+    return ease__fail(err, EASE_E_ARG, "no backend '%.40s': there are %s", name, names);
 }
 
 ease_status ease__backend_probe(const ease_backend *b, ease_error *err)
@@ -47,21 +74,6 @@ ease_status ease__backend_find(const char *name, const ease_backend **out,
     if (!status)
         *out = b;
     return status;
-}
-
-const char *ease_backend_name(int index)
-{
-    for (int i = 0; index >= 0 && ease__backends[i]; i++)
-        if (i == index)
-            return ease__backends[i]->name;
-    return NULL;
-}
-
-const char *ease_backend_about(const char *name)
-{
-    const ease_backend *b = named(name);
-
-    return b ? b->about : NULL;
 }
 
 ease_status ease_backend_check(const char *name, ease_error *err)

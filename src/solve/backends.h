@@ -11,7 +11,8 @@ extern const ease_backend *const ease__backends[];
 extern const ease_backend ease__cpu;
 
 /* The backend of this name, or the default for NULL, after a successful probe. Fails
- * with EASE_E_BACKEND: there is none of this name, or it cannot be used here. */
+ * with EASE_E_ARG if there is none of this name, EASE_E_BACKEND if it cannot be used
+ * here. */
 ease_status ease__backend_find(const char *name, const ease_backend **out,
                                ease_error *err);
 

@@ -113,13 +113,14 @@ static void file_scratch(const ease_backend_matrix *shape, int32_t threads,
 
 static void warn_of_slow_kernels(const ease_hooks *hooks)
 {
-    const char *better, *chosen = ease_blas_core(&better);
+    ease_blas_info blas = {.size = sizeof(blas)};
 
-    if (better)
+    ease_blas_describe(&blas);
+    if (blas.better)
         ease__log(hooks, 1,
                   "OpenBLAS uses its kernels for %s, an older processor: "
                   "OPENBLAS_CORETYPE=%s in the environment makes it faster",
-                  chosen, better);
+                  blas.core, blas.better);
 }
 
 /* The threads to use, after checking that BLAS can have its buffers for them. */
@@ -127,7 +128,7 @@ static ease_status prepare_blas(const ease_backend_call *call, const ease_hooks 
                                 int *threads, ease_error *err)
 {
     *threads = ease__blas_threads(call->threads, hooks);
-    return ease__blas_room(*threads, err);
+    return ease__blas_check_memory(*threads, err);
 }
 
 static int32_t invert(const ease_backend_matrix *a, ease_backend_call *call)

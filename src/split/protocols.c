@@ -1,5 +1,5 @@
-/* How each protocol divides. Everything random comes from NumPy's legacy generator, in
- * an order that is part of the protocol. */
+/* The protocols. All random numbers come from NumPy's legacy generator, in an order
+ * that is part of the protocol. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static ease_status no_memory(const ease__split *s, ease_error *err)
 /* ---- users in order ------------------------------------------------------------ */
 
 typedef struct user_key {
-    int64_t number; /* 0 where not all ids are integers */
+    int64_t number; /* 0 unless all ids are integers */
     const char *id;
     size_t length;
     uint32_t user;
@@ -64,8 +64,8 @@ static bool has_events(const ease__events *e, int64_t user)
     return false;
 }
 
-/* Numerically if every id is an integer, also those that filters took, else by bytes:
- * as a column of the whole file would sort. */
+/* Sorts users numerically if every id is an integer, including those that filters
+ * removed, else by bytes: as a column of the whole file would be sorted. */
 static ease_status sort_users(ease__split *s, ease_error *err)
 {
     const ease__ids *ids = &s->events.user_ids;
@@ -107,7 +107,8 @@ static void number_user(ease__split *s, int64_t number, uint32_t user)
     s->user_number[user] = number;
 }
 
-/* Items of these parts that have no number yet, as they first appear in the file. */
+/* Numbers the items of these parts that have no number yet, by their first
+ * appearance in the file. */
 static void number_items(ease__split *s, uint8_t parts)
 {
     const ease__events *e = &s->events;
@@ -135,9 +136,10 @@ static ease_status make_item_numbers(ease__split *s, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- drawing --------------------------------------------------------------------- */
+/* ---- random choices ----------------------------------------------------------- */
 
-/* Of n events of a user, how many go to the other part; -1: it is not even drawn. */
+/* The number of a user's n events that go to the other part; -1: nothing is drawn
+ * for the user. */
 typedef int64_t how_many(const ease__split *s, int64_t n);
 
 static int64_t share_of(const ease__split *s, int64_t n)
@@ -168,7 +170,7 @@ static int64_t longest_row(const ease__events *e)
     return longest;
 }
 
-/* The user's events of a part, in file order; returns how many. */
+/* Collects the user's events of a part, in file order; returns their number. */
 static int64_t gather(const ease__events *e, uint32_t user, uint8_t part, uint32_t *to)
 {
     int64_t n = 0;
@@ -188,7 +190,7 @@ static ease_status draw_with(ease__split *s, uint8_t from, uint8_t to, how_many 
     for (int64_t i = 0; i < s->user_count; i++) {
         int64_t n = gather(&s->events, s->ascending[i], from, events), k;
 
-        if (i % 4096 == 0 && ease__progress(&s->options.hooks, stage_splitting,
+        if (i % 4096 == 0 && ease__progress(s->options.hooks, stage_splitting,
                                             (double)i / (double)s->user_count))
             return ease__cancelled(err);
         k = n ? count(s, n) : -1;
@@ -201,8 +203,8 @@ static ease_status draw_with(ease__split *s, uint8_t from, uint8_t to, how_many 
     return EASE_OK;
 }
 
-/* From a fresh seed, users ascending: moves a random choice of each one's events from
- * one part to another. */
+/* Seeds the generator, and moves a random choice of each user's events, users
+ * ascending, from one part to another. */
 static ease_status draw(ease__split *s, uint8_t from, uint8_t to, how_many *count,
                         ease_error *err)
 {
@@ -227,7 +229,7 @@ static void move_all(ease__events *e, uint8_t from, uint8_t to)
 
 /* ---- liang18 --------------------------------------------------------------------- */
 
-/* Numbers users by a permutation of them all; the last are held out. */
+/* Numbers users by a random permutation; the last ones are held out. */
 static ease_status permute_users(ease__split *s, ease_error *err)
 {
     int64_t *drawn = ease__alloc_array((size_t)s->user_count, sizeof(*drawn));
@@ -243,8 +245,8 @@ static ease_status permute_users(ease__split *s, ease_error *err)
     return EASE_OK;
 }
 
-/* An event belongs where its user does. What no train user has cannot be learned, and
- * goes. */
+/* Gives each event the part of its user. Items that no train user has cannot be
+ * learned; events with them are dropped. */
 static void divide_by_user(ease__split *s, int64_t heldout)
 {
     int64_t test = s->user_count - heldout, validation = test - heldout;
@@ -283,7 +285,7 @@ static ease_status divide_liang18(ease__split *s, ease_error *err)
     return status;
 }
 
-/* ---- a part of each user's -------------------------------------------------------- */
+/* ---- protocols that draw from each user --------------------------------------- */
 
 static ease_status divide_volkovs15(ease__split *s, ease_error *err)
 {
@@ -305,10 +307,10 @@ static ease_status divide_random(ease__split *s, ease_error *err)
     return status;
 }
 
-/* ---- by time ---------------------------------------------------------------------- */
+/* ---- protocols by time -------------------------------------------------------- */
 
-/* The last of the user's events and the one before it; of equal times, the one further
- * down the file is later. Returns how many events there are. */
+/* Finds the user's last event and the one before it; of equal times, the event
+ * further down in the file is later. Returns the number of the user's events. */
 static int64_t find_last(const ease__events *e, uint32_t user, uint32_t *last,
                          uint32_t *before)
 {
@@ -330,7 +332,8 @@ static int64_t find_last(const ease__events *e, uint32_t user, uint32_t *last,
     return n;
 }
 
-/* A first event is never taken: nothing could be recommended from nothing. */
+/* A user's first event is never held out: there would be no history to recommend
+ * from. */
 static ease_status divide_leave_last(ease__split *s, ease_error *err)
 {
     (void)err;
@@ -346,7 +349,7 @@ static ease_status divide_leave_last(ease__split *s, ease_error *err)
     return EASE_OK;
 }
 
-/* The k-th smallest of n, from 0; they are moved about (Hoare's selection). */
+/* The k-th smallest of n times, from 0; reorders them (Hoare's selection). */
 static double select_time(double *t, int64_t n, int64_t k)
 {
     int64_t low = 0, high = n - 1;
@@ -377,8 +380,8 @@ static double select_time(double *t, int64_t n, int64_t k)
     return t[k];
 }
 
-/* The moment from which on about `share` of the times lie. Equal times stay together,
- * and there is something on either side: else false. */
+/* Finds the moment that about `share` of the times reach or exceed. Equal times stay
+ * together. Returns false unless there are times on both sides. */
 static bool choose_moment(double *t, int64_t n, double share, double *from)
 {
     int64_t wanted = (int64_t)(share * (double)n), before = 0, until = 0, take, less;
@@ -395,7 +398,7 @@ static bool choose_moment(double *t, int64_t n, double share, double *from)
         if (t[i] > at && t[i] < next)
             next = t[i];
     }
-    take = n - before; /* with those at the very time, at least as many as wanted */
+    take = n - before; /* with the times equal to it, at least as many as wanted */
     less = n - until;  /* without them, fewer */
     if (take == n && less == 0)
         return false;
@@ -403,7 +406,7 @@ static bool choose_moment(double *t, int64_t n, double share, double *from)
     return true;
 }
 
-/* Moves what trains to `to` from a moment on. */
+/* Moves the train events from a moment on to the part `to`. */
 static ease_status cut_by_time(ease__split *s, double *times, uint8_t to, double *from,
                                ease_error *err)
 {
@@ -439,7 +442,7 @@ static ease_status divide_time(ease__split *s, ease_error *err)
     return status;
 }
 
-/* ---- the table --------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------------- */
 
 static const ease__protocol protocols[] = {
     {.name = "liang18", .strong = true, .share = true, .divide = divide_liang18},

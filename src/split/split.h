@@ -1,14 +1,15 @@
-/* A split in the making: which event belongs to which part, and the numbers that users
- * and items have in its files. */
+/* A split under construction: the part of each event, and the numbers of users and
+ * items in its files. */
 #ifndef EASE_SPLIT_SPLIT_H
 #define EASE_SPLIT_SPLIT_H
 
 #include "read/events.h"
 
-/* Values of events.part. Where users are divided (strong), each part is its own; else
- * the input is what trains, and a validation target trains in the end. */
+/* Values of events.part. If users are divided (strong), each part has its own input
+ * and targets. Otherwise the input is the train part, and validation targets belong
+ * to the train part of the final model. */
 enum {
-    EASE__TRAIN = 1, /* what ease__events_read leaves */
+    EASE__TRAIN = 1, /* as set by ease__events_read */
     EASE__VALIDATION_INPUT = 2,
     EASE__VALIDATION_TARGET = 4,
     EASE__TEST_INPUT = 8,
@@ -18,27 +19,27 @@ enum {
 typedef struct ease__protocol ease__protocol;
 
 typedef struct ease__split {
-    const char *data; /* its name in messages */
+    const char *data; /* name of the data, for messages */
     const ease__protocol *protocol;
     const ease_recipe *recipe; /* NULL: none */
     ease_read_options reading; /* as they were used */
     ease_split_options options;
     ease__events events;
-    uint32_t *ascending; /* users that have events, by id */
+    uint32_t *ascending; /* users with events, by id */
     uint32_t *users;     /* the same, by their numbers in the split */
     int64_t user_count;
-    int64_t *user_number; /* by the events' user; -1: none */
-    int32_t *items;       /* the events' items by number */
+    int64_t *user_number; /* by user of the events; -1: none */
+    int32_t *items;       /* items of the events by number */
     int32_t item_count;
-    int32_t *item_number;              /* by the events' item; -1: none */
+    int32_t *item_number;              /* by item of the events; -1: none */
     double validation_from, test_from; /* protocol time: the moments */
 } ease__split;
 
 struct ease__protocol {
     const char *name;
     bool strong; /* users are divided, not their interactions */
-    bool share;  /* it has one */
-    bool timed;  /* it looks at times, ... */
+    bool share;  /* it has a share */
+    bool timed;  /* it uses times, ... */
     bool needs_time;
     /* Sets part of every event that is not dropped. */
     ease_status (*divide)(ease__split *s, ease_error *err);
@@ -48,7 +49,8 @@ struct ease__protocol {
 ease_status ease__find_protocol(const char *name, const ease__protocol **out,
                                 ease_error *err);
 
-/* Users in ascending order and users and items by number, after dividing. */
+/* Divides the events: sets their parts, the ascending order of users, and the
+ * numbers of users and items. */
 ease_status ease__split_divide(ease__split *s, ease_error *err);
 void ease__split_free(ease__split *s);
 

@@ -1,4 +1,4 @@
-/* Reading a split's directory back. */
+/* Reads the directory of a split. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct opening {
     ease__split_ids ids;
 } opening;
 
-/* ---- tables -------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------- */
 
 static ease_status read_interactions(opening *o, int table, const char *path,
                                      ease_interactions **out, ease_error *err)
@@ -81,11 +81,11 @@ static ease_status read_all(opening *o, ease_split_parts *p, ease_error *err)
     return status;
 }
 
-/* ---- the directory ---------------------------------------------------------------------- */
+/* ---- the directory ------------------------------------------------------------ */
 
-/* What distinguishes a split from one that replaces it: the directory, or if files are
- * replaced one by one the record. Both are held open (-1: there is none), so that their
- * inodes are not given to later files while the split is read. */
+/* The identity of a split, which changes if it is replaced: the directory, or, if
+ * files are replaced one by one, the record. Both are kept open (-1: there is none),
+ * so that their inodes are not given to later files while the split is read. */
 typedef struct identity {
     int dir, record;
 } identity;
@@ -111,7 +111,7 @@ static void let_go(int held)
         (void)close(held);
 }
 
-/* The split may have been replaced after some of its files were read. */
+/* Reads the split, and fails if it was replaced after some of its files were read. */
 static ease_status read_undisturbed(opening *o, ease_split_parts *p, ease_error *err)
 {
     char *record = ease__split_path(o->dir, EASE__SPLIT_RECORD);

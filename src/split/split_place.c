@@ -14,17 +14,17 @@
 
 enum {
     MOST_TRIES = 100,
-    MOST_NAME = 200, /* of the target's name in the part's: a long one fits as well */
+    MOST_NAME = 200, /* of the target's name in that of the part */
     MARK_DIGITS = 6
 };
 
 static const char part_end[] = ".part";
-/* Begins the names of parts within a target, and of files that are being written. */
+/* Prefix of the names of parts within a target, and of files that are being written. */
 static const char inner[] = ".ease.";
 /* The name under which the record of an unfinished split is written. */
 static const char stand_in[] = ".ease.unfinished.part";
 
-/* ---- what is in a directory ---------------------------------------------------------- */
+/* ---- contents of a directory -------------------------------------------------- */
 
 static bool is_leftover(const char *name, const char *begin)
 {
@@ -50,7 +50,8 @@ static DIR *list(int fd)
     return d;
 }
 
-/* An empty directory, or one with files of a split and nothing else but leftovers. */
+/* Accepts an empty directory, or one with files of a split and nothing else but
+ * leftovers. */
 static ease_status look_around(int fd, const char *dir, ease_error *err)
 {
     DIR *d = list(fd);
@@ -87,7 +88,7 @@ static ease_status look_around(int fd, const char *dir, ease_error *err)
     return status;
 }
 
-/* ---- removing ------------------------------------------------------------------------ */
+/* ---- removing ----------------------------------------------------------------- */
 
 /* Temporary files of processes that were killed. */
 static void remove_loose(int fd)
@@ -138,7 +139,7 @@ static void sweep(int holder, const char *begin)
         closedir(d);
 }
 
-/* ---- where --------------------------------------------------------------------------- */
+/* ---- resolving the target ----------------------------------------------------- */
 
 static ease_status no_memory(const ease__place *p, ease_error *err)
 {
@@ -157,7 +158,7 @@ static ease_status resolve_new(ease__place *p, ease_error *err)
         return no_memory(p, err);
     while (length > 1 && path[length - 1] == '/')
         path[--length] = '\0';
-    if (lstat(path, &st) == 0) { /* a link that leads nowhere */
+    if (lstat(path, &st) == 0) { /* a dangling link */
         ease__free(path);
         errno = ENOENT;
         return ease__fail_errno(err, "%s: cannot open", p->dir);
@@ -198,7 +199,7 @@ static ease_status resolve(ease__place *p, ease_error *err)
     return status;
 }
 
-/* The working directory of this process, the root of a file system, or of all. */
+/* True for the working directory of this process and the root of a file system. */
 static bool is_fixed(const ease__place *p)
 {
     struct stat here, there;
@@ -225,7 +226,7 @@ static ease_status open_target(ease__place *p, ease_error *err)
     return look_around(p->target_fd, p->dir, err);
 }
 
-/* ---- the part ------------------------------------------------------------------------ */
+/* ---- the part ----------------------------------------------------------------- */
 
 static int holder_of(const ease__place *p)
 {
@@ -233,12 +234,12 @@ static int holder_of(const ease__place *p)
 }
 
 /* The prefix of the names of parts. */
-static void begin_name(const ease__place *p, char *to, size_t room)
+static void begin_name(const ease__place *p, char *to, size_t size)
 {
     if (p->inside)
-        snprintf(to, room, "%s", inner);
+        snprintf(to, size, "%s", inner);
     else
-        snprintf(to, room, ".%.*s.", (int)MOST_NAME, p->name);
+        snprintf(to, size, ".%.*s.", (int)MOST_NAME, p->name);
 }
 
 /* Creates a directory and locks it. A sweep by another process may remove it in
@@ -285,7 +286,7 @@ static bool make_part(ease__place *p)
     return false;
 }
 
-static ease_status find_room(ease__place *p, ease_error *err)
+static ease_status create_part(ease__place *p, ease_error *err)
 {
     bool made;
 
@@ -316,7 +317,7 @@ ease_status ease__place_open(const char *dir, ease__place *p, ease_error *err)
         return ease__fail_errno(err, "%s: cannot create", dir);
     if (access(p->target, F_OK) == 0)
         status = open_target(p, err);
-    return status ? status : find_room(p, err);
+    return status ? status : create_part(p, err);
 }
 
 void ease__place_close(ease__place *p)
@@ -338,7 +339,7 @@ void ease__place_close(ease__place *p)
     *p = EASE__PLACE_NONE;
 }
 
-/* ---- taking the place ---------------------------------------------------------------- */
+/* ---- replacing the target ----------------------------------------------------- */
 
 /* Syncs the directory: the contents of the files are synced already. */
 static void sync_names(int directory)

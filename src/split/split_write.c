@@ -1,5 +1,5 @@
-/* The directory of a split: tables of pairs of numbers, the lists of what the numbers
- * stand for, and a record of how it was made. */
+/* Writes the directory of a split: tables of pairs of numbers, the lists of ids of
+ * the numbers, and a record of how it was made. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 
 static const char stage_writing[] = "writing";
 
-/* ---- which files ------------------------------------------------------------------ */
+/* ---- the tables of a split ---------------------------------------------------- */
 
 typedef struct table {
     int which;     /* of ease__split_tables; -1: the end */
-    uint8_t parts; /* what is in it */
-    uint8_t with;  /* only of users that have this; 0: all */
+    uint8_t parts; /* the parts of its events */
+    uint8_t with;  /* only users with events of this part; 0: all */
     bool by_user;  /* users ascending; else in the order of the file */
 } table;
 
@@ -44,11 +44,11 @@ static const table *tables_of(const ease__split *s)
     return s->protocol->strong ? strong_tables : weak_tables;
 }
 
-/* ---- a file ---------------------------------------------------------------------------- */
+/* ---- writing a file ----------------------------------------------------------- */
 
 enum { BUFFER_BYTES = 1 << 18 };
 
-/* The first failure stays; what is put after it is lost. */
+/* A file under construction. The first failure is kept; writes after it do nothing. */
 typedef struct sheet {
     ease__output out;
     char *buffer;
@@ -99,7 +99,7 @@ static void put_number(sheet *f, int64_t value)
     put(f, digits + at, sizeof(digits) - at);
 }
 
-/* ---- tables ---------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------- */
 
 typedef struct writing {
     const ease__split *s;
@@ -136,7 +136,7 @@ static bool has_any(const ease__events *e, uint32_t user, uint8_t parts)
 static bool is_stopped(const writing *w, sheet *f, int64_t done, int64_t all)
 {
     if (!f->status && done % 65536 == 0 &&
-        ease__progress(&w->s->options.hooks, stage_writing, (double)done / (double)all))
+        ease__progress(w->s->options.hooks, stage_writing, (double)done / (double)all))
         f->status = ease__cancelled(f->err);
     return f->status != EASE_OK;
 }
@@ -216,9 +216,10 @@ static ease_status write_table(writing *w, const table *t, ease_error *err)
     return end_file(&f);
 }
 
-/* ---- lists ------------------------------------------------------------------------------ */
+/* ---- lists -------------------------------------------------------------------- */
 
-/* An id would not come back if a line end took a part of it. */
+/* Writes an id on a line; fails if it contains a line end, since it could not be
+ * read back. */
 static ease_status put_id(sheet *f, const ease__ids *ids, int64_t id)
 {
     const char *text = ease__ids_at(ids, id);
@@ -254,9 +255,9 @@ static ease_status write_items(writing *w, ease_error *err)
     return end_file(&f);
 }
 
-/* ---- the record ------------------------------------------------------------------------- */
+/* ---- the record --------------------------------------------------------------- */
 
-/* What is not UTF-8 becomes U+FFFD. */
+/* Writes a JSON string; bytes that are not UTF-8 become U+FFFD. */
 static void put_quoted(sheet *f, const char *text, size_t left)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -304,10 +305,10 @@ static void put_word(sheet *f, const char *key, const char *value)
     put_string(f, value);
 }
 
-/* NaN: null. */
+/* Writes a number; NaN is null. */
 static void put_real(sheet *f, const char *key, double value)
 {
-    char text[EASE__FLOAT_ROOM];
+    char text[EASE__FLOAT_CHARS];
 
     put_key(f, key);
     if (isnan(value))
@@ -336,7 +337,7 @@ static void put_protocol(sheet *f, const ease__split *s)
     }
 }
 
-/* The last part of the path, without slashes behind it. */
+/* Writes the last component of the path, without slashes behind it. */
 static void put_name(sheet *f, const char *key, const char *path)
 {
     size_t end = strlen(path), begin;
@@ -406,7 +407,7 @@ static ease_status write_record(writing *w, ease_error *err)
     return end_file(&f);
 }
 
-/* ---- all of it --------------------------------------------------------------------------- */
+/* ---- the directory ------------------------------------------------------------ */
 
 static ease_status write_all(writing *w, ease_error *err)
 {

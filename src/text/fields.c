@@ -40,7 +40,7 @@ static bool separates(const ease__splitter *s, const char *p, const char *end)
     return (size_t)(end - p) >= s->length && memcmp(p, s->text, s->length) == 0;
 }
 
-/* What stands at p, where a field has ended. */
+/* Classifies the bytes at p, where a field has ended. */
 static ease__field_stop stop_at(const ease__splitter *s, const char *p, const char *end,
                                 const char **at)
 {
@@ -103,7 +103,8 @@ ease__field_stop ease__field_next(const ease__splitter *s, const char **at,
         p++;
     out->length = (size_t)(p - out->text);
     stop = stop_at(s, p, end, at);
-    /* Where the text is cut there is no more line, or it will be read again. */
+    /* The line may end with "\r\n". If the text ends here instead, either the line
+     * ends with it or the record will be read again. */
     if (stop != EASE__FIELD_MORE && out->length && p[-1] == '\r')
         out->length--;
     return stop;
@@ -123,14 +124,14 @@ size_t ease__undouble(char *text, size_t length)
 
 static bool add_field(ease__record *r, ease__field f)
 {
-    if (r->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 16;
-        ease__field *grown = ease__realloc_array(r->fields, room, sizeof(*grown));
+    if (r->count == r->capacity) {
+        size_t capacity = r->capacity ? 2 * r->capacity : 16;
+        ease__field *grown = ease__realloc_array(r->fields, capacity, sizeof(*grown));
 
         if (!grown)
             return false;
         r->fields = grown;
-        r->room = room;
+        r->capacity = capacity;
     }
     r->fields[r->count++] = f;
     return true;
@@ -161,9 +162,10 @@ ease__record_stop ease__record_next(const ease__splitter *s, const char **at,
     return EASE__RECORD_WHOLE;
 }
 
-const char *ease__excerpt(const char *text, size_t length, char to[EASE__EXCERPT_ROOM])
+const char *ease__excerpt(const char *text, size_t length, char to[EASE__EXCERPT_CHARS])
 {
-    size_t room = EASE__EXCERPT_ROOM - 4, used = length < room ? length : room;
+    size_t capacity = EASE__EXCERPT_CHARS - 4,
+           used = length < capacity ? length : capacity;
 
     for (size_t i = 0; i < used; i++) {
         bool control = (unsigned char)text[i] < 0x20 || text[i] == 0x7f;

@@ -16,7 +16,7 @@ static bool take(scan *s, char c)
     return true;
 }
 
-/* Exactly `digits` of them, at most `most`. */
+/* Reads a number of exactly `digits` digits, at most `most`. */
 static bool take_number(scan *s, int digits, int most, int *out)
 {
     int value = 0;
@@ -30,8 +30,8 @@ static bool take_number(scan *s, int digits, int most, int *out)
     return value <= most;
 }
 
-/* Days since 1970-01-01 in the Gregorian calendar. A year begins in March here, so
- * that the day that is only sometimes there comes last. */
+/* Days since 1970-01-01 in the Gregorian calendar. The year is taken to begin in
+ * March, so that a leap day is its last day. */
 static int64_t days_of(int year, int month, int day)
 {
     int64_t y = month > 2 ? year : year - 1, m = month > 2 ? month - 3 : month + 9;
@@ -70,7 +70,7 @@ static bool take_clock(scan *s, double *seconds)
     return true;
 }
 
-/* "Z", "+02", "+0200" or "+02:00"; none is UTC as well. */
+/* Reads a time zone: "Z", "+02", "+0200" or "+02:00"; without one the time is UTC. */
 static bool take_zone(scan *s, double *seconds)
 {
     bool east = take(s, '+');
@@ -106,7 +106,7 @@ bool ease__parse_moment(const char *text, size_t length, double *out)
     return s.at == s.end;
 }
 
-/* Up to `most` digits from *at on, which moves behind them; 0: none. */
+/* Reads up to `most` digits at *at, and moves *at past them. Returns their number. */
 static int take_digits(const char **at, const char *end, int most, int *digits)
 {
     int value = 0;

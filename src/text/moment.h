@@ -1,12 +1,13 @@
-/* Times as text. */
+/* Parsing of times. */
 #ifndef EASE_TEXT_MOMENT_H
 #define EASE_TEXT_MOMENT_H
 
 #include "core/core.h"
 
-/* A number, whatever it counts, or a date: 2005-04-02, with a time of day
- * (`2005-04-02 23:53:47.5`, `T` between them, without seconds) and a zone (`Z`,
- * `+02:00`), in seconds since 1970. Later is larger. False: it is neither. */
+/* Parses a number of any unit, or a date in seconds since 1970: 2005-04-02, with a
+ * time of day (`2005-04-02 23:53:47.5`, with `T` instead of the space, or without
+ * seconds) and a zone (`Z`, `+02:00`). A later time is a larger number. Returns
+ * false if the text is neither. */
 bool ease__parse_moment(const char *text, size_t length, double *out);
 
 /* True for a date of three numbers between equal separators, the year first or last,

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number taken apart: digits (the first significant ones), and a power of ten. */
-enum { KEPT_DIGITS = 780 }; /* 767 decide any double; then one for "and more" */
+/* A number as its first significant digits and a power of ten. */
+enum { KEPT_DIGITS = 780 }; /* 767 digits decide any double */
 
 typedef struct parts {
-    const char *first, *end; /* significant digits and the point among them */
+    const char *first, *end; /* the significant digits, with the point among them */
     uint64_t head;           /* the first 19 significant digits */
-    int64_t digits;          /* how many significant digits there are */
-    int64_t power;           /* of ten, of the last digit */
+    int64_t digits;          /* number of significant digits */
+    int64_t power;           /* the power of ten of the last digit */
     bool negative;
 } parts;
 
@@ -29,7 +29,7 @@ static bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* An exponent past a million is as good as a million. */
+/* Exponents beyond a million are read as a million. */
 static const char *take_exponent(const char *p, const char *end, int64_t *power)
 {
     bool negative = false;
@@ -79,7 +79,8 @@ static bool take_apart(const char *p, const char *end, parts *out)
     return p && skip_spaces(p, end) == end;
 }
 
-/* Any length: strtod gets enough digits to round as if it had all. */
+/* Converts a number of any length: strtod is given enough digits to round as if it
+ * had all. */
 static ease__number_fault slow_double(const parts *a, double *out)
 {
     char text[KEPT_DIGITS + 48];
@@ -99,7 +100,7 @@ static ease__number_fault slow_double(const parts *a, double *out)
             power++;
         }
     }
-    if (more) { /* a last digit that is not zero, below all others */
+    if (more) { /* a nonzero digit below all others stands for the rest */
         text[used++] = '1';
         power--;
     }
@@ -125,7 +126,8 @@ ease__number_fault ease__parse_double(const char *text, size_t length, double *o
         *out = a.negative ? -0.0 : 0.0;
         return EASE__NUMBER_OK;
     }
-    /* Both factors are exact doubles, so that one rounding is all there is. */
+    /* Fast path: both factors are exact doubles, so that the product is rounded
+     * once. */
     if (a.digits > 19 || a.head > (UINT64_C(1) << 53) || a.power < -22 || a.power > 22)
         return slow_double(&a, out);
     value = (double)a.head;
@@ -147,7 +149,7 @@ ease__number_fault ease__parse_int(const char *text, size_t length, int64_t *out
     for (const char *q = p; q < end; q++)
         if (!is_digit(*q))
             return EASE__NUMBER_BAD;
-    for (; p < end; p++) { /* downwards: there is one more negative number */
+    for (; p < end; p++) { /* as a negative number, since there is one more of these */
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_sub_overflow(value, *p - '0', &value))
             return EASE__NUMBER_RANGE;
@@ -159,16 +161,16 @@ ease__number_fault ease__parse_int(const char *text, size_t length, int64_t *out
 }
 
 static size_t print_shortest(double value, int least, int most,
-                             char to[EASE__FLOAT_ROOM])
+                             char to[EASE__FLOAT_CHARS])
 {
-    /* Of this thread alone, for the length of a snprintf. */
+    /* The locale of this thread is changed during the call of snprintf. */
     locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
     int length = 0;
 
     for (int digits = least; digits <= most; digits++) {
         double back = 0.0;
 
-        length = snprintf(to, EASE__FLOAT_ROOM, "%.*g", digits, value);
+        length = snprintf(to, EASE__FLOAT_CHARS, "%.*g", digits, value);
         if (ease__parse_double(to, (size_t)length, &back) == EASE__NUMBER_OK &&
             (most > 9 ? back == value : (float)back == (float)value))
             break;
@@ -177,12 +179,12 @@ static size_t print_shortest(double value, int least, int most,
     return (size_t)length;
 }
 
-size_t ease__print_float(float value, char to[EASE__FLOAT_ROOM])
+size_t ease__print_float(float value, char to[EASE__FLOAT_CHARS])
 {
     return print_shortest((double)value, 6, 9, to);
 }
 
-size_t ease__print_double(double value, char to[EASE__FLOAT_ROOM])
+size_t ease__print_double(double value, char to[EASE__FLOAT_CHARS])
 {
     return print_shortest(value, 15, 17, to);
 }

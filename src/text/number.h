@@ -1,4 +1,4 @@
-/* Numbers as text, the same in every locale. */
+/* Parsing and printing of numbers, independent of the locale. */
 #ifndef EASE_TEXT_NUMBER_H
 #define EASE_TEXT_NUMBER_H
 
@@ -7,19 +7,19 @@
 typedef enum ease__number_fault {
     EASE__NUMBER_OK,
     EASE__NUMBER_BAD,  /* not a number: empty, words, hexadecimal, inf, nan */
-    EASE__NUMBER_RANGE /* past the range of the type */
+    EASE__NUMBER_RANGE /* beyond the range of the type */
 } ease__number_fault;
 
-/* Digits with an optional sign, point and exponent; spaces around are fine. The
- * result is the nearest double, whatever the length. */
+/* Parses digits with an optional sign, point and exponent; spaces around them are
+ * ignored. The result is the nearest double for any number of digits. */
 ease__number_fault ease__parse_double(const char *text, size_t length, double *out);
-/* Digits with an optional sign and nothing else. */
+/* Parses digits with an optional sign and nothing else. */
 ease__number_fault ease__parse_int(const char *text, size_t length, int64_t *out);
 
-enum { EASE__FLOAT_ROOM = 32 };
-/* The shortest of 6 to 9 digits that reads back as `value`; returns the length. */
-size_t ease__print_float(float value, char to[EASE__FLOAT_ROOM]);
-/* So with 15 to 17 digits. */
-size_t ease__print_double(double value, char to[EASE__FLOAT_ROOM]);
+enum { EASE__FLOAT_CHARS = 32 };
+/* Prints the fewest digits, 6 to 9, that read back as `value`; returns the length. */
+size_t ease__print_float(float value, char to[EASE__FLOAT_CHARS]);
+/* Prints the fewest digits, 15 to 17, that read back as `value`; returns the length. */
+size_t ease__print_double(double value, char to[EASE__FLOAT_CHARS]);
 
 #endif

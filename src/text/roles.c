@@ -2,16 +2,16 @@
 
 #include <string.h>
 
-/* ---- the names we know ------------------------------------------------------ */
+/* ---- known names -------------------------------------------------------------- */
 
 typedef struct name_list {
     ease__role role;
     ease__tier tier;
-    const char *names; /* each between two spaces; without accents and separators */
+    const char *names; /* each between two spaces, without accents */
 } name_list;
 
-/* English, German, French, Spanish, Italian, Portuguese and Dutch. Ids are recognized
- * by what stands before or behind them: user_id, kunden_nr, id_cliente. */
+/* Names in English, German, French, Spanish, Italian, Portuguese and Dutch. Ids are
+ * recognized by a prefix or suffix: user_id, kunden_nr, id_cliente. */
 static const name_list lists[] = {
     {EASE__ROLE_USER, EASE__TIER_STRONG,
      " user users usr uid customer customers cust client clients member members "
@@ -95,14 +95,15 @@ enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 /* ---- normalizing ------------------------------------------------------------ */
 
-enum { NAME_ROOM = 40 };
+enum { NAME_CHARS = 40 };
 
 /* U+00C0 .. U+00FF without their accents; a space where there is no letter. */
 static const char latin[] =
     "aaaaaaaceeeeiiiidnooooo ouuuuypsaaaaaaaceeeeiiiidnooooo ouuuuypy";
 
-/* Lower case letters and digits. A name too long for `to` is none that we know: "". */
-static void normalize(const ease__field *f, char to[NAME_ROOM])
+/* Reduces a name to lower case letters and digits. A name that is too long for `to`
+ * is unknown: "". */
+static void normalize(const ease__field *f, char to[NAME_CHARS])
 {
     const char *colon = memchr(f->text, ':', f->length);
     size_t length = colon ? (size_t)(colon - f->text) : f->length, used = 0;
@@ -116,7 +117,7 @@ static void normalize(const ease__field *f, char to[NAME_ROOM])
             c = (char)(c - 'A' + 'a');
         if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
             continue;
-        if (used + 1 == NAME_ROOM) {
+        if (used + 1 == NAME_CHARS) {
             used = 0;
             break;
         }
@@ -125,13 +126,13 @@ static void normalize(const ease__field *f, char to[NAME_ROOM])
     to[used] = '\0';
 }
 
-/* ---- looking them up -------------------------------------------------------- */
+/* ---- searching ---------------------------------------------------------------- */
 
-/* Where `length` letters, fewer than NAME_ROOM, are a whole name of the list; NULL:
- * nowhere. A line of numbers may have 100,000 that are asked for. */
+/* The place of a word of `length` < NAME_CHARS letters in a list of names, or NULL.
+ * It must be fast: a line of numbers may have 100,000 fields to look up. */
 static const char *find_in(const char *names, const char *word, size_t length)
 {
-    char whole[NAME_ROOM + 2] = " ";
+    char whole[NAME_CHARS + 2] = " ";
     const char *at;
 
     memcpy(whole + 1, word, length);
@@ -140,7 +141,7 @@ static const char *find_in(const char *names, const char *word, size_t length)
     return at ? at + 1 : NULL;
 }
 
-/* ids: only what has ids, a user or an item, or is known to be neither. */
+/* ids: restricts the search to users, items, and names that are known to be neither. */
 static bool look_up(const char *word, size_t length, bool ids, ease__name_form form,
                     ease__naming *out)
 {
@@ -200,7 +201,7 @@ static bool look_up_stem(const char *name, ease__naming *out)
     return false;
 }
 
-/* `webtoon_id`, `webtoonId`, `webtoonID`: not `paid`. */
+/* True for `webtoon_id`, `webtoonId` and `webtoonID`, not for `paid`. */
 static bool ends_with_id(const ease__field *f)
 {
     const char *colon = memchr(f->text, ':', f->length);
@@ -219,7 +220,7 @@ static bool ends_with_id(const ease__field *f)
 ease__naming ease__name_role(const ease__field *f)
 {
     ease__naming found = {.form = EASE__FORM_PLAIN};
-    char name[NAME_ROOM];
+    char name[NAME_CHARS];
 
     normalize(f, name);
     if (!look_up(name, strlen(name), false, EASE__FORM_PLAIN, &found) &&
@@ -230,7 +231,7 @@ ease__naming ease__name_role(const ease__field *f)
 
 bool ease__names_no_number(const ease__field *f)
 {
-    char name[NAME_ROOM];
+    char name[NAME_CHARS];
 
     normalize(f, name);
     return strcmp(name, "nan") == 0 || strcmp(name, "inf") == 0 ||
@@ -239,7 +240,7 @@ bool ease__names_no_number(const ease__field *f)
 
 int ease__names_title(const ease__field *f)
 {
-    char name[NAME_ROOM];
+    char name[NAME_CHARS];
 
     normalize(f, name);
     if (strcmp(name, "title") == 0 || strcmp(name, "name") == 0)

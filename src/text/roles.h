@@ -1,4 +1,4 @@
-/* What the name of a column says about its meaning. */
+/* The meaning of a column by its name. */
 #ifndef EASE_TEXT_ROLES_H
 #define EASE_TEXT_ROLES_H
 
@@ -34,14 +34,15 @@ typedef struct ease__naming {
     const char *stem; /* of a known name: the same for user, user_id and UserName */
 } ease__naming;
 
-/* What a column's name says. Case, accents, separators and a RecBole type (`:token`)
- * are ignored. */
+/* The role that a column's name suggests. Case, accents, separators and a RecBole
+ * type (`:token`) are ignored. */
 ease__naming ease__name_role(const ease__field *name);
 
 /* True for "nan", "inf" and the like, which other programs read as numbers. */
 bool ease__names_no_number(const ease__field *f);
 
-/* Whether a column of this name holds titles: 2: exactly, 1: a kind of title, 0: no. */
+/* Whether a column of this name holds titles. 2: yes; 1: it holds a kind of title;
+ * 0: no. */
 int ease__names_title(const ease__field *name);
 
 #endif

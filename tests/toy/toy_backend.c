@@ -47,7 +47,7 @@ static void load(const ease_backend_matrix *a, double *d)
 
     for (int32_t i = 0; i < a->items; i++)
         for (int32_t j = 0; j <= i; j++) {
-            size_t at = ease_backend_at(a, i, j);
+            size_t at = ease_backend_offset(a, i, j);
 
             d[(size_t)i * n + (size_t)j] = a->precision == EASE_BACKEND_F64
                                                ? ((const double *)a->data)[at]
@@ -61,7 +61,7 @@ static void store(const double *d, const ease_backend_matrix *a)
 
     for (int32_t i = 0; i < a->items; i++)
         for (int32_t j = 0; j <= i; j++) {
-            size_t at = ease_backend_at(a, i, j);
+            size_t at = ease_backend_offset(a, i, j);
             double value = d[(size_t)i * n + (size_t)j];
 
             if (a->precision == EASE_BACKEND_F64)
