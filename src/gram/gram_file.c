@@ -96,14 +96,15 @@ static ease_status check_params(ease__gram_file *f, ease_error *err)
 ease_status ease__gram_file_open(const char *path, ease__gram_file *out,
                                  ease_error *err)
 {
-    static const char *const large_sections[] = {"tiles", NULL};
+    static const ease__section_rule sections[] = {
+        {"params", false}, {"ids", false}, {"sums", false}, {"tiles", true}, {0}};
     ease__gram_file f = {.file = EASE__CONTAINER_NONE};
     size_t bytes = 0;
     const void *ids;
     ease_status status = ease__container_open(path, "gram", VERSION, &f.file, err);
 
     if (!status)
-        status = ease__container_allow_large(&f.file, large_sections, err);
+        status = ease__container_check(&f.file, sections, err);
     if (!status)
         status = check_params(&f, err);
     if (!status) {

@@ -6,8 +6,7 @@
 #include "model/model.h"
 #include "solve/solve.h"
 
-/* ---- memory ------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------- */
 
 /* Measured: the program with its libraries. */
 enum { BASE_BYTES = 6000000 };
@@ -130,8 +129,7 @@ ease__footprint ease__train_footprint(const ease_interactions *x,
     return f;
 }
 
-/* ---- time --------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------ */
 
 /* Pairs of items within a user's history, exactly or by averages: in real data the
  * mean of the squared lengths is 1.6 to 2.9 times the squared mean. */
@@ -165,7 +163,8 @@ static size_t model_bytes(int32_t items, ease_storage storage)
 {
     size_t beside = (size_t)items * (ID_BYTES + 4 * sizeof(float) + sizeof(double));
 
-    return ease__size_add(ease__model_weight_bytes(items, storage), beside);
+    return ease__size_add(ease__form_numbered((int32_t)storage)->weight_bytes(items),
+                          beside);
 }
 
 /* ---- the plan -------------------------------------------------------------------- */
@@ -229,6 +228,7 @@ static ease_status take_request(const ease_train_options *given, ease_storage st
                                 ease_train_options *o, const ease_backend **backend,
                                 ease_error *err)
 {
+    const ease__form *form = ease__form_numbered((int32_t)storage);
     const ease__method *m;
     ease_status status = ease__train_options_take(given, o, err);
 
@@ -236,7 +236,7 @@ static ease_status take_request(const ease_train_options *given, ease_storage st
         status = ease__method_take(o, &m, err);
     if (!status)
         status = ease__method_from_gram(m, err);
-    if (!status && (storage < EASE_STORE_F32 || storage > EASE_STORE_NONE))
+    if (!status && (!form || !form->weight_bytes))
         status = ease__fail(err, EASE_E_ARG, "unknown storage: %d", (int)storage);
     return status ? status : ease__train_backend(o, backend, err);
 }
