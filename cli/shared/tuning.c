@@ -50,6 +50,7 @@ const option tuning_options[] = {
      AT(memory_limit),
      .value = "SIZE",
      .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+    BACKEND_OPTION(offsetof(tuning_args, backend)),
     OPTIONS_END};
 
 /* ---- values of lambda --------------------------------------------------------- */
@@ -151,6 +152,7 @@ ease_train_options train_options_of(console *c, const common_args *common,
     o.precision = (ease_precision)a->precision;
     o.threads = (int)common->threads;
     o.memory_limit = a->memory_limit;
+    o.backend = a->backend;
     o.hooks = console_hooks(c);
     return o;
 }

@@ -7,6 +7,7 @@
 
 #include "contest.h"
 #include "measuring.h"
+#include "planning.h"
 #include "published.h"
 #include "table.h"
 #include "verbs.h"
@@ -75,6 +76,7 @@ static const option reproduce_options[] = {
      AT(tuning.memory_limit),
      .value = "SIZE",
      .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+    BACKEND_OPTION(offsetof(reproduce_args, tuning.backend)),
     OPTIONS_END};
 
 static const option form_options[] = {{.name = "markdown",
@@ -509,6 +511,8 @@ static int check(console *c, const reproduce_args *a, event *v)
     if (a->heldout_users && v->table == published_find("table2"))
         return usage_error(c, a->common.verb, "table2 holds out no users");
     code = check_sets(c, a, v->table);
+    if (!code)
+        code = check_backend(c, a->tuning.backend);
     if (!code)
         code = contest_parse(c, a->common.verb, a->models, &models);
     if (!code && a->tuning.lambda)

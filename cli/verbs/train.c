@@ -14,7 +14,7 @@ typedef struct train_args {
     double lambda;
     int kind, precision, storage, nonnegative;
     size_t memory_limit;
-    const char *workdir;
+    const char *workdir, *backend;
 } train_args;
 
 #define AT(member) .at = offsetof(train_args, member)
@@ -84,6 +84,7 @@ static const option model_options[] = {
      .help =
          "where memory does not hold the matrix, keep it in a file here; nothing is "
          "left behind"},
+    BACKEND_OPTION(offsetof(train_args, backend)),
     OPTIONS_END};
 
 typedef struct outcome {
@@ -103,6 +104,7 @@ static ease_train_options options_of(console *c, const train_args *a)
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
+    o.backend = a->backend;
     o.settings = a->settings;
     o.hooks = console_hooks(c);
     return o;
@@ -123,10 +125,11 @@ static int check_model(console *c, const train_args *a)
     if (ease_method_check(a->model, a->settings, &err))
         return fail_with(c, &err);
     if ((a->lambda > 0 && !m->has_lambda) || (a->gram && !m->from_gram) ||
-        (a->nonnegative && !m->nonnegative))
+        (a->nonnegative && !m->nonnegative) || (a->backend && !m->from_gram))
         return usage_error(c, a->common.verb,
-                           "%s takes no --lambda, --gram or --nonnegative", a->model);
-    return EXIT_DONE;
+                           "%s takes no --lambda, --gram, --nonnegative or --backend",
+                           a->model);
+    return check_backend(c, a->backend);
 }
 
 /* Checks everything that needs no data. */
