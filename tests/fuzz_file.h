@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "core/container.h"
+#include "infos.h"
 
 enum { FUZZ_PATH = 48 };
 
@@ -30,7 +31,7 @@ static inline bool fuzz_inside(const ease__disk_section *s, size_t size)
     return s->offset <= size && s->bytes <= size - s->offset;
 }
 
-/* The block hashes of a large section, where its companion has room for them. */
+/* The block hashes of a large section, as far as its companion section can hold them. */
 static inline void fuzz_fix_blocks(unsigned char *file, size_t size,
                                    const ease__disk_header *h,
                                    const ease__disk_section *large)

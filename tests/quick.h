@@ -30,9 +30,9 @@ static inline bool has_setting(const ease__method *m, const char *name)
 {
     size_t length = strcspn(name, "=");
 
-    for (int i = 0; m->settings[i].name; i++)
-        if (strlen(m->settings[i].name) == length &&
-            strncmp(m->settings[i].name, name, length) == 0)
+    for (int i = 0; m->info.settings[i].name; i++)
+        if (strlen(m->info.settings[i].name) == length &&
+            strncmp(m->info.settings[i].name, name, length) == 0)
             return true;
     return false;
 }
@@ -47,11 +47,11 @@ static inline ease_train_options quick_options(const ease__method *m, int thread
     size_t used = 0;
 
     ease_train_options_init(&o);
-    o.lambda = m->has_lambda ? 10 : 0;
+    o.lambda = m->info.has_lambda ? 10 : 0;
     o.threads = threads;
     text[0] = '\0';
-    if (m->rounds)
-        used = (size_t)snprintf(text, QUICK_TEXT, "%s=2", m->rounds);
+    if (m->info.rounds)
+        used = (size_t)snprintf(text, QUICK_TEXT, "%s=2", m->info.rounds);
     for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
         if (has_setting(m, small[i]))
             used += (size_t)snprintf(text + used, QUICK_TEXT - used, "%s%s",
@@ -67,7 +67,8 @@ static inline ease_status train_quickly(const ease__method *m,
     char text[QUICK_TEXT];
     ease_train_options o = quick_options(m, threads, text);
 
-    return ease_train_method(x, m->name, &o, out, NULL);
+    o.method = m->info.name;
+    return ease_train(x, &o, out, NULL);
 }
 
 #endif

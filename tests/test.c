@@ -271,16 +271,17 @@ static bool wanted(const char *name, int argc, char **argv)
 static bool kernels_are_those_wanted(void)
 {
     const char *own = getenv("EASE_TEST_KERNELS"), *core = getenv("OPENBLAS_CORETYPE");
-    const char *better, *chosen = ease_blas_core(&better);
+    ease_blas_info blas = {.size = sizeof(blas)};
 
     if (!own)
         return true;
+    ease_blas_describe(&blas);
     if (!ease__kernels_force(own)) {
         printf("there are no %s kernels for this processor\n", own);
         return false;
     }
-    if (core && strcmp(core, chosen) != 0) {
-        printf("OpenBLAS uses its kernels for %s, not for %s\n", chosen, core);
+    if (core && strcmp(core, blas.core) != 0) {
+        printf("OpenBLAS uses its kernels for %s, not for %s\n", blas.core, core);
         return false;
     }
     return true;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "ease.h"
+#include "infos.h"
 
 typedef struct test test;
 

@@ -168,7 +168,7 @@ static answer answer_of(ease_status status, const void *data, size_t bytes)
 static void spread(const ease_model *m, int32_t items[][LENGTH], ease_row *rows,
                    int64_t *users)
 {
-    int32_t n = ease_model_describe(m).items;
+    int32_t n = model_info(m).items;
 
     for (int32_t h = 0; h < HISTORIES; h++) {
         for (int32_t i = 0; i < LENGTH; i++)
@@ -249,7 +249,7 @@ static answer use_explain(const ease_model *m)
 
 static answer use_row(const ease_model *m)
 {
-    size_t n = (size_t)ease_model_describe(m).items;
+    size_t n = (size_t)model_info(m).items;
     float *row = calloc(n, sizeof(*row));
     answer a = answer_of(ease_model_row(m, (int32_t)n / 3, row, NULL), row,
                          n * sizeof(*row));
@@ -293,7 +293,7 @@ static answer use_export(const ease_model *m)
 
 static answer use_summary(const ease_model *m)
 {
-    ease_weight_summary s = {0};
+    ease_weight_summary s = {.size = sizeof(s)};
 
     return answer_of(ease_model_summarize_weights(m, &s, NULL, NULL), &s, sizeof(s));
 }
@@ -311,8 +311,7 @@ static answer use_rows(const ease_model *m)
     size_t stride = 0;
     ease_status status = ease_model_rows(m, &rows, &stride, NULL);
 
-    return answer_of(status, rows,
-                     rows ? stride * (size_t)ease_model_describe(m).items : 0);
+    return answer_of(status, rows, rows ? stride * (size_t)model_info(m).items : 0);
 }
 
 typedef answer use(const ease_model *m);
@@ -320,10 +319,22 @@ static use *const uses[] = {use_one,  use_many, use_similar, use_explain, use_ro
                             use_save, use_rows, use_export,  use_summary, use_plot};
 enum { USES = sizeof(uses) / sizeof(uses[0]), QUICK = 5 };
 
+static ease_status open_verifying(const char *path, ease_verify verify,
+                                  const ease_hooks *hooks, ease_model **out,
+                                  ease_error *err)
+{
+    ease_open_options o;
+
+    ease_open_options_init(&o);
+    o.verify = verify;
+    o.hooks = hooks;
+    return ease_model_open(path, &o, out, err);
+}
+
 static answer open_and_use(const char *path, ease_verify verify, use *what)
 {
     ease_model *m = NULL;
-    answer a = {.status = ease_model_open_with(path, verify, &m, NULL)};
+    answer a = {.status = open_verifying(path, verify, NULL, &m, NULL)};
 
     if (!a.status)
         a = what(m);
@@ -448,7 +459,7 @@ static void all_is_verified_at_opening_or_nothing_is(test *t)
 
             /* The top bit of the first weight of row n / 3: what use_row reads. */
             flip(x.path, (size_t)h.section[s].offset + 1000 * (size_t)6016 + 1, 0x80);
-            check_status(t, ease_model_open_with(x.path, EASE_VERIFY_OPEN, &m, &err),
+            check_status(t, open_verifying(x.path, EASE_VERIFY_OPEN, NULL, &m, &err),
                          EASE_E_FORMAT);
             check_contains(t, err.text, "damaged: wrong checksum in section 'weights'");
             check_contains(t, err.text, "block 6 of 18");
@@ -456,7 +467,7 @@ static void all_is_verified_at_opening_or_nothing_is(test *t)
             check_status(t, a.status, EASE_OK);
             check(t, a.hash != x.whole[4].hash);
         }
-    check_status(t, ease_model_open_with(x.path, (ease_verify)3, NULL, NULL),
+    check_status(t, open_verifying(x.path, (ease_verify)3, NULL, NULL, NULL),
                  EASE_E_ARG);
 }
 
@@ -473,7 +484,7 @@ static void verifying_all_can_be_cancelled(test *t)
     ease_hooks hooks = {.progress = stop_verifying};
     ease_row row = {.items = (int32_t[]){2, 1500}, .count = 2};
     ease_recommend_options o;
-    ease_weight_summary summary;
+    ease_weight_summary summary = {.size = sizeof(summary)};
     ease_model *m = NULL, *n = NULL;
     ease_rec recs[10];
     int32_t count;
@@ -482,8 +493,8 @@ static void verifying_all_can_be_cancelled(test *t)
     keep_path("latent.ease", latent);
     make_file(&forms[1], true, path);
     make_file(&forms[5], true, latent);
-    check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
-    check_status(t, ease_model_open(latent, &n, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
+    check_status(t, ease_model_open(latent, NULL, &n, NULL), EASE_OK);
     check_status(t, ease_model_save(m, test_path("x"), EASE_STORE_F16, &hooks, NULL),
                  EASE_E_CANCELLED);
     check_status(t, ease_model_export(m, test_path("x.csv"), 1, &hooks, NULL),
@@ -491,7 +502,7 @@ static void verifying_all_can_be_cancelled(test *t)
     check_status(t, ease_model_summarize_weights(m, &summary, &hooks, NULL),
                  EASE_E_CANCELLED);
     ease_recommend_options_init(&o);
-    o.hooks = hooks;
+    o.hooks = &hooks;
     check_status(t, ease_recommend_many(n, &row, 1, &o, recs, &count, NULL),
                  EASE_E_CANCELLED);
     ease_model_free(m);
@@ -519,7 +530,7 @@ static void only_weights_may_be_large(test *t)
             if (strchr(name, '#'))
                 continue;
             copy_with_large(path, name, copy);
-            status = ease_model_open(copy, &m, &err);
+            status = ease_model_open(copy, NULL, &m, &err);
             if (!check_status(t, status,
                               ease__is_large(&h.section[s]) ? EASE_OK : EASE_E_FORMAT))
                 printf("  %s, section %s\n", forms[i].name, name);
@@ -562,7 +573,7 @@ static void change_while_open(test *t, const form *f, bool used, bool shorter)
     changed->info.interactions++; /* another file of the same size */
     check_status(t, ease_model_save(changed, other, f->storage, NULL, NULL), EASE_OK);
     ease_model_free(changed);
-    if (!check_status(t, ease_model_open(path, &m, NULL), EASE_OK))
+    if (!check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK))
         return;
     if (used)
         check_status(t, use_many(m).status, EASE_OK);
@@ -599,7 +610,7 @@ static void a_small_file_is_needed_only_to_open_it(test *t)
 
         keep_path("small.ease", path);
         make_file(&forms[i], false, path);
-        check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+        check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
         for (size_t u = 0; u < USES; u++)
             before[u] = uses[u](m);
         check_int(t, truncate(path, 0), 0);
@@ -621,7 +632,7 @@ static void a_file_may_be_replaced_while_in_use(test *t)
 
     make_file(&forms[1], true, path);
     make_file(&forms[1], false, other);
-    check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
     before = use_one(m);
     check_int(t, rename(other, path), 0);
     after = use_one(m);
@@ -676,9 +687,9 @@ static void a_file_that_becomes_shorter_during_a_call_is_an_error(test *t)
         ease_rec recs[10];
 
         check_status(t, ease_model_save(m, path, storages[i], NULL, NULL), EASE_OK);
-        check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+        check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
         ease_recommend_options_init(&o);
-        o.hooks = (ease_hooks){.progress = shorten, .user = &cut};
+        o.hooks = &(ease_hooks){.progress = shorten, .user = &cut};
         check_status(t, ease_recommend_many(back, &row, 1, &o, recs, counts, &err),
                      EASE_E_FORMAT);
         check_contains(t, err.text, "was changed while in use");
@@ -699,14 +710,14 @@ static void only_faults_in_models_are_handled(test *t)
     make_file(&forms[0], true, path);
     check_int(t, ease_handle_fault(path), 0);
     check_int(t, ease_handle_fault(NULL), 0);
-    check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
     check_int(t, ease_handle_fault((const char *)m->rows - 1), 0);
     check_status(t, use_row(m).status, EASE_OK);
     check_int(t, ease_handle_fault((const char *)m->rows + 12345), 1);
     a = use_row(m);
     check_status(t, a.status, EASE_E_IO); /* the file has not changed */
     ease_model_free(m);
-    check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
     check_status(t, ease_model_rows(m, &rows, &stride, NULL), EASE_OK);
     check_int(t, ease_handle_fault(rows), 0); /* lent */
     check_status(t, use_row(m).status, EASE_OK);
@@ -724,7 +735,7 @@ static void threads_verify_a_fresh_model_together(test *t)
         ease_model *m = NULL;
         answer a[THREADS];
 
-        if (!check_status(t, ease_model_open(x.path, &m, NULL), EASE_OK))
+        if (!check_status(t, ease_model_open(x.path, NULL, &m, NULL), EASE_OK))
             continue;
 #pragma omp parallel for num_threads(THREADS) schedule(static, 1)
         for (int k = 0; k < THREADS; k++)

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/random.h"
+#include "infos.h"
 #include "model/model.h"
 #include "quick.h"
 #include "score/scoring.h"
@@ -31,7 +32,7 @@ typedef struct subject {
 
 static void complain(const subject *s)
 {
-    printf("  form %s, method %s\n", s->form->name, s->method->name);
+    printf("  form %s, method %s\n", s->form->name, s->method->info.name);
 }
 
 static void run_subject(subject *s, void (*run)(subject *s))
@@ -43,7 +44,8 @@ static void run_subject(subject *s, void (*run)(subject *s))
         !check_status(s->t,
                       ease_model_save(s->made, s->path, s->form->number, NULL, &err),
                       EASE_OK) ||
-        !check_status(s->t, ease_model_open(s->path, &s->opened, &err), EASE_OK)) {
+        !check_status(s->t, ease_model_open(s->path, NULL, &s->opened, &err),
+                      EASE_OK)) {
         complain(s);
         printf("  %s\n", err.text);
     } else {
@@ -241,7 +243,7 @@ static void save_again(subject *s)
     keep_path("again.ease", path);
     check_status(s->t, ease_model_save(s->opened, path, s->form->number, NULL, NULL),
                  EASE_OK);
-    if (!check_status(s->t, ease_model_open(path, &back, NULL), EASE_OK))
+    if (!check_status(s->t, ease_model_open(path, NULL, &back, NULL), EASE_OK))
         return;
     check_status(s->t, list_many(s->made, s->x, o, &made), EASE_OK);
     check_status(s->t, list_many(s->opened, s->x, o, &opened), EASE_OK);
@@ -249,8 +251,8 @@ static void save_again(subject *s)
     check(s->t, same_lists(&opened, &again, o.k));
     if (!s->form->store->halves && !check(s->t, same_lists(&made, &opened, o.k)))
         complain(s);
-    check_text(s->t, ease_model_describe(s->opened).method, s->method->name);
-    check_int(s->t, ease_model_describe(s->opened).storage, s->form->number);
+    check_text(s->t, model_info(s->opened).method, s->method->info.name);
+    check_int(s->t, model_info(s->opened).storage, s->form->number);
     ease_model_free(back);
     a = test_read(path, &bytes);
     b = test_read(s->path, &was_bytes);
@@ -290,7 +292,8 @@ static void flip_bits(subject *s)
             ease_error err = {0};
 
             flip(s->path, at, bits);
-            if (!check_status(s->t, ease_model_open(s->path, &m, &err), EASE_E_FORMAT))
+            if (!check_status(s->t, ease_model_open(s->path, NULL, &m, &err),
+                              EASE_E_FORMAT))
                 complain(s);
             check_contains(s->t, err.text, h.section[k].name);
             check_status(s->t, ease_file_verify(s->path, NULL, NULL), EASE_E_FORMAT);
@@ -337,7 +340,7 @@ static void check_opens_the_same(subject *s, const char *path)
     ease_model *m = NULL;
     lists was, is;
 
-    if (!check_status(s->t, ease_model_open(path, &m, &err), EASE_OK)) {
+    if (!check_status(s->t, ease_model_open(path, NULL, &m, &err), EASE_OK)) {
         complain(s);
         printf("  %s\n", err.text);
         return;
@@ -353,7 +356,7 @@ static void check_refused(subject *s, const char *path, const char *text)
     ease_error err = {0};
     ease_model *m = NULL;
 
-    if (!check_status(s->t, ease_model_open(path, &m, &err), EASE_E_VERSION))
+    if (!check_status(s->t, ease_model_open(path, NULL, &m, &err), EASE_E_VERSION))
         complain(s);
     check_contains(s->t, err.text, "made by a newer ease");
     check_contains(s->t, err.text, text);
@@ -468,7 +471,7 @@ static bool says_why_not(subject *s, ease_status status, const ease_error *err)
 {
     if (!check_status(s->t, status, EASE_E_ARG))
         complain(s);
-    return check_contains(s->t, err->text, s->method->name);
+    return check_contains(s->t, err->text, s->method->info.name);
 }
 
 static void explain_all(subject *s)
@@ -544,7 +547,7 @@ static void use_weights(subject *s)
     const char *path = test_path("weights.npy");
     ease_error err = {0};
     ease_status status = ease_model_export(s->opened, path, 0, NULL, &err);
-    ease_weight_summary w;
+    ease_weight_summary w = {.size = sizeof(w)};
 
     if (s->form->store->empty)
         says_why_not(s, status, &err);
@@ -624,7 +627,7 @@ static ease_status use_all(const subject *s, const char *path)
 
     o.threads = 2;
     if (!status)
-        status = ease_model_open(path, &m, NULL);
+        status = ease_model_open(path, NULL, &m, NULL);
     if (!status)
         status = list_each(m, s->x, o, &l);
     if (!status)

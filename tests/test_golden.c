@@ -70,7 +70,7 @@ static void files_of_every_version_answer_as_they_did(test *t)
             snprintf(name, sizeof(name), "v%d-%s.ease.gz", versions[v],
                      golden_files[i].name);
             path = unpack_file(name);
-            if (!check_status(t, ease_model_open(path, &m, &err), EASE_OK)) {
+            if (!check_status(t, ease_model_open(path, NULL, &m, &err), EASE_OK)) {
                 printf("  %s\n", err.text);
                 continue;
             }
@@ -102,7 +102,7 @@ static void files_of_later_versions_open_or_say_so(test *t)
         ease_status status;
 
         snprintf(name, sizeof(name), "newer-%s.ease.gz", plants[i].name);
-        status = ease_model_open(unpack_file(name), &m, &err);
+        status = ease_model_open(unpack_file(name), NULL, &m, &err);
         if (!check_status(t, status, plants[i].says ? EASE_E_VERSION : EASE_OK))
             printf("  %s: %s\n", name, err.text);
         if (plants[i].says)

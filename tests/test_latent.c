@@ -35,9 +35,8 @@ static ease_status try_train(const ease_interactions *x, const char *method,
     ease_train_options_init(&o);
     o.settings = settings;
     o.threads = threads;
-    if (hooks)
-        o.hooks = *hooks;
-    return ease_train_method(x, method, &o, out, err);
+    o.hooks = hooks;
+    return train_method(x, method, &o, out, err);
 }
 
 static ease_model *train(test *t, const ease_interactions *x, const char *method,
@@ -460,7 +459,7 @@ static void latent_models_come_back_from_files(test *t)
     for (int i = 0; i < 2; i++) {
         ease_model *m = train(t, x, methods[i], small[i], 1);
         ease_model *back = reopened(t, m, EASE_STORE_F16);
-        ease_model_info info = ease_model_describe(back);
+        ease_model_info info = model_info(back);
 
         check_text(t, info.method, methods[i]);
         check_text(t, info.settings, says[i]);
@@ -483,7 +482,7 @@ static void check_refused(test *t, const ease_model *m, ease__latent_shape shape
     changed.latent.shape = shape;
     check_status(t, ease_model_save(&changed, path, EASE_STORE_F32, NULL, NULL),
                  EASE_OK);
-    check_status(t, ease_model_open(path, &back, NULL), want);
+    check_status(t, ease_model_open(path, NULL, &back, NULL), want);
     ease_model_free(back);
 }
 
@@ -685,8 +684,7 @@ static void memory_limits_hold(test *t)
         ease_train_options_init(&o);
         o.settings = small[i];
         o.memory_limit = 30000;
-        check_status(t, ease_train_method(x, methods[i], &o, &m, &err),
-                     EASE_E_MEMORY_LIMIT);
+        check_status(t, train_method(x, methods[i], &o, &m, &err), EASE_E_MEMORY_LIMIT);
         check(t, m == NULL);
     }
     ease_interactions_free(x);

@@ -22,21 +22,32 @@ static void entries_are_complete(test *t)
         double values[EASE__MOST_SETTINGS];
         ease__grid grid;
 
-        check(t, m->name && m->name[0] && m->about && m->about[0]);
+        check(t, m->info.name && m->info.name[0] && m->info.about && m->info.about[0]);
         check(t, (m->fit != NULL) != (m->fill != NULL));
-        check(t, ease__method_find(m->name) == m);       /* no other has its name ... */
+        check(t, ease__method_find(m->info.name) == m);  /* no other has its name ... */
         check(t, ease__method_numbered(m->number) == m); /* ... or its number */
-        check_text(t, ease_method_about(m->name), m->about);
-        check_status(
-            t, ease__settings_parse(m->settings, m->name, NULL, values, NULL, NULL),
-            EASE_OK);
+        check(t, ease_method_at(i) == &m->info);
+        check(t, ease_method_find(m->info.name) == &m->info);
+        check_int(t, m->info.known_users, m->form == &ease__form_known);
+        check_int(t, m->info.from_gram, m->fit != NULL);
+        check(t, m->info.setting_count <= EASE__MOST_SETTINGS);
+        check(t, m->info.settings[m->info.setting_count].name == NULL);
+        for (int k = 0; k < m->info.setting_count; k++)
+            check(t, m->info.settings[k].name != NULL);
+        check(t, !m->info.nonnegative ||
+                     ease__method_find(m->info.nonnegative)->nonnegative);
+        check_status(t,
+                     ease__settings_parse(m->info.settings, m->info.name, NULL, values,
+                                          NULL, NULL),
+                     EASE_OK);
         check(t, !m->check || (m->check)(values, NULL) == EASE_OK);
-        check_int(t, m->grid == NULL, m->has_lambda);
-        if (m->grid)
+        check_int(t, m->info.grid == NULL, m->info.has_lambda);
+        if (m->info.grid)
             check_status(t,
-                         ease__grid_parse(m->settings, m->name, m->grid, &grid, NULL),
+                         ease__grid_parse(m->info.settings, m->info.name, m->info.grid,
+                                          &grid, NULL),
                          EASE_OK);
-        check(t, !m->rounds || has_setting(m, m->rounds));
+        check(t, !m->info.rounds || has_setting(m, m->info.rounds));
     }
 }
 
@@ -49,7 +60,7 @@ static void numbers_in_files_stay(test *t)
 
     for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (check(t, ease__method_numbered(i) != NULL))
-            check_text(t, ease__method_numbered(i)->name, names[i]);
+            check_text(t, ease__method_numbered(i)->info.name, names[i]);
 }
 
 static void bad_settings_are_refused(test *t)
@@ -65,12 +76,12 @@ static void bad_settings_are_refused(test *t)
 
         o = quick_options(m, 1, text);
         o.settings = "no-such-setting=1";
-        check_status(t, ease_train_method(x, m->name, &o, &model, &err), EASE_E_ARG);
+        check_status(t, train_method(x, m->info.name, &o, &model, &err), EASE_E_ARG);
         check_contains(t, err.text, "no-such-setting");
-        for (int k = 0; m->settings[k].name; k++) {
-            snprintf(text, sizeof(text), "%s=word", m->settings[k].name);
-            check_status(t, ease_method_check(m->name, text, &err), EASE_E_ARG);
-            check_contains(t, err.text, m->settings[k].name);
+        for (int k = 0; m->info.settings[k].name; k++) {
+            snprintf(text, sizeof(text), "%s=word", m->info.settings[k].name);
+            check_status(t, ease_method_check(m->info.name, text, &err), EASE_E_ARG);
+            check_contains(t, err.text, m->info.settings[k].name);
         }
         check(t, model == NULL);
     }
@@ -119,7 +130,7 @@ static ease_rec *lists_of(test *t, const ease_model *m, const ease_interactions 
 
     ease_recommend_options_init(&o);
     o.k = K;
-    o.users = ease_method_known_users(ease_model_describe(m).method) ? users : NULL;
+    o.users = ease_method_find(model_info(m).method)->known_users ? users : NULL;
     for (int64_t u = 0; u < USERS; u++) {
         rows[u] = ease_interactions_row(x, u);
         users[u] = u;
@@ -143,11 +154,10 @@ static void saved_models_open_to_the_same_lists(test *t)
         if (!check_status(t, train_quickly(ease__methods[i], x, 2, &made), EASE_OK) ||
             !check_status(t, ease_model_save(made, path, EASE_STORE_F32, NULL, NULL),
                           EASE_OK) ||
-            !check_status(t, ease_model_open(path, &back, NULL), EASE_OK))
+            !check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK))
             abort();
-        check_text(t, ease_model_describe(back).method, ease__methods[i]->name);
-        check_text(t, ease_model_describe(back).settings,
-                   ease_model_describe(made).settings);
+        check_text(t, model_info(back).method, ease__methods[i]->info.name);
+        check_text(t, model_info(back).settings, model_info(made).settings);
         before = lists_of(t, made, x);
         after = lists_of(t, back, x);
         check(t, memcmp(before, after, USERS * K * sizeof(*before)) == 0);
@@ -178,11 +188,11 @@ static void training_can_be_cancelled(test *t)
         ease_status status;
 
         o = quick_options(m, 2, text);
-        o.hooks.progress = stop_at_once;
-        status = ease_train_method(x, m->name, &o, &model, NULL);
+        o.hooks = &(ease_hooks){.progress = stop_at_once};
+        status = train_method(x, m->info.name, &o, &model, NULL);
         check(t, status == EASE_E_CANCELLED || (status == EASE_OK && model));
-        check(t,
-              status == EASE_E_CANCELLED || m->rounds || m->form == &ease__form_none);
+        check(t, status == EASE_E_CANCELLED || m->info.rounds ||
+                     m->form == &ease__form_none);
         ease_model_free(model);
     }
     ease_interactions_free(x);

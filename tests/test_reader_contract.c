@@ -165,8 +165,7 @@ static void show(const ease_interactions *x, char text[SHOWN_BYTES])
 static void check_same(test *t, const ease_interactions *x, const ease_interactions *y)
 {
     char first[SHOWN_BYTES], second[SHOWN_BYTES];
-    ease_interactions_info a = ease_interactions_describe(x),
-                           b = ease_interactions_describe(y);
+    ease_interactions_info a = interactions_info(x), b = interactions_info(y);
 
     show(x, first);
     show(y, second);
@@ -413,8 +412,7 @@ static void reading_is_cancelled(test *t)
         int calls = 0, left;
 
         put_plain(example_of(ease__readers[i]), path);
-        o.hooks.progress = cancel_when_counted;
-        o.hooks.user = &left;
+        o.hooks = &(ease_hooks){.progress = cancel_when_counted, .user = &left};
         o.threads = 3;
         do {
             ease_interactions *x = NULL;

@@ -104,10 +104,11 @@ int main(int argc, char **argv)
         ease_model *m = NULL;
 
         ease_train_options_init(&o);
-        o.lambda = ease_method_has_lambda(f->method) ? 3 : 0;
+        o.method = f->method;
+        o.lambda = ease_method_find(f->method)->has_lambda ? 3 : 0;
         o.settings = f->settings;
         o.kind = f->kind;
-        if (ease_train_method(x, f->method, &o, &m, NULL))
+        if (ease_train(x, &o, &m, NULL))
             abort();
         if (f->titles)
             give_titles(m);
@@ -115,7 +116,7 @@ int main(int argc, char **argv)
         if (ease_model_save(m, path, f->storage, NULL, NULL))
             abort();
         ease_model_free(m);
-        if (ease_model_open(path, &m, NULL))
+        if (ease_model_open(path, NULL, &m, NULL))
             abort();
         text = golden_answers(m);
         snprintf(path, sizeof(path), "%s/%s.txt", argv[2], f->name);

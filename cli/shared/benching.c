@@ -14,7 +14,7 @@ const char *const bench_part_names[BENCH_COUNT] = {
 #undef X
 };
 
-#define LAMBDA 100.0 /* any: it changes no time */
+#define LAMBDA 100.0 /* any value: time does not depend on it */
 
 /* ---- records ------------------------------------------------------------------ */
 
@@ -146,16 +146,27 @@ static ease_train_options training(const bench *b)
 
     ease_train_options_init(&o);
     o.lambda = LAMBDA;
+    o.backend = b->backend;
     o.threads = (int)b->common->threads;
     o.hooks = console_hooks(b->console);
     return o;
 }
 
-/* The data that is measured with, and its sizes. */
+static ease_gram_options counting(const bench *b)
+{
+    ease_gram_options o;
+
+    ease_gram_options_init(&o);
+    o.threads = (int)b->common->threads;
+    o.hooks = console_hooks(b->console);
+    return o;
+}
+
+/* Reads or makes the data of the benchmark, and sets its sizes. */
 static int need_data(bench *b)
 {
     ease_read_options o = reading(b);
-    ease_interactions_info info;
+    ease_interactions_info info = {.size = sizeof(info)};
     ease_error err;
     int code = EXIT_DONE;
 
@@ -169,7 +180,7 @@ static int need_data(bench *b)
         code = check_guess(b->console, b->x);
     if (code)
         return code;
-    info = ease_interactions_describe(b->x);
+    ease_interactions_describe(b->x, &info);
     b->users = info.users;
     b->items = info.items;
     b->interactions = info.interactions;
@@ -178,7 +189,7 @@ static int need_data(bench *b)
 
 /* ---- the machine's limits ----------------------------------------------------- */
 
-/* Products of these sizes, of which the best is the limit. */
+/* Sizes of the products; the best rate is the limit. */
 static const int32_t edges[] = {512, 896, 1024, 2048, 4096};
 enum { EDGES = sizeof(edges) / sizeof(edges[0]) };
 
@@ -209,7 +220,7 @@ static int measure_sgemm(bench *b)
     return code;
 }
 
-/* Once more the size that was best, since the machine's mood changes. */
+/* Measures the best size again, since the speed of a machine varies. */
 static int measure_sgemm_again(bench *b)
 {
     int best = 0;
@@ -222,7 +233,7 @@ static int measure_sgemm_again(bench *b)
     return measure_edge(b, best, b->quick ? 0.05 : 3.0, &b->beside[b->beside_count++]);
 }
 
-/* The first record, known last: its figure is the best of the whole run. */
+/* Fills in the first record last: its figure is the best of the whole run. */
 static void record_sgemm(bench *b)
 {
     bench_record *r = &b->records[0];
@@ -286,13 +297,13 @@ int bench_read_once(const bench *b, const char *path, double *seconds)
 
 int bench_data_file(const bench *b, const ease_interactions *x, char **path)
 {
-    ease_hooks hooks = console_hooks(b->console);
+    const ease_hooks *hooks = console_hooks(b->console);
     ease_error err;
 
     *path = b->data ? strdup(b->data) : path_in(b, "data.csv");
     if (!*path)
         return fail_no_memory(b->console);
-    if (!b->data && ease_interactions_write(x, *path, &hooks, &err))
+    if (!b->data && ease_interactions_write(x, *path, hooks, &err))
         return fail_with(b->console, &err);
     phase_end(b->console, "writing the data");
     return EXIT_DONE;
@@ -301,12 +312,13 @@ int bench_data_file(const bench *b, const ease_interactions *x, char **path)
 static int run_read(bench *b)
 {
     bench_record *r = record_new(b, "read", "lines", 0);
+    ease_interactions_info info = {.size = sizeof(info)};
     double seconds = 0;
     char *path = NULL;
     int code = bench_data_file(b, b->x, &path);
 
-    r->amount = (double)(b->data ? ease_interactions_describe(b->x).rows
-                                 : b->interactions);
+    ease_interactions_describe(b->x, &info);
+    r->amount = (double)(b->data ? info.rows : b->interactions);
     for (int i = 0; !code && i < b->repeat; i++) {
         code = bench_read_once(b, path, &seconds);
         if (!code)
@@ -322,7 +334,8 @@ static int run_read(bench *b)
     return code;
 }
 
-/* Pairs of items that a user has, each item with itself too: what is counted. */
+/* The number of pairs of items of all users, including each item with itself, which
+ * X'X counts. */
 static double count_pairs(const bench *b)
 {
     double pairs = 0;
@@ -338,7 +351,7 @@ static double count_pairs(const bench *b)
 static int run_gram(bench *b)
 {
     bench_record *r = record_new(b, "gram", "pairs", count_pairs(b));
-    ease_train_options o = training(b);
+    ease_gram_options o = counting(b);
     ease_error err;
 
     for (int i = 0; i < b->repeat; i++) {
@@ -357,12 +370,13 @@ int bench_solve_once(const bench *b, const ease_interactions *x, ease_model **ou
                      double *seconds, double *bytes)
 {
     double before = bench_memory("VmRSS:"), began;
+    ease_gram_options count = counting(b);
     ease_train_options o = training(b);
     ease_gram *g = NULL;
     ease_error err;
     bool counted;
 
-    if (ease_gram_build(x, &o, &g, &err))
+    if (ease_gram_build(x, &count, &g, &err))
         return fail_with(b->console, &err);
     counted = bench_forget_peak();
     began = seconds_now();
@@ -413,13 +427,13 @@ static int need_model(bench *b)
 
 static int save(const bench *b, const char *path, ease_storage storage, double *seconds)
 {
-    ease_hooks hooks = console_hooks(b->console);
+    const ease_hooks *hooks = console_hooks(b->console);
     ease_error err;
     double began;
 
-    unlink(path); /* freeing the old one is not a part of it */
+    unlink(path); /* deleting the old file is not measured */
     began = seconds_now();
-    if (ease_model_save(b->model, path, storage, &hooks, &err))
+    if (ease_model_save(b->model, path, storage, hooks, &err))
         return fail_with(b->console, &err);
     *seconds = seconds_now() - began;
     phase_end(b->console, "writing");
@@ -450,7 +464,7 @@ static int write_form(bench *b, ease_storage storage, const char *name,
     return code;
 }
 
-/* float16 last: it is what recommending reads. */
+/* float16 is last, because recommending reads it. */
 static int run_write(bench *b)
 {
     char *path = path_in(b, "model.ease"), *raw = path_in(b, "raw");
@@ -474,7 +488,7 @@ done:
     return code;
 }
 
-/* Lists in blocks of users, as they are printed. */
+/* Lists in blocks of users, as the program makes them. */
 typedef struct lists {
     ease_row *rows;
     ease_rec *recs;
@@ -535,7 +549,7 @@ done:
     return code;
 }
 
-/* From a file, as the program does it. */
+/* Measures recommending from a file, as the program does. */
 static int run_recommend(bench *b)
 {
     bench_record *r = record_new(b, "recommend", "users", (double)b->users);
@@ -551,8 +565,8 @@ static int run_recommend(bench *b)
     if (!code && !b->wanted[BENCH_write])
         code = save(b, path, EASE_STORE_F16, &seconds);
     if (!code)
-        code = ease_model_open(path, &m, &err) ? fail_with(b->console, &err)
-                                               : EXIT_DONE;
+        code = ease_model_open(path, NULL, &m, &err) ? fail_with(b->console, &err)
+                                                     : EXIT_DONE;
     if (!code)
         code = measure_lists(b, m, r);
     record_fact(r, "k", LIST_LENGTH);
@@ -563,7 +577,7 @@ static int run_recommend(bench *b)
     return code;
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all parts ---------------------------------------------------------------- */
 
 int bench_run(bench *b)
 {

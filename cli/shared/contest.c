@@ -71,17 +71,19 @@ int contest_assign(console *c, const verb *v, const text_list *given, bool grid,
 
 /* ---- training and measuring --------------------------------------------------- */
 
-/* What has a lambda is tuned unless there is but one; all else by its grid. */
+/* True if the model is tuned: over lambda unless one value is given, other methods
+ * over their grid. */
 static bool is_tuned(const contest *all, const contender *k, const lambdas *l)
 {
-    const char *grid = k->grid ? k->grid : ease_method_grid(k->name);
+    const ease_method_info *method = ease_method_find(k->name);
+    const char *grid = k->grid ? k->grid : method->grid;
 
-    return ease_method_has_lambda(k->name) ? l->count != 1 : !all->untuned && grid[0];
+    return method->has_lambda ? l->count != 1 : !all->untuned && grid[0];
 }
 
 static lambdas lambdas_for(const contender *k, const lambdas *l)
 {
-    return ease_method_has_lambda(k->name) ? *l : (lambdas){0};
+    return ease_method_find(k->name)->has_lambda ? *l : (lambdas){0};
 }
 
 int contest_check(console *c, const common_args *common, const tuning_args *tuning,
@@ -117,9 +119,10 @@ static int tune(console *c, const common_args *common, const tuning_args *tuning
     if (!code && signals_caught())
         code = fail_interrupted(c);
     if (!code) {
-        ease_trial best = ease_tuning_trial(t, ease_tuning_best(t));
+        ease_trial best = {.size = sizeof(best)};
         char text[SETTINGS_CHARS];
 
+        ease_tuning_trial(t, ease_tuning_best(t), &best);
         k->lambda = best.lambda > 0 ? best.lambda : (double)NAN;
         snprintf(k->chosen, sizeof(k->chosen), "%s", name_of_trial(text, &best));
         k->trials = ease_tuning_count(t);
@@ -135,7 +138,7 @@ static int choose(console *c, const common_args *common, const tuning_args *tuni
 {
     if (is_tuned(all, k, l))
         return tune(c, common, tuning, l, parts, k);
-    if (ease_method_has_lambda(k->name)) {
+    if (ease_method_find(k->name)->has_lambda) {
         k->lambda = l->at[0];
         snprintf(k->chosen, sizeof(k->chosen), "lambda=%g", k->lambda);
     } else if (k->settings) {
@@ -152,17 +155,18 @@ static int train(console *c, const common_args *common, const tuning_args *tunin
     ease_error err;
     bool counted;
 
+    o.method = k->name;
     o.lambda = k->lambda;
-    if (!ease_method_has_lambda(k->name))
+    if (!ease_method_find(k->name)->has_lambda)
         o.settings = k->chosen;
     counted = bench_forget_peak();
     before = bench_memory("VmRSS:");
     began = seconds_now();
-    if (ease_train_method(parts->train, k->name, &o, out, &err))
+    if (ease_train(parts->train, &o, out, &err))
         return fail_with(c, &err);
     k->seconds = seconds_now() - began;
     k->bytes = counted ? bench_memory("VmHWM:") - before : (double)NAN;
-    /* A method that is stopped gives what it has, which is no fair contender. */
+    /* A model of a method that was interrupted must not be compared. */
     return signals_caught() ? fail_interrupted(c) : EXIT_DONE;
 }
 
@@ -180,7 +184,7 @@ static int train_and_measure(console *c, const common_args *common,
     return code;
 }
 
-/* The differences on one metric; those of all lists together have none. */
+/* Tests the differences on one metric; metrics of all lists together have none. */
 static int test_metric(console *c, contest *all, int metric)
 {
     const ease_report *reports[MOST_MODELS];
@@ -191,7 +195,7 @@ static int test_metric(console *c, contest *all, int metric)
         reports[i] = all->at[i].report;
         d[i] = (ease_difference){NAN, NAN, NAN, NAN, NAN, NAN};
     }
-    if (!isnan(ease_report_metric(reports[0], metric).standard_error) &&
+    if (!isnan(metric_of(reports[0], metric).standard_error) &&
         ease_compare(reports, all->count, metric, d, &err))
         return fail_with(c, &err);
     for (int i = 1; i < all->count; i++)
@@ -203,8 +207,8 @@ static int test_all(console *c, contest *all)
 {
     int code = EXIT_DONE;
 
-    all->metrics = ease_report_describe(all->at[0].report).metrics;
-    if (all->count < 2 || ease_report_describe(all->at[0].report).users < 2)
+    all->metrics = ease_report_metrics(all->at[0].report);
+    if (all->count < 2 || ease_report_users(all->at[0].report) < 2)
         return EXIT_DONE;
     for (int i = 1; i < all->count; i++) {
         all->at[i].against = calloc((size_t)all->metrics, sizeof(ease_difference));
@@ -216,15 +220,16 @@ static int test_all(console *c, contest *all)
     return code;
 }
 
-/* Evaluation would say the same, but after all that comes before. */
+/* Checks before the work that the models can score the users of the split, which
+ * evaluation would report only after training. */
 static int check_known_users(console *c, const contest *all, const char *dir,
                              const ease_split_parts *parts)
 {
-    int64_t users = ease_interactions_describe(parts->test_input).users;
+    int64_t users = ease_interactions_users(parts->test_input);
     const char *first = users ? ease_interactions_user_id(parts->test_input, 0) : NULL;
 
     for (int i = 0; first && i < all->count; i++)
-        if (ease_method_known_users(all->at[i].name) &&
+        if (ease_method_find(all->at[i].name)->known_users &&
             ease_interactions_find_user(parts->train, first) < 0)
             return fail(
                 c, EXIT_DATA,

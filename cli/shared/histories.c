@@ -37,7 +37,7 @@ static int check_memory(console *c, const char *path, size_t bytes)
                 format_bytes(have, sizeof(have), available));
 }
 
-/* Reads to the end; *bytes gets a NUL behind it. */
+/* Reads to the end of the file, and appends a NUL. */
 static int read_whole(console *c, int fd, const char *path, char **bytes, size_t *size)
 {
     size_t capacity = 0;
@@ -170,7 +170,7 @@ static void warn_unknown(console *c, const named *unknown, size_t given, size_t 
          unknown->count, given, unknown->text);
 }
 
-/* Sorts them into known and unknown. */
+/* Splits ids into known items and unknown ids. */
 static bool find_ids(const ease_model *m, const id_list *ids, history *h,
                      named *unknown)
 {
@@ -219,7 +219,7 @@ ease_row history_row(const history *h)
     return (ease_row){.items = h->items, .count = h->count};
 }
 
-/* Sets the bytes of the items that a file names. */
+/* Sets the byte of each item that a file names. */
 static int mark_items(console *c, const ease_model *m, const char *path, uint8_t value,
                       uint8_t *mask)
 {
@@ -245,7 +245,7 @@ static int mark_items(console *c, const ease_model *m, const char *path, uint8_t
 int read_allowed(console *c, const ease_model *m, const char *allow, const char *deny,
                  uint8_t **out)
 {
-    size_t items = (size_t)ease_model_describe(m).items;
+    size_t items = (size_t)ease_model_items(m);
     uint8_t *mask;
     int code = EXIT_DONE;
 

@@ -1,4 +1,4 @@
-/* Ids that a user gives: histories, and lists of what may be recommended. */
+/* Ids on the command line: histories, and lists of allowed items. */
 #ifndef EASE_CLI_SHARED_HISTORIES_H
 #define EASE_CLI_SHARED_HISTORIES_H
 
@@ -6,21 +6,22 @@
 
 #include "console.h"
 
-/* a,b,c or, from @FILE, one a line; a history as the library wants it. */
+/* A history, from "a,b,c" or from @FILE with one id a line, in the form of the
+ * library. */
 typedef struct history {
-    int32_t *items; /* of the model, strictly increasing */
+    int32_t *items; /* items of the model, strictly increasing */
     int32_t count;
     int64_t unknown; /* ids that the model does not have */
 } history;
 
-/* `number` from 1 names it in warnings; 0: the only one. */
+/* Reads a history. `number`, from 1, names it in warnings; 0: it is the only one. */
 int history_read(console *c, const ease_model *m, const char *list, size_t number,
                  history *out);
 void history_free(history *h);
 ease_row history_row(const history *h);
 
-/* A byte an item: those of the file `allow` (NULL: all) but not of `deny` (NULL: none).
- * *out is NULL when neither is given. */
+/* Reads lists of items into a byte for each item: those of the file `allow` (NULL:
+ * all) but not of `deny` (NULL: none). *out is NULL if neither is given. */
 int read_allowed(console *c, const ease_model *m, const char *allow, const char *deny,
                  uint8_t **out);
 

@@ -4,12 +4,13 @@
 
 #include "benching.h"
 #include "files.h"
+#include "planning.h"
 #include "table.h"
 #include "verbs.h"
 
 typedef struct bench_args {
     common_args common;
-    const char *parts, *dir, *columns;
+    const char *parts, *dir, *columns, *backend;
     int64_t users, items, interactions, repeat;
     int quick, growth;
 } bench_args;
@@ -68,9 +69,10 @@ static const option bench_options[] = {
      AT(dir),
      .value = "DIR",
      .help = "where files are written and removed again (default: here)"},
+    BACKEND_OPTION(offsetof(bench_args, backend)),
     OPTIONS_END};
 
-/* ---- what is asked for -------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------ */
 
 static int choose_parts(console *c, const bench_args *a, bench *b)
 {
@@ -98,6 +100,7 @@ static int set_up(console *c, const bench_args *a, bench *b)
 {
     int64_t sizes[] = {a->quick ? 10000 : 136677, a->quick ? 2000 : 20108,
                        a->quick ? 300000 : 10000000};
+    int code;
 
     *b = (bench){.console = c,
                  .common = &a->common,
@@ -108,6 +111,7 @@ static int set_up(console *c, const bench_args *a, bench *b)
                  .repeat = (int)a->repeat,
                  .quick = a->quick != 0,
                  .columns = a->columns,
+                 .backend = a->backend,
                  .dir = a->dir};
     if (b->data && (a->users || a->items || a->interactions || a->growth))
         return usage_error(c, a->common.verb,
@@ -117,25 +121,27 @@ static int set_up(console *c, const bench_args *a, bench *b)
         return usage_error(c, a->common.verb, "--columns is for DATA");
     if (b->data && strcmp(b->data, "-") == 0)
         return usage_error(c, a->common.verb, "standard input cannot be read again");
-    return choose_parts(c, a, b);
+    code = check_backend(c, a->backend);
+    return code ? code : choose_parts(c, a, b);
 }
 
-/* As a plan counts them. */
+/* Sets the number of threads as a plan counts them. */
 static int count_threads(bench *b)
 {
     ease_train_options o;
-    ease_plan plan;
+    ease_plan plan = {.size = sizeof(plan)};
     ease_error err;
 
     ease_train_options_init(&o);
     o.threads = (int)b->common->threads;
+    o.backend = b->backend;
     if (ease_plan_sizes(0, 1, 0, &o, EASE_STORE_F16, &plan, &err))
         return fail_with(b->console, &err);
     b->threads = plan.threads;
     return EXIT_DONE;
 }
 
-/* ---- what comes out ----------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------- */
 
 static double share_of_limit(const bench_record *r)
 {
@@ -194,11 +200,13 @@ static void json_growth(json *j, const bench *b)
 
 static void put_json(const bench *b)
 {
+    ease_blas_info blas = {.size = sizeof(blas)};
     json j = {.to = stdout};
 
+    ease_blas_describe(&blas);
     json_open(&j, NULL, '{');
     json_text(&j, "version", ease_version());
-    json_text(&j, "blas", ease_blas_name());
+    json_text(&j, "blas", blas.name);
     json_count(&j, "threads", b->threads);
     json_count(&j, "users", b->users);
     json_count(&j, "items", b->items);
@@ -212,7 +220,7 @@ static void put_json(const bench *b)
     fputc('\n', stdout);
 }
 
-/* For people with a prefix, as in 198 Gflop/s; for programs in full. */
+/* Prints a rate: in text with a prefix, as in 198 Gflop/s, for programs in full. */
 static void put_rate(table *t, const bench_record *r)
 {
     static const char *const prefix[] = {"", "k", "M", "G", "T"};
@@ -288,6 +296,7 @@ static int run(console *c, void *args)
 {
     const bench_args *a = args;
     char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
+    ease_blas_info blas = {.size = sizeof(blas)};
     bench b;
     int code = set_up(c, a, &b);
 
@@ -295,7 +304,8 @@ static int run(console *c, void *args)
         code = count_threads(&b);
     if (code)
         return code;
-    note(c, "%s", ease_blas_name());
+    ease_blas_describe(&blas);
+    note(c, "%s", blas.name);
     code = a->growth ? bench_grow(&b) : bench_run(&b);
     if (!code) {
         note(c, "%s users, %s items, %s interactions",

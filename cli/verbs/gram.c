@@ -52,7 +52,7 @@ static const option gram_options[] = {
      .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
     OPTIONS_END};
 
-static int build(console *c, const gram_args *a, const ease_train_options *o,
+static int build(console *c, const gram_args *a, const ease_gram_options *o,
                  ease_gram **out)
 {
     ease_interactions *x = NULL;
@@ -66,7 +66,7 @@ static int build(console *c, const gram_args *a, const ease_train_options *o,
     return code;
 }
 
-static int merge(console *c, const gram_args *a, const ease_train_options *o,
+static int merge(console *c, const gram_args *a, const ease_gram_options *o,
                  ease_gram **out)
 {
     ease_error err;
@@ -79,20 +79,20 @@ static int merge(console *c, const gram_args *a, const ease_train_options *o,
     return EXIT_DONE;
 }
 
-static int import(console *c, const gram_args *a, const ease_train_options *o,
+static int import(console *c, const gram_args *a, const ease_gram_options *o,
                   ease_gram **out)
 {
     ease_error err;
 
     if (a->common.operand_count < 2)
         return usage_error(c, a->common.verb, "import: a file or more");
-    if (ease_gram_import_shards(a->common.operands + 1, a->common.operand_count - 1,
-                                a->items, a->users ? a->users : -1, o, out, &err))
+    if (ease_gram_import(a->common.operands + 1, a->common.operand_count - 1, a->items,
+                         a->users ? a->users : -1, o, out, &err))
         return fail_with(c, &err);
     return EXIT_DONE;
 }
 
-typedef int (*maker)(console *c, const gram_args *a, const ease_train_options *o,
+typedef int (*maker)(console *c, const gram_args *a, const ease_gram_options *o,
                      ease_gram **out);
 
 static maker maker_of(const gram_args *a)
@@ -121,7 +121,7 @@ static int check(console *c, const gram_args *a, maker make)
     if (!a->output)
         return usage_error(c, v, "--output FILE is required");
     code = check_output_file(c, a->output);
-    /* A merge into one of its files is fine: all are read before it is replaced. */
+    /* A merge may replace one of its inputs: all are read before. */
     for (int i = 0; !code && make != merge && i < a->common.operand_count; i++)
         code = check_differs(c, a->output, a->common.operands[i]);
     for (int i = 1; !code && make == import && i < a->common.operand_count; i++)
@@ -146,17 +146,18 @@ static int run_sql(console *c, const gram_args *a)
 static void report_gram(console *c, const gram_args *a, const ease_gram *g,
                         double seconds)
 {
-    ease_gram_info info = ease_gram_describe(g);
+    ease_gram_info info = {.size = sizeof(info)};
     size_t bytes = file_bytes(a->output);
     char took[NUMBER_CHARS], size[NUMBER_CHARS];
     output_format format = format_of(&a->common);
     report r;
 
+    ease_gram_describe(g, &info);
     note_gram(c, a->output, &info);
     note(c, "done in %s, wrote %s, %s", format_seconds(took, sizeof(took), seconds),
          a->output, format_bytes(size, sizeof(size), bytes));
     if (format == OUTPUT_TEXT)
-        return; /* the notes say it */
+        return; /* the notes have said it */
     r = report_begin(format);
     report_count(&r, "users", "", info.users);
     report_count(&r, "items", "", info.items);
@@ -173,7 +174,7 @@ static int run(console *c, void *args)
     const gram_args *a = args;
     maker make = maker_of(a);
     double began = seconds_now();
-    ease_train_options o;
+    ease_gram_options o;
     ease_gram *g = NULL;
     ease_error err;
     int code;
@@ -183,13 +184,13 @@ static int run(console *c, void *args)
     code = check(c, a, make);
     if (code)
         return code;
-    ease_train_options_init(&o);
+    ease_gram_options_init(&o);
     o.precision = (ease_precision)a->precision;
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.hooks = console_hooks(c);
     code = make(c, a, &o, &g);
-    if (!code && ease_gram_save(g, a->output, &o.hooks, &err))
+    if (!code && ease_gram_save(g, a->output, o.hooks, &err))
         code = fail_with(c, &err);
     phase_end(c, "writing the Gram matrix");
     if (!code)

@@ -18,33 +18,31 @@ static void print_setting(const ease_setting *s)
     }
 }
 
-/* What can be trained and what it can be told, from the library's own tables. */
+/* Prints the methods and their settings, from the library's tables. */
 static void print_models(void)
 {
-    const char *name;
-    const ease_setting *s;
+    const ease_method_info *m;
 
-    for (int i = 0; (name = ease_method_name(i)); i++) {
-        printf("%s: %s%s\n", name, ease_method_about(name),
-               ease_method_known_users(name) ? "; scores only users it was trained with"
-                                             : "");
-        if (ease_method_has_lambda(name))
+    for (int i = 0; (m = ease_method_at(i)); i++) {
+        printf("%s: %s%s\n", m->name, m->about,
+               m->known_users ? "; scores only users it was trained with" : "");
+        if (m->has_lambda)
             printf("    --lambda L\n");
-        if (ease_method_setting(name, 0))
+        if (m->setting_count)
             printf("    --set NAME=VALUE,... of\n");
-        for (int k = 0; (s = ease_method_setting(name, k)); k++)
-            print_setting(s);
-        if (ease_method_grid(name) && ease_method_grid(name)[0])
-            printf("    tuned over %s\n", ease_method_grid(name));
+        for (int k = 0; k < m->setting_count; k++)
+            print_setting(&m->settings[k]);
+        if (m->grid && m->grid[0])
+            printf("    tuned over %s\n", m->grid);
     }
 }
 
 static void print_metrics(void)
 {
-    const char *name;
+    const ease_metric_info *m;
 
-    for (int i = 0; (name = ease_metric_name(i)); i++)
-        printf("%s@K: %s%s\n", name, ease_metric_about(name), metric_direction(name));
+    for (int i = 0; (m = ease_metric_at(i)); i++)
+        printf("%s@K: %s%s\n", m->name, m->about, metric_direction(m->name));
 }
 
 static void print_formats(void)

@@ -53,7 +53,7 @@ static const option plot_options[] = {
      .help = "longtail: how many items in a list (default 100)"},
     OPTIONS_END};
 
-/* Only longtail takes data. */
+/* Fails if data is given to a figure other than longtail. */
 static int check_no_data(console *c, const plot_args *a)
 {
     const char *figure = a->common.operands[0];
@@ -99,8 +99,8 @@ static void put_summary(const plot_args *a, const ease_weight_summary *w)
 
 static int plot_weights(console *c, const plot_args *a)
 {
-    ease_hooks hooks = console_hooks(c);
-    ease_weight_summary summary;
+    const ease_hooks *hooks = console_hooks(c);
+    ease_weight_summary summary = {.size = sizeof(summary)};
     ease_model *m = NULL;
     ease_error err;
     int code;
@@ -112,7 +112,7 @@ static int plot_weights(console *c, const plot_args *a)
         code = open_model(c, &a->common, a->common.operands[1], NULL, &m);
     if (!code && ease_model_set_threads(m, (int)a->common.threads, &err))
         code = fail_with(c, &err);
-    if (!code && ease_plot_weights(m, a->output, &summary, &hooks, &err))
+    if (!code && ease_plot_weights(m, a->output, &summary, hooks, &err))
         code = fail_with(c, &err);
     console_clear(c);
     if (!code)
@@ -130,7 +130,7 @@ typedef struct tails {
     int count;
 } tails;
 
-/* What the file is called, without directory and .ease. */
+/* The name of a model: that of its file, without directory and .ease. */
 static void name_model(const char *path, char *to)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -156,10 +156,10 @@ static int measure_tail(console *c, const plot_args *a, const char *path,
 
     if (code)
         return code;
-    if (t->count && ease_model_describe(m).items != t->items)
+    if (t->count && ease_model_items(m) != t->items)
         code = fail(c, EXIT_DATA, "%s: %d items, not %d as %s", path,
-                    (int)ease_model_describe(m).items, (int)t->items, t->name[0]);
-    t->items = ease_model_describe(m).items;
+                    (int)ease_model_items(m), (int)t->items, t->name[0]);
+    t->items = ease_model_items(m);
     snprintf(metric, sizeof(metric), "coverage@%d", list_length(a));
     if (!code)
         code = measure(c, &a->common, m, input, target, metric, EASE_UNKNOWN_MISS,

@@ -7,6 +7,7 @@
 
 #include "contest.h"
 #include "measuring.h"
+#include "planning.h"
 #include "published.h"
 #include "table.h"
 #include "verbs.h"
@@ -75,6 +76,7 @@ static const option reproduce_options[] = {
      AT(tuning.memory_limit),
      .value = "SIZE",
      .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+    BACKEND_OPTION(offsetof(reproduce_args, tuning.backend)),
     OPTIONS_END};
 
 static const option form_options[] = {{.name = "markdown",
@@ -86,8 +88,8 @@ static const option form_options[] = {{.name = "markdown",
 /* A data set of the table. */
 typedef struct entrant {
     const ease_recipe *recipe;
-    int number;          /* its place among the table's sets */
-    char data[PATH_MAX]; /* "": it is absent */
+    int number;          /* index among the table's sets */
+    char data[PATH_MAX]; /* path; "": not found */
     char split[PATH_MAX];
     ease_split_info info;
     contest contest;
@@ -99,17 +101,17 @@ typedef struct event {
     int count;
     const ease_recipe *absent[MOST_SETS];
     int absences;
-    lambdas given; /* by --lambda */
+    lambdas given; /* values of --lambda */
 } event;
 
-/* ---- what is there ------------------------------------------------------------ */
+/* ---- finding the data --------------------------------------------------------- */
 
 static bool exists(const char *path)
 {
     return access(path, F_OK) == 0;
 }
 
-/* False: the path is too long. */
+/* Joins a directory and a name. Returns false if the path is too long. */
 static bool join(char to[PATH_MAX], const char *dir, const char *name)
 {
     return snprintf(to, PATH_MAX, "%s/%s", dir, name) < PATH_MAX;
@@ -122,7 +124,7 @@ static void find_data(const char *dir, entrant *e)
     for (const char *const *p = published_places(name); *p; p++)
         if (join(e->data, dir, *p) && exists(e->data))
             return;
-    /* Kaggle's files need no directory of their own. */
+    /* Files of Kaggle may be in the directory itself. */
     if (strcmp(name, "netflix") == 0 && join(e->data, dir, "combined_data_1.txt") &&
         exists(e->data)) {
         snprintf(e->data, sizeof(e->data), "%s", dir);
@@ -131,7 +133,7 @@ static void find_data(const char *dir, entrant *e)
     e->data[0] = '\0';
 }
 
-/* Is the word in the list "a,b,c"? */
+/* True if the word is in the list "a,b,c". */
 static bool listed(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -224,7 +226,7 @@ static int make_directory(console *c, const char *dir)
 
 static int split(console *c, const reproduce_args *a, const char *output, entrant *e)
 {
-    ease_interactions_info data;
+    ease_interactions_info data = {.size = sizeof(data)};
     ease_read_options r;
     ease_split_options o;
     ease_error err;
@@ -241,17 +243,18 @@ static int split(console *c, const reproduce_args *a, const char *output, entran
     if (e->recipe->heldout_users)
         o.heldout_users = a->heldout_users;
     o.hooks = r.hooks;
+    e->info = (ease_split_info){.size = sizeof(e->info), .data = &data};
     if (ease_split(e->data, &r, &o, e->split, &e->info, &err))
         return fail_with(c, &err);
-    data = e->info.data;
+    e->info.data = NULL;
     data.recognized = e->info.recognized;
     note_data(c, e->data, &data);
     note_published(c, e->recipe, &data);
     return EXIT_DONE;
 }
 
-/* What the models that have a lambda take, one after the other; more where it is to be
- * chosen: the Gram matrix is kept beside what is solved. */
+/* Plans the models that have a lambda, which are trained one after the other. If
+ * lambda is tuned, the Gram matrix is kept beside the matrix that is solved. */
 static int plan(console *c, const reproduce_args *a, const event *v, const entrant *e)
 {
     ease_train_options o = train_options_of(c, &a->common, &a->tuning);
@@ -259,11 +262,11 @@ static int plan(console *c, const reproduce_args *a, const event *v, const entra
         items[NUMBER_CHARS];
     bool chosen = a->tuning.lambda && v->given.count != 1;
     ease_error err;
-    ease_plan p;
+    ease_plan p = {.size = sizeof(p)};
     int solves = 0;
 
     for (int i = 0; i < e->contest.count; i++)
-        solves += ease_method_has_lambda(e->contest.at[i].name);
+        solves += ease_method_find(e->contest.at[i].name)->from_gram;
     if (!solves)
         return EXIT_DONE;
     o.lambda = 1;
@@ -285,7 +288,7 @@ static int plan(console *c, const reproduce_args *a, const event *v, const entra
     return EXIT_DONE;
 }
 
-/* ---- what is shown ------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------- */
 
 static const contender *contender_of(const contest *all, const char *model)
 {
@@ -302,7 +305,7 @@ static double figure(const event *v, const entrant *e, const char *model, int me
     return m ? m->figure[e->number][metric] : (double)NAN;
 }
 
-/* A row of the table; k NULL: only the paper has it. */
+/* Prints a row of the table; k NULL: only the paper has the model. */
 static void put_row(table *t, const event *v, const entrant *e, const char *model,
                     const contender *k)
 {
@@ -313,8 +316,9 @@ static void put_row(table *t, const event *v, const entrant *e, const char *mode
         char text[64] = "";
 
         if (k) {
-            ease_metric m = ease_report_metric(k->report, i);
+            ease_metric m = {.size = sizeof(m)};
 
+            m = metric_of(k->report, i);
             snprintf(text, sizeof(text), "%.5f (%.5f)", m.mean, m.standard_error);
         }
         table_text(t, text);
@@ -334,14 +338,13 @@ static bool put_set(const event *v, const entrant *e, table_form form)
            v->table->title, e->recipe->title,
            format_count(users, sizeof(users), e->info.train.users),
            format_count(items, sizeof(items), e->info.train.items),
-           format_count(test, sizeof(test),
-                        ease_report_describe(all->at[0].report).users));
+           format_count(test, sizeof(test), ease_report_users(all->at[0].report)));
     put_unknown(all->at[0].report);
     fputc('\n', stdout);
     table_text(&t, "model");
     table_text(&t, "settings");
     for (int i = 0; i < all->metrics; i++) {
-        table_text(&t, ease_report_metric(all->at[0].report, i).name);
+        table_text(&t, metric_of(all->at[0].report, i).name);
         table_text(&t, "paper");
     }
     table_text(&t, "training, s");
@@ -353,19 +356,20 @@ static bool put_set(const event *v, const entrant *e, table_form form)
     return table_end(&t);
 }
 
-/* A row for each metric of each model, those of the paper alone too. */
+/* Prints a row for each metric of each model, including those that only the paper
+ * has. */
 static void put_csv_rows(table *t, const event *v, const entrant *e, const char *model,
                          const contender *k)
 {
     const contest *all = &e->contest;
 
     for (int i = 0; i < all->metrics; i++) {
-        ease_metric m = ease_report_metric(all->at[0].report, i);
+        ease_metric m = metric_of(all->at[0].report, i);
         const char *name = m.name;
 
         m.mean = m.standard_error = (double)NAN;
         if (k)
-            m = ease_report_metric(k->report, i);
+            m = metric_of(k->report, i);
         table_text(t, e->recipe->name);
         table_text(t, model);
         table_value(t, k ? k->lambda : (double)NAN);
@@ -373,7 +377,7 @@ static void put_csv_rows(table *t, const event *v, const entrant *e, const char 
         table_text(t, name);
         table_value(t, m.mean);
         table_value(t, m.standard_error);
-        table_value(t, k ? (double)ease_report_describe(k->report).users : (double)NAN);
+        table_value(t, k ? (double)ease_report_users(k->report) : (double)NAN);
         table_value(t, k ? k->seconds : (double)NAN);
         table_value(t, figure(v, e, model, i));
     }
@@ -416,16 +420,16 @@ static void json_model(json *j, const event *v, const entrant *e, const char *mo
     }
     json_open(j, "published", '{');
     for (int i = 0; i < all->metrics; i++)
-        json_real(j, ease_report_metric(all->at[0].report, i).name,
-                  figure(v, e, model, i));
+        json_real(j, metric_of(all->at[0].report, i).name, figure(v, e, model, i));
     json_close(j, '}');
     json_close(j, '}');
 }
 
 static void json_set(json *j, const event *v, const entrant *e)
 {
-    ease_report_info info = ease_report_describe(e->contest.at[0].report);
+    ease_report_info info = {.size = sizeof(info)};
 
+    ease_report_describe(e->contest.at[0].report, &info);
     json_open(j, NULL, '{');
     json_text(j, "set", e->recipe->name);
     json_text(j, "data", e->data);
@@ -462,13 +466,14 @@ static void put_json(const event *v)
 
 /* ---- the verb ----------------------------------------------------------------- */
 
-/* Trains and measures; in text a set is shown as soon as it is done. */
+/* Trains and measures the models of a set; in text format the set is printed when it
+ * is done. */
 static int run_set(console *c, const reproduce_args *a, event *v, entrant *e)
 {
     double paper = e->recipe->lambda;
     lambdas l = a->tuning.lambda ? v->given : (lambdas){.at = &paper, .count = 1};
     tuning_args tuning = a->tuning;
-    ease_split_parts parts = {0};
+    ease_split_parts parts = {.size = sizeof(parts)};
     int code;
 
     tuning.metric = v->table->metric;
@@ -489,7 +494,7 @@ static int run_set(console *c, const reproduce_args *a, event *v, entrant *e)
 
 static int check(console *c, const reproduce_args *a, event *v)
 {
-    double paper = 1; /* whichever: it is one */
+    double paper = 1; /* any value: there is one */
     lambdas one = {.at = &paper, .count = 1};
     contest models = {.count = 0};
     tuning_args tuning = a->tuning;
@@ -506,6 +511,8 @@ static int check(console *c, const reproduce_args *a, event *v)
     if (a->heldout_users && v->table == published_find("table2"))
         return usage_error(c, a->common.verb, "table2 holds out no users");
     code = check_sets(c, a, v->table);
+    if (!code)
+        code = check_backend(c, a->tuning.backend);
     if (!code)
         code = contest_parse(c, a->common.verb, a->models, &models);
     if (!code && a->tuning.lambda)

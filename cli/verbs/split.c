@@ -72,7 +72,7 @@ static void note_split(console *c, const split_args *a, const ease_split_info *i
 {
     char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS],
         took[NUMBER_CHARS];
-    ease_interactions_info data = info->data;
+    ease_interactions_info data = *info->data;
 
     data.recognized = info->recognized;
     note_data(c, a->common.operands[0], &data);
@@ -89,7 +89,7 @@ static void note_split(console *c, const split_args *a, const ease_split_info *i
     note(c, "wrote %s in %s", a->output, format_seconds(took, sizeof(took), seconds));
 }
 
-/* In JSON an object, in CSV rows like train_users. */
+/* Prints a part: in JSON as an object, in CSV as rows such as train_users. */
 static void report_part(report *r, const char *key, const ease_split_part *part)
 {
     const struct {
@@ -120,9 +120,9 @@ static void report_split(const split_args *a, const ease_split_info *info,
         report_text(&r, "recipe", "", ease_recipe_at(a->reading.recipe)->name);
     report_text(&r, "protocol", "", protocol_names[a->protocol]);
     report_count(&r, "seed", "", a->seed);
-    report_count(&r, "users", "", info->data.users);
-    report_count(&r, "items", "", info->data.items);
-    report_count(&r, "interactions", "", info->data.interactions);
+    report_count(&r, "users", "", info->data->users);
+    report_count(&r, "items", "", info->data->items);
+    report_count(&r, "interactions", "", info->data->interactions);
     report_part(&r, "train", &info->train);
     report_part(&r, "validation_train", &info->validation_train);
     report_part(&r, "validation_input", &info->validation_input);
@@ -134,7 +134,7 @@ static void report_split(const split_args *a, const ease_split_info *info,
     report_end(&r);
 }
 
-/* The protocol is the recipe's, or the one given. */
+/* Sets the protocol: that of the recipe, or the one given. */
 static int settle_protocol(console *c, split_args *a)
 {
     const ease_recipe *recipe = ease_recipe_at(a->reading.recipe);
@@ -162,7 +162,8 @@ static int run(console *c, void *args)
     int code;
     ease_read_options r;
     ease_split_options o;
-    ease_split_info info;
+    ease_interactions_info data = {.size = sizeof(data)};
+    ease_split_info info = {.size = sizeof(info), .data = &data};
     ease_error err;
 
     if (strcmp(a->output, "-") == 0)

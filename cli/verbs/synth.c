@@ -62,7 +62,7 @@ static void report_file(console *c, const synth_args *a, double seconds)
          format_bytes(size, sizeof(size), bytes),
          format_seconds(took, sizeof(took), seconds));
     if (format == OUTPUT_TEXT)
-        return; /* the notes say it */
+        return; /* the notes have said it */
     r = report_begin(format);
     report_count(&r, "users", "", a->users);
     report_count(&r, "items", "", a->items);
@@ -100,7 +100,7 @@ static int run(console *c, void *args)
     o.threads = (int)a->common.threads;
     o.hooks = console_hooks(c);
     if (ease_interactions_synth(&o, &x, &err) ||
-        ease_interactions_write(x, a->output, &o.hooks, &err))
+        ease_interactions_write(x, a->output, o.hooks, &err))
         code = fail_with(c, &err);
     else
         report_file(c, a, seconds_now() - began);

@@ -14,7 +14,7 @@ typedef struct train_args {
     double lambda;
     int kind, precision, storage, nonnegative;
     size_t memory_limit;
-    const char *workdir;
+    const char *workdir, *backend;
 } train_args;
 
 #define AT(member) .at = offsetof(train_args, member)
@@ -84,6 +84,7 @@ static const option model_options[] = {
      .help =
          "where memory does not hold the matrix, keep it in a file here; nothing is "
          "left behind"},
+    BACKEND_OPTION(offsetof(train_args, backend)),
     OPTIONS_END};
 
 typedef struct outcome {
@@ -96,14 +97,14 @@ static ease_train_options options_of(console *c, const train_args *a)
     ease_train_options o;
 
     ease_train_options_init(&o);
+    o.method = method_named(a->model, a->nonnegative);
     o.lambda = a->lambda;
     o.kind = (ease_gram_kind)a->kind;
     o.precision = (ease_precision)a->precision;
-    o.nonnegative = a->nonnegative;
-    ease_method_apply(a->model, &o);
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
+    o.backend = a->backend;
     o.settings = a->settings;
     o.hooks = console_hooks(c);
     return o;
@@ -111,25 +112,27 @@ static ease_train_options options_of(console *c, const train_args *a)
 
 static int check_model(console *c, const train_args *a)
 {
-    bool has_lambda = ease_method_has_lambda(a->model) != 0;
+    const ease_method_info *m = ease_method_find(a->model);
     ease_error err;
     int code = check_method(c, a->common.verb, a->model);
 
     if (code)
         return code;
-    if (has_lambda && !(a->lambda > 0))
+    if (m->has_lambda && !(a->lambda > 0))
         return usage_error(c, a->common.verb, "--lambda L is required");
-    if (has_lambda && a->settings)
+    if (m->has_lambda && a->settings)
         return usage_error(c, a->common.verb, "%s takes no --set", a->model);
     if (ease_method_check(a->model, a->settings, &err))
         return fail_with(c, &err);
-    if (!has_lambda && (a->lambda > 0 || a->gram || a->nonnegative))
+    if ((a->lambda > 0 && !m->has_lambda) || (a->gram && !m->from_gram) ||
+        (a->nonnegative && !m->nonnegative) || (a->backend && !m->from_gram))
         return usage_error(c, a->common.verb,
-                           "%s takes no --lambda, --gram or --nonnegative", a->model);
-    return EXIT_DONE;
+                           "%s takes no --lambda, --gram, --nonnegative or --backend",
+                           a->model);
+    return check_backend(c, a->backend);
 }
 
-/* What can be known to be wrong before anything is read. */
+/* Checks everything that needs no data. */
 static int check(console *c, const train_args *a)
 {
     int code = check_model(c, a);
@@ -156,7 +159,7 @@ static int check(console *c, const train_args *a)
     return code;
 }
 
-/* Says what it will take; refuses what does not fit. */
+/* Prints the plan, and refuses it if it does not fit. */
 static int accept_plan(console *c, const train_args *a, const ease_plan *plan)
 {
     note_plan(c, plan);
@@ -165,8 +168,9 @@ static int accept_plan(console *c, const train_args *a, const ease_plan *plan)
     return check_space(c, a->output, plan->model_bytes);
 }
 
-/* Ctrl-C ends the iterations of a method that has them, not the program: the model so
- * far is used. A second one ends all, and so does SIGTERM at any time. */
+/* Lets Ctrl-C end the iterations of a method that has them, not the program: the
+ * model so far is used. A second one ends the program, and so does SIGTERM at any
+ * time. */
 static int heed_signals(console *c)
 {
     if (signals_caught() == SIGTERM)
@@ -180,23 +184,23 @@ static int train_data(console *c, const train_args *a, ease_model **out)
 {
     ease_train_options o = options_of(c, a);
     ease_interactions *x = NULL;
-    ease_plan plan;
+    ease_plan plan = {.size = sizeof(plan)};
     ease_error err;
     int code = read_data(c, &a->common, &a->reading, a->common.operands[0],
                          a->memory_limit, &x);
 
     if (!code)
         code = check_guess(c, x);
-    if (!code && ease_method_has_lambda(a->model)) {
+    if (!code && ease_method_find(o.method)->from_gram) {
         if (ease_plan_data(x, &o, (ease_storage)a->storage, &plan, &err))
             code = fail_with(c, &err);
         else
             code = accept_plan(c, a, &plan);
         phase_end(c, "planning");
     }
-    if (!code && ease_train_method(x, a->model, &o, out, &err))
+    if (!code && ease_train(x, &o, out, &err))
         code = fail_with(c, &err);
-    if (!code && !ease_method_has_lambda(a->model))
+    if (!code && ease_method_find(o.method)->rounds)
         code = heed_signals(c);
     ease_interactions_free(x);
     return code;
@@ -205,14 +209,14 @@ static int train_data(console *c, const train_args *a, ease_model **out)
 static int train_gram(console *c, const train_args *a, ease_model **out)
 {
     ease_train_options o = options_of(c, a);
-    ease_gram_info info;
-    ease_plan plan;
+    ease_gram_info info = {.size = sizeof(info)};
+    ease_plan plan = {.size = sizeof(plan)};
     ease_error err;
     int code;
 
     if (ease_gram_peek(a->gram, &info, &err))
         return fail_with(c, &err);
-    if (info.wide) /* is solved as it is */
+    if (info.wide) /* float64 is not converted */
         o.precision = EASE_F64;
     if (ease_plan_sizes(0, info.items, 0, &o, (ease_storage)a->storage, &plan, &err))
         return fail_with(c, &err);
@@ -236,41 +240,45 @@ static int add_titles(console *c, const train_args *a, ease_model *m)
         return fail_with(c, &err);
     note(c, "%s: titles for %s of %s items", a->titles,
          format_count(matched, sizeof(matched), count),
-         format_count(items, sizeof(items), ease_model_describe(m).items));
+         format_count(items, sizeof(items), ease_model_items(m)));
     return EXIT_DONE;
 }
 
 static void report_model(console *c, const train_args *a, const ease_model *m,
                          const outcome *did)
 {
-    ease_model_info info = ease_model_describe(m);
+    ease_model_info info = {.size = sizeof(info)};
+    const ease_method_info *method = ease_model_method(m);
     char took[NUMBER_CHARS], size[NUMBER_CHARS];
     output_format format = format_of(&a->common);
     report r;
 
+    ease_model_describe(m, &info);
     format_seconds(took, sizeof(took), did->seconds);
     format_bytes(size, sizeof(size), did->bytes);
-    if (!ease_method_has_lambda(info.method))
+    if (!method->from_gram)
         note(c, "trained in %s, wrote %s, %s", took, a->output, size);
     else
         note(c, "trained in %s, residual %.1g, wrote %s, %s", took, info.residual,
              a->output, size);
     if (format == OUTPUT_TEXT)
-        return; /* the notes say it */
+        return; /* the notes have said it */
     r = report_begin(format);
     report_text(&r, "method", "", info.method);
     report_count(&r, "users", "", info.users);
     report_count(&r, "items", "", info.items);
     report_count(&r, "interactions", "", info.interactions);
-    if (!ease_method_has_lambda(info.method)) {
-        report_text(&r, "settings", "", info.settings);
-        report_text(&r, "storage", "", name_of_storage(info.storage));
-    } else {
+    if (method->has_lambda)
         report_real(&r, "lambda", "", info.lambda);
+    else
+        report_text(&r, "settings", "", info.settings);
+    if (method->from_gram) {
         report_text(&r, "kind", "", name_of_kind(info.kind));
         report_text(&r, "precision", "", name_of_precision(info.precision));
         report_text(&r, "storage", "", name_of_storage((ease_storage)a->storage));
         report_real(&r, "residual", "", info.residual);
+    } else {
+        report_text(&r, "storage", "", name_of_storage(info.storage));
     }
     report_seconds(&r, "seconds", "", did->seconds);
     report_phases(&r, c);
@@ -282,7 +290,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
 static int run(console *c, void *args)
 {
     const train_args *a = args;
-    ease_hooks hooks = console_hooks(c);
+    const ease_hooks *hooks = console_hooks(c);
     ease_model *m = NULL;
     outcome did = {.seconds = seconds_now()};
     ease_error err;
@@ -292,7 +300,7 @@ static int run(console *c, void *args)
         code = a->gram ? train_gram(c, a, &m) : train_data(c, a, &m);
     if (!code)
         code = add_titles(c, a, m);
-    if (!code && ease_model_save(m, a->output, (ease_storage)a->storage, &hooks, &err))
+    if (!code && ease_model_save(m, a->output, (ease_storage)a->storage, hooks, &err))
         code = fail_with(c, &err);
     phase_end(c, "writing");
     if (!code) {

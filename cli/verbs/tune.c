@@ -70,22 +70,22 @@ static const option tune_options[] = {
      .help = "draw the metric against lambda, for ease and ease-nonneg"},
     OPTIONS_END};
 
-/* What there is to tell in the end. */
+/* The results to print at the end. */
 typedef struct outcome {
     ease_tuning *tuning;
     ease_trial best;
     ease_model *model;
     ease_report *report; /* NULL: no test users */
-    bool drawn, saved;   /* the files are there */
+    bool drawn, saved;   /* the files were written */
     double seconds;
 } outcome;
 
 static const char *method_of(const tune_args *a)
 {
-    return a->nonnegative ? "ease-nonneg" : a->model;
+    return method_named(a->model, a->nonnegative);
 }
 
-/* ---- what is shown ------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------- */
 
 static void json_choice(json *j, const ease_trial *trial)
 {
@@ -99,7 +99,7 @@ static int put_trials(console *c, const tune_args *a, const ease_tuning *t)
 {
     table_form form = a->common.csv ? TABLE_CSV : TABLE_TEXT;
     table shown = table_begin(form, a->common.csv ? 4 : 5);
-    bool lambda = ease_method_has_lambda(method_of(a)) != 0;
+    bool lambda = ease_method_find(method_of(a))->has_lambda;
     int best = ease_tuning_best(t);
 
     table_text(&shown, lambda ? "lambda" : "settings");
@@ -109,8 +109,9 @@ static int put_trials(console *c, const tune_args *a, const ease_tuning *t)
     if (form == TABLE_TEXT)
         table_text(&shown, "");
     for (int i = 0; i < ease_tuning_count(t); i++) {
-        ease_trial trial = ease_tuning_trial(t, i);
+        ease_trial trial = {.size = sizeof(trial)};
 
+        ease_tuning_trial(t, i, &trial);
         if (lambda)
             table_value(&shown, trial.lambda);
         else
@@ -128,8 +129,9 @@ static void json_trials(json *j, const ease_tuning *t)
 {
     json_open(j, "trials", '[');
     for (int i = 0; i < ease_tuning_count(t); i++) {
-        ease_trial trial = ease_tuning_trial(t, i);
+        ease_trial trial = {.size = sizeof(trial)};
 
+        ease_tuning_trial(t, i, &trial);
         json_open(j, NULL, '{');
         json_choice(j, &trial);
         json_real(j, "mean", trial.mean);
@@ -165,14 +167,15 @@ static int put_json(const tune_args *a, const outcome *did)
     return EXIT_DONE;
 }
 
-/* In CSV the trials are the result, and the test is told beside it. */
+/* Notes the result on the test users, since CSV has the trials only. */
 static void note_test(console *c, const ease_report *r)
 {
-    int metrics = ease_report_describe(r).metrics;
+    int metrics = ease_report_metrics(r);
 
     for (int i = 0; i < metrics; i++) {
-        ease_metric m = ease_report_metric(r, i);
+        ease_metric m = {.size = sizeof(m)};
 
+        ease_report_metric(r, i, &m);
         if (isnan(m.standard_error))
             note(c, "test: %s %.5f", m.name, m.mean);
         else
@@ -196,7 +199,7 @@ static int put_test(console *c, const tune_args *a, const outcome *did)
         note_test(c, did->report);
         return EXIT_DONE;
     }
-    format_count(users, sizeof(users), ease_report_describe(did->report).users);
+    format_count(users, sizeof(users), ease_report_users(did->report));
     if (did->best.lambda > 0)
         printf("\n%s test users, lambda %g\n\n", users, did->best.lambda);
     else
@@ -215,8 +218,9 @@ static int plot_trials(console *c, const tune_args *a, const ease_tuning *t)
     if (!all)
         return fail_no_memory(c);
     for (int i = 0; i < count; i++) {
-        ease_trial trial = ease_tuning_trial(t, i);
+        ease_trial trial = {.size = sizeof(trial)};
 
+        ease_tuning_trial(t, i, &trial);
         lambda[i] = trial.lambda;
         mean[i] = trial.mean;
         error[i] = trial.standard_error;
@@ -227,10 +231,10 @@ static int plot_trials(console *c, const tune_args *a, const ease_tuning *t)
     return code;
 }
 
-/* ---- what is done ------------------------------------------------------------- */
+/* ---- tuning ------------------------------------------------------------------- */
 
-/* Ctrl-C ends the trials, not the program: what they have found is used. A second one
- * ends all, and so does SIGTERM at any time. */
+/* Tunes. Ctrl-C ends the trials, not the program: the results so far are used. A
+ * second one ends the program, and so does SIGTERM at any time. */
 static int tune(console *c, const tune_args *a, const lambdas *l,
                 const ease_split_parts *parts, outcome *did)
 {
@@ -243,7 +247,8 @@ static int tune(console *c, const tune_args *a, const lambdas *l,
         return fail_interrupted(c);
     if (signals_caught())
         signals_forget();
-    did->best = ease_tuning_trial(did->tuning, ease_tuning_best(did->tuning));
+    did->best.size = sizeof(did->best);
+    ease_tuning_trial(did->tuning, ease_tuning_best(did->tuning), &did->best);
     if (!a->common.json)
         code = put_trials(c, a, did->tuning);
     if (!code)
@@ -261,7 +266,7 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* From what is at hand where that was fitted on all that is to be fitted. */
+/* Trains the final model; from the tuning if that had the same data. */
 static int train(console *c, const tune_args *a, const ease_split_parts *parts,
                  outcome *did)
 {
@@ -269,25 +274,26 @@ static int train(console *c, const tune_args *a, const ease_split_parts *parts,
     ease_error err;
     ease_status status;
 
+    o.method = method_of(a);
     o.lambda = did->best.lambda;
     o.settings = did->best.settings;
     if (parts->validation_train)
         ease_tuning_forget(did->tuning);
     status = parts->validation_train
-                 ? ease_train_method(parts->train, method_of(a), &o, &did->model, &err)
-                 : ease_tuning_train(did->tuning, &o.hooks, &did->model, &err);
+                 ? ease_train(parts->train, &o, &did->model, &err)
+                 : ease_tuning_train(did->tuning, o.hooks, &did->model, &err);
     if (!status && a->titles)
         status = ease_model_read_titles(did->model, a->titles, NULL, &err);
     if (!status)
         status = ease_model_save(did->model, a->output, (ease_storage)a->storage,
-                                 &o.hooks, &err);
+                                 o.hooks, &err);
     did->saved = !status;
     phase_end(c, "writing");
-    /* What is measured is what was written, in its storage. */
+    /* The model is measured as it was written, in its storage form. */
     if (!status && is_file(a->output)) {
         ease_model_free(did->model);
         did->model = NULL;
-        status = ease_model_open(a->output, &did->model, &err);
+        status = ease_model_open(a->output, NULL, &did->model, &err);
     }
     return status ? fail_with(c, &err) : EXIT_DONE;
 }
@@ -316,15 +322,19 @@ static int check_output_of(console *c, const tune_args *a, const char *path)
 
 static int check_model(console *c, const tune_args *a, lambdas *l)
 {
-    tuned what = {method_of(a), a->settings, a->grid};
+    const ease_method_info *m = ease_method_find(a->model);
+    tuned what = {.settings = a->settings, .grid = a->grid};
     int code = check_method(c, a->common.verb, a->model);
 
-    if (!code && !ease_method_has_lambda(a->model) && (a->nonnegative || a->plot))
+    if (!code && ((a->nonnegative && !m->nonnegative) || (a->plot && !m->has_lambda)))
         code = usage_error(c, a->common.verb, "%s takes no --nonnegative or --plot",
                            a->model);
     if (!code)
         code = lambdas_parse(c, a->common.verb, a->tuning.lambda, l);
-    return code ? code : check_tuning(c, &a->common, &a->tuning, l, &what);
+    if (code)
+        return code;
+    what.method = method_of(a);
+    return check_tuning(c, &a->common, &a->tuning, l, &what);
 }
 
 static int check(console *c, const tune_args *a, lambdas *l)
@@ -346,7 +356,8 @@ static int check(console *c, const tune_args *a, lambdas *l)
     return code;
 }
 
-/* The work may have taken hours: files that were written before a failure are kept. */
+/* Reports files that were written before a failure: they are kept, since the work
+ * may have taken hours. */
 static void tell_written(console *c, const tune_args *a, const outcome *did)
 {
     if (did->drawn)
@@ -360,7 +371,7 @@ static void tell_written(console *c, const tune_args *a, const outcome *did)
 static int run(console *c, void *args)
 {
     const tune_args *a = args;
-    ease_split_parts parts = {0};
+    ease_split_parts parts = {.size = sizeof(parts)};
     outcome did = {.seconds = seconds_now()};
     lambdas l = {0};
     int code = check(c, a, &l);

@@ -94,9 +94,9 @@ PyObject *id_numbers(int64_t count, const char *(*at)(const void *of, int64_t nu
 /* For O& in formats: bytes, or None for NULL, which live as long as the arguments. */
 int take_path(PyObject *o, void *to);
 
-/* A nested tuple: (lambda, kind, precision, nonnegative, threads, memory_limit,
- * workdir, settings, validation_input, validation_target, metric). What it points to
- * lives as long as the tuple. */
+/* A nested tuple: (method, lambda, kind, precision, threads, memory_limit, workdir,
+ * settings, validation_input, validation_target, metric, unknown, backend). What it
+ * points to lives as long as the tuple. */
 bool take_train_options(PyObject *tuple, ease_train_options *o);
 /* (format, columns, separator, header, min_rating, weights, repeat, min_user,
  * min_item, threads, memory_limit, guess: None or recognize's) */

@@ -45,7 +45,7 @@ static ease_status work_evaluate(void *p, call *c)
 {
     eval_job *j = p;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     return ease_evaluate(j->m, j->input, j->target, &j->o, &j->r, &c->err);
 }
 
@@ -74,8 +74,9 @@ static PyObject *evaluate(PyObject *self, PyObject *args)
 
 static PyObject *report_info(PyObject *self, PyObject *unused)
 {
-    ease_report_info i = ease_report_describe(report_of(self));
+    ease_report_info i = {.size = sizeof(i)};
 
+    ease_report_describe(report_of(self), &i);
     (void)unused;
     return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L}", "users", (long long)i.users,
                          "without_target", (long long)i.without_target, "without_input",
@@ -87,14 +88,16 @@ static PyObject *report_info(PyObject *self, PyObject *unused)
 /* A list of (name, mean, standard error). */
 static PyObject *report_metrics(PyObject *self, PyObject *unused)
 {
-    int count = ease_report_describe(report_of(self)).metrics;
+    int count = ease_report_metrics(report_of(self));
     PyObject *list = PyList_New(count);
 
     (void)unused;
     for (int i = 0; list && i < count; i++) {
-        ease_metric m = ease_report_metric(report_of(self), i);
-        PyObject *entry = Py_BuildValue("sdd", m.name, m.mean, m.standard_error);
+        ease_metric m = {.size = sizeof(m)};
+        PyObject *entry;
 
+        ease_report_metric(report_of(self), i, &m);
+        entry = Py_BuildValue("sdd", m.name, m.mean, m.standard_error);
         if (!entry || PyList_SetItem(list, i, entry) < 0)
             Py_CLEAR(list);
     }
@@ -103,11 +106,12 @@ static PyObject *report_metrics(PyObject *self, PyObject *unused)
 
 static PyObject *report_values(PyObject *self, PyObject *args)
 {
-    ease_report_info info = ease_report_describe(report_of(self));
+    ease_report_info info = {.size = sizeof(info)};
     Py_buffer view = {0};
     PyObject *out, *done = NULL;
     int metric;
 
+    ease_report_describe(report_of(self), &info);
     if (!PyArg_ParseTuple(args, "iO", &metric, &out))
         return NULL;
     if (metric < 0 || metric >= info.metrics)
@@ -129,8 +133,7 @@ static const char *user_at(const void *of, int64_t number)
 static PyObject *report_user_ids(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return id_list(ease_report_describe(report_of(self)).users, user_at,
-                   report_of(self));
+    return id_list(ease_report_users(report_of(self)), user_at, report_of(self));
 }
 
 /* ---- tuning -------------------------------------------------------------------- */
@@ -138,6 +141,7 @@ static PyObject *report_user_ids(PyObject *self, PyObject *unused)
 typedef struct tune_job {
     const ease_interactions *x, *input, *target;
     ease_tune_options o;
+    ease_train_options train;
     ease_tuning *t;
 } tune_job;
 
@@ -145,7 +149,7 @@ static ease_status work_tune(void *p, call *c)
 {
     tune_job *j = p;
 
-    j->o.train.hooks = c->hooks;
+    j->train.hooks = &c->hooks;
     return ease_tune(j->x, j->input, j->target, &j->o, &j->t, &c->err);
 }
 
@@ -155,10 +159,12 @@ static PyObject *describe_tuning(const ease_tuning *t)
     PyObject *trials = PyList_New(count);
 
     for (int i = 0; trials && i < count; i++) {
-        ease_trial one = ease_tuning_trial(t, i);
-        PyObject *entry = Py_BuildValue("dddd", one.lambda, one.mean,
-                                        one.standard_error, one.seconds);
+        ease_trial one = {.size = sizeof(one)};
+        PyObject *entry;
 
+        ease_tuning_trial(t, i, &one);
+        entry = Py_BuildValue("dddd", one.lambda, one.mean, one.standard_error,
+                              one.seconds);
         if (!entry || PyList_SetItem(trials, i, entry) < 0)
             Py_CLEAR(trials);
     }
@@ -175,21 +181,21 @@ static PyObject *tune(PyObject *self, PyObject *args)
     tune_job j = {0};
     Py_buffer view = {0};
     PyObject *parts[3], *lambdas, *options, *watch, *made = NULL;
-    const char *method, *metric;
+    const char *metric;
     double seconds;
     Py_ssize_t count;
     call c;
 
     (void)self;
     ease_tune_options_init(&j.o);
-    if (!PyArg_ParseTuple(args, "O!O!O!sOsdOO", interactions_type, &parts[0],
+    if (!PyArg_ParseTuple(args, "O!O!O!OsdOO", interactions_type, &parts[0],
                           interactions_type, &parts[1], interactions_type, &parts[2],
-                          &method, &lambdas, &metric, &seconds, &options, &watch) ||
-        !take_train_options(options, &j.o.train))
+                          &lambdas, &metric, &seconds, &options, &watch) ||
+        !take_train_options(options, &j.train))
         return NULL;
-    j.o.method = method;
+    j.o.train = &j.train;
     j.o.metric = metric;
-    j.o.unknown = j.o.train.unknown;
+    j.o.unknown = j.train.unknown;
     j.o.seconds = seconds;
     j.x = ((interactions_object *)parts[0])->x;
     j.input = ((interactions_object *)parts[1])->x;

@@ -598,7 +598,7 @@ void ease__stream_close(ease__section_stream *s)
     s->state = NULL;
 }
 
-/* ---- any of our files ---------------------------------------------------------- */
+/* ---- recognizing files -------------------------------------------------------- */
 
 ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_error *err)
 {

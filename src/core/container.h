@@ -128,9 +128,11 @@ ease_status ease__container_check_small(const ease__container *c, const char *na
 /* Makes the large sections among `known` readable through ease__container_section;
  * without it they can only be streamed. Sections of up to 16 MiB in all are read and
  * verified now; larger ones are mapped, and ease__container_need must be called before
- * any of their bytes is used. From then on the structure must not be moved in memory. */
+ * any of their bytes is used. `hooks` are for EASE_VERIFY_OPEN. From then on the
+ * structure must not be moved in memory. */
 ease_status ease__container_attach(ease__container *c, const ease__section_rule *known,
-                                   ease_verify verify, ease_error *err);
+                                   ease_verify verify, const ease_hooks *hooks,
+                                   ease_error *err);
 /* Replaces a mapped section by a verified copy in memory (not verified under
  * EASE_VERIFY_NEVER): for indices, which must not change once they have been
  * range-checked. */

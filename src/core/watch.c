@@ -15,7 +15,7 @@ enum {
     TICK_LIMIT = 20        /* ms: a tick is 10 at most; FAT's, of 2 s, is not awaited */
 };
 
-/* ---- what is mapped ----------------------------------------------------------- */
+/* ---- mapped files ------------------------------------------------------------- */
 
 static bool is_written_now(struct timespec written)
 {
@@ -109,7 +109,8 @@ static ease_status read_sections(ease__container *c, ease_error *err)
 }
 
 ease_status ease__container_attach(ease__container *c, const ease__section_rule *known,
-                                   ease_verify verify, ease_error *err)
+                                   ease_verify verify, const ease_hooks *hooks,
+                                   ease_error *err)
 {
     ease_status status = watch_sections(c, known, verify, err);
     size_t bytes = 0;
@@ -122,7 +123,7 @@ ease_status ease__container_attach(ease__container *c, const ease__section_rule 
     for (uint32_t i = 0; i < c->watch->count; i++)
         ease__fault_watch(c->map + c->watch->section[i].offset,
                           c->watch->section[i].bytes, &c->watch->lost);
-    return verify == EASE_VERIFY_OPEN ? ease__container_need_all(c, 0, NULL, err)
+    return verify == EASE_VERIFY_OPEN ? ease__container_need_all(c, 0, hooks, err)
                                       : EASE_OK;
 }
 

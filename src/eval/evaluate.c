@@ -1,13 +1,15 @@
-/* Lists for all users, batch by batch, measured as they come: what is kept of a user is
- * one number a metric. */
+/* Evaluation: makes the lists of all users batch by batch, measures them, and keeps
+ * one number for each user and metric. */
 #include <math.h>
 #include <string.h>
 
 #include "core/csv.h"
+#include "core/sized.h"
 #include "data/interactions.h"
 #include "eval/metrics.h"
 
-/* Every batch reads all weights, so it should be large; its lists should not. */
+/* Limits of a batch. Every batch reads all weights, so it should have many users;
+ * its lists should fit into little memory. */
 enum { BATCH_USERS = 1 << 15, BATCH_RECS = 1 << 22 };
 
 struct ease_report {
@@ -15,8 +17,8 @@ struct ease_report {
     ease__ranking_metric metric[EASE__MAX_METRICS];
     ease_metric value[EASE__MAX_METRICS];
     double *by_user; /* metrics x users */
-    /* How often each item was among the best k; the last for the largest k, the others
-     * for the metrics of all lists together. */
+    /* times[m][i]: how often item i was among the best k, for each metric of all
+     * lists together; the last array is for the largest k. */
     int64_t *times[EASE__MAX_METRICS + 1];
     int32_t items, k;
     ease__ids user_ids;
@@ -24,38 +26,37 @@ struct ease_report {
 
 typedef struct evaluation {
     const ease_model *model;
-    ease_interactions *input, *target; /* in the model's items */
-    const ease_interactions *held;     /* what counts as held out: the target as it was
-                                          given, or as far as the model knows it */
+    ease_interactions *input, *target; /* with the model's item numbers */
+    const ease_interactions *held; /* the target, or its items that the model knows */
     ease_eval_options o;
     ease_report *report;
-    int64_t *users;      /* of target, by place in the report */
-    double *popularity;  /* of each of the model's items */
+    int64_t *users;      /* user of the target at each place of the report */
+    double *popularity;  /* of each item of the model */
     int64_t most;        /* users in a batch */
     int64_t first;       /* place of the batch's first user */
-    int64_t batch;       /* users in this one */
+    int64_t batch;       /* users in the current batch */
     ease_row *histories; /* most */
-    int64_t *known;      /* most: whose they are, for a method of known users */
+    int64_t *known;      /* most: user numbers, for a method of known users */
     ease_rec *recs;      /* most x k */
     int32_t *counts;     /* most */
     bool *hits;          /* most x k */
 } evaluation;
 
-void ease_eval_options_init(ease_eval_options *o)
+void ease_eval_options_defaults(ease_eval_options *o)
 {
-    *o = (ease_eval_options){.size = sizeof(*o),
-                             .metrics = "recall@20,recall@50,ndcg@100"};
+    static const ease_eval_options defaults = {
+        .metrics = "recall@20,recall@50,ndcg@100"};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
-ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
+static ease_status take_options(const ease_eval_options *given, ease_eval_options *o,
+                                ease_error *err)
 {
     ease__ranking_metric metrics[EASE__MAX_METRICS];
-    ease_status status;
+    ease_status status = EASE__OPTIONS_TAKE(ease_eval_options, o, given, err);
     int count;
 
-    if (!o)
-        return EASE_OK;
-    status = EASE__CHECK_OPTIONS(o, err);
     if (!status)
         status = ease__threads_check(o->threads, err);
     if (!status)
@@ -63,6 +64,13 @@ ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
     if (!status && !o->metrics)
         status = ease__fail(err, EASE_E_ARG, "metrics are required");
     return status ? status : ease__metrics_parse(o->metrics, metrics, &count, err);
+}
+
+ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
+{
+    ease_eval_options used;
+
+    return take_options(o, &used, err);
 }
 
 static ease_status no_memory(ease_error *err)
@@ -89,14 +97,16 @@ static int64_t held_out(const evaluation *e, int64_t user)
     return e->held->row_ptr[user + 1] - e->held->row_ptr[user];
 }
 
-/* Whom a method of known users cannot score is told before the work begins. */
+/* Fails if a method of known users cannot score one of the users, before the work
+ * begins. */
 static ease_status check_known(const evaluation *e, ease_error *err)
 {
-    const char *method = ease_model_describe(e->model).method, *first = NULL;
+    const ease_method_info *method = ease_model_method(e->model);
     const ease_report *r = e->report;
+    const char *first = NULL;
     int64_t strangers = 0;
 
-    for (int64_t u = 0; ease_method_known_users(method) && u < r->info.users; u++) {
+    for (int64_t u = 0; method->known_users && u < r->info.users; u++) {
         const char *id = ease__ids_at(&r->user_ids, u);
 
         if (ease_model_find_user(e->model, id) == EASE_NO_USER && !strangers++)
@@ -108,10 +118,11 @@ static ease_status check_known(const evaluation *e, ease_error *err)
                       "%s scores only the users that it was trained with, and %lld of "
                       "%lld are others, the first of them \"%.100s\": it needs a split "
                       "with the same users in all parts (weak generalization)",
-                      method, (long long)strangers, (long long)r->info.users, first);
+                      method->name, (long long)strangers, (long long)r->info.users,
+                      first);
 }
 
-/* The users with something held out, and their ids. */
+/* Collects the users with held-out items, and their ids. */
 static ease_status choose_users(evaluation *e, ease_error *err)
 {
     const ease__ids *ids = &e->target->user_ids;
@@ -147,7 +158,7 @@ static ease_status prepare(evaluation *e, ease_error *err)
     for (int i = 0; i < r->info.metrics; i++)
         if (r->metric[i].k > r->k)
             r->k = r->metric[i].k;
-    r->items = ease_model_describe(e->model).items;
+    r->items = ease_model_items(e->model);
     e->most = BATCH_RECS / r->k;
     if (e->most > BATCH_USERS)
         e->most = BATCH_USERS;
@@ -180,8 +191,8 @@ static ease_status prepare(evaluation *e, ease_error *err)
 
 /* ---- a batch ------------------------------------------------------------------ */
 
-/* Then nothing but what is popular can be told; a method of known users looks at its
- * training data, not at the history. */
+/* True for an empty history, for which only popular items can be recommended; a
+ * method of known users ignores the history. */
 static bool is_blank(const evaluation *e, int64_t b)
 {
     if (e->known[b] == EASE_NO_USER)
@@ -248,7 +259,7 @@ static void count_items(const evaluation *e, int32_t k, int64_t *times)
             times[e->recs[b * e->report->k + i].item]++;
 }
 
-/* The progress of a batch as a part of the whole. */
+/* Maps the progress of a batch to that of the evaluation. */
 static int report_progress(void *user, const char *stage, double fraction)
 {
     const evaluation *e = user;
@@ -256,12 +267,13 @@ static int report_progress(void *user, const char *stage, double fraction)
                   (double)e->report->info.users;
 
     (void)stage;
-    return ease__progress(&e->o.hooks, "evaluating", done);
+    return ease__progress(e->o.hooks, "evaluating", done);
 }
 
 static ease_status run_batch(evaluation *e, ease_error *err)
 {
     ease_report *r = e->report;
+    ease_hooks hooks = {.progress = report_progress, .user = e};
     ease_recommend_options o;
     ease_status status;
 
@@ -269,7 +281,7 @@ static ease_status run_batch(evaluation *e, ease_error *err)
     o.k = r->k;
     o.threads = e->o.threads;
     o.users = e->known;
-    o.hooks = (ease_hooks){.progress = report_progress, .user = e};
+    o.hooks = &hooks;
     find_histories(e);
     status = ease_recommend_many(e->model, e->histories, e->batch, &o, e->recs,
                                  e->counts, err);
@@ -284,7 +296,7 @@ static ease_status run_batch(evaluation *e, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all users ---------------------------------------------------------------- */
 
 static ease_metric summarize(const char *name, const double *value, int64_t count)
 {
@@ -295,7 +307,10 @@ static ease_metric summarize(const char *name, const double *value, int64_t coun
     mean /= (double)count;
     for (int64_t u = 0; u < count; u++)
         square += (value[u] - mean) * (value[u] - mean);
-    return (ease_metric){name, mean, sqrt(square / (double)count / (double)count)};
+    return (ease_metric){
+        .name = name,
+        .mean = mean,
+        .standard_error = sqrt(square / (double)count / (double)count)};
 }
 
 static void summarize_all(ease_report *r)
@@ -308,11 +323,14 @@ static void summarize_all(ease_report *r)
                                     r->info.users);
         else
             r->value[i] = (ease_metric){
-                m->name, m->kind->from_times(r->times[i], r->items), NAN};
+                .name = m->name,
+                .mean = m->kind->from_times(r->times[i], r->items),
+                .standard_error = (double)NAN};
     }
 }
 
-/* Gives both the model's item numbers. Unknown items are counted and logged. */
+/* Converts input and target to the model's item numbers. Unknown items are counted
+ * and logged. */
 static ease_status align(evaluation *e, const ease_interactions *input,
                          const ease_interactions *target, ease_error *err)
 {
@@ -332,13 +350,13 @@ static ease_status align(evaluation *e, const ease_interactions *input,
     info->unknown = e->o.unknown;
     e->held = dropped ? e->target : target;
     if (info->unknown_targets)
-        ease__log(&e->o.hooks, 1,
+        ease__log(e->o.hooks, 1,
                   "%lld of %lld held-out items are unknown to the model: they %s",
                   (long long)info->unknown_targets, (long long)target->nnz,
                   dropped ? "are dropped" : "count as misses");
     if (info->unknown_inputs)
         ease__log(
-            &e->o.hooks, 1,
+            e->o.hooks, 1,
             "%lld of %lld interactions of the input are with items unknown to the "
             "model: they are not used",
             (long long)info->unknown_inputs, (long long)input->nnz);
@@ -376,18 +394,14 @@ ease_status ease_evaluate(const ease_model *m, const ease_interactions *input,
                           ease_report **out, ease_error *err)
 {
     evaluation e = {.model = m};
-    ease_status status = EASE_OK;
+    ease_status status;
 
     if (!m || !input || !target || !out)
         return ease__fail(err, EASE_E_ARG,
                           "a model, an input and a target are required");
-    ease_eval_options_init(&e.o);
-    if (o) {
-        status = ease_eval_options_check(o, err);
-        if (status)
-            return status;
-        e.o = *o;
-    }
+    status = take_options(o, &e.o, err);
+    if (status)
+        return status;
     e.report = ease__alloc_zero(1, sizeof(*e.report));
     status = e.report ? run(&e, input, target, err) : no_memory(err);
     if (!status) {
@@ -400,35 +414,51 @@ ease_status ease_evaluate(const ease_model *m, const ease_interactions *input,
 
 /* ---- the report --------------------------------------------------------------- */
 
-ease_report_info ease_report_describe(const ease_report *r)
+void ease_report_describe(const ease_report *r, ease_report_info *info)
 {
-    return r->info;
+    static const ease_report_info nothing = {0};
+
+    ease__info_give(info, r ? &r->info : &nothing, sizeof(nothing));
 }
 
-ease_metric ease_report_metric(const ease_report *r, int metric)
+int64_t ease_report_users(const ease_report *r)
 {
-    if (metric < 0 || metric >= r->info.metrics)
-        return (ease_metric){NULL, NAN, NAN};
-    return r->value[metric];
+    return r ? r->info.users : 0;
+}
+
+int ease_report_metrics(const ease_report *r)
+{
+    return r ? r->info.metrics : 0;
+}
+
+void ease_report_metric(const ease_report *r, int metric, ease_metric *out)
+{
+    static const ease_metric nothing = {.mean = (double)NAN,
+                                        .standard_error = (double)NAN};
+    bool there = r && metric >= 0 && metric < r->info.metrics;
+
+    ease__info_give(out, there ? &r->value[metric] : &nothing, sizeof(nothing));
 }
 
 double ease_report_value(const ease_report *r, int metric, int64_t user)
 {
-    if (metric < 0 || metric >= r->info.metrics || user < 0 || user >= r->info.users)
+    if (!r || metric < 0 || metric >= r->info.metrics || user < 0 ||
+        user >= r->info.users)
         return NAN;
     return r->by_user[metric * r->info.users + user];
 }
 
 const char *ease_report_user_id(const ease_report *r, int64_t user)
 {
-    return user < 0 || user >= r->info.users ? NULL : ease__ids_at(&r->user_ids, user);
+    return !r || user < 0 || user >= r->info.users ? NULL
+                                                   : ease__ids_at(&r->user_ids, user);
 }
 
 const int64_t *ease_report_times(const ease_report *r, int32_t *k)
 {
     if (k)
-        *k = r->k;
-    return r->times[r->info.metrics];
+        *k = r ? r->k : 0;
+    return r ? r->times[r->info.metrics] : NULL;
 }
 
 static void write_head(const ease_report *r, ease__csv *w)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/sized.h"
+
 enum { VERSION = 1 };
 
 static const char stage_reading[] = "reading the Gram matrix";
@@ -119,7 +121,7 @@ ease_status ease__gram_file_open(const char *path, ease__gram_file *out,
     return EASE_OK;
 }
 
-/* Widens in place, from the end, so that the scratch has room for float64. */
+/* Widens to float64 in place, from the end; the buffer is large enough for float64. */
 static void widen(void *tile, size_t count)
 {
     const float *narrow = tile;
@@ -164,12 +166,12 @@ ease_status ease__gram_file_tiles(const ease__gram_file *f, ease__take_tile *tak
     return status;
 }
 
-/* Into a matrix of the same shape, whatever the elements, or a band of it. */
+/* Where tiles go: a matrix of the same shape and any element type, or a band of it. */
 typedef struct destination {
     ease_gram *gram;
-    const ease__bands *bands; /* NULL: all of it is there */
+    const ease__bands *bands; /* NULL: the whole matrix is in memory */
     ease__element element;
-    bool counts; /* tiles come as uint32 */
+    bool counts; /* tiles are uint32 */
 } destination;
 
 static void copy_tile(const destination *d, const void *tile, void *to)
@@ -208,7 +210,7 @@ static ease_status store_tile(void *user, int32_t i, int32_t j, const void *tile
     return EASE_OK;
 }
 
-/* All but the tiles. */
+/* Reads everything but the tiles. */
 static ease_status read_head(const ease__gram_file *f, ease_gram *g, ease_error *err)
 {
     size_t n = (size_t)f->params.items;
@@ -284,28 +286,31 @@ static ease_gram_info info_of(const ease__gram_file *f)
 ease_status ease_gram_peek(const char *path, ease_gram_info *info, ease_error *err)
 {
     ease__gram_file f = {.file = EASE__CONTAINER_NONE};
+    ease_gram_info found;
     ease_status status;
 
-    if (!info)
-        return ease__fail(err, EASE_E_ARG, "a place for the description is required");
-    status = ease__gram_file_open(path, &f, err);
+    status = ease__info_check(info, "ease_gram_info", err);
+    if (!status)
+        status = ease__gram_file_open(path, &f, err);
     if (status)
         return status;
-    *info = info_of(&f);
+    found = info_of(&f);
+    ease__info_give(info, &found, sizeof(found));
     ease__gram_file_close(&f);
     return EASE_OK;
 }
 
-ease_status ease_gram_open(const char *path, const ease_train_options *o,
+ease_status ease_gram_open(const char *path, const ease_gram_options *given,
                            ease_gram **out, ease_error *err)
 {
-    ease_gram_info info;
+    ease_gram_info info = {.size = sizeof(info)};
+    ease_gram_options o;
     ease__element stored;
     ease_status status;
 
     if (!out)
         return ease__fail(err, EASE_E_ARG, "a place for the result is required");
-    status = o ? ease__train_options_check(o, err) : EASE_OK;
+    status = ease__gram_options_take(given, &o, err);
     if (!status)
         status = ease_gram_peek(path, &info, err);
     if (status)
@@ -313,8 +318,8 @@ ease_status ease_gram_open(const char *path, const ease_train_options *o,
     stored = info.wide ? EASE__F64 : EASE__U32;
     status = ease__memory_check("the Gram matrix of", info.items,
                                 ease__tiled_bytes(info.items, stored),
-                                ease__memory_allowed(o ? o->memory_limit : 0, 0), err);
+                                ease__memory_allowed(o.memory_limit, 0), err);
     if (status)
         return status;
-    return ease__gram_read(path, EASE__U32, o ? &o->hooks : NULL, out, err);
+    return ease__gram_read(path, EASE__U32, o.hooks, out, err);
 }

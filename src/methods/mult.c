@@ -1,5 +1,5 @@
-/* Autoencoders with a multinomial likelihood (Liang, Krishnan, Hoffman and Jebara, WWW
- * 2018): mult-dae with one hidden layer, mult-vae with one that is drawn. */
+/* Autoencoders with a multinomial likelihood (Liang, Krishnan, Hoffman and Jebara,
+ * WWW 2018): mult-dae has one hidden layer, mult-vae a sampled one. */
 #include "methods/network.h"
 
 enum { LATENT = EASE__OWN_SETTINGS, ANNEAL, CAP };
@@ -51,22 +51,30 @@ static ease_status train_vae(const ease_interactions *x, const ease_train_option
 }
 
 const ease__method ease__mult_dae = {
-    .name = "mult-dae",
-    .about = "denoising autoencoder, multinomial likelihood (Liang et al., WWW 2018)",
+    .info =
+        {
+            .name = "mult-dae",
+            .about = "denoising autoencoder, multinomial likelihood (Liang et al., WWW "
+                     "2018)",
+            EASE__SETTINGS(dae_settings),
+            .rounds = "epochs",
+            .grid = "decay=2e-5|2e-4|2e-3",
+        },
     .number = 9,
     .form = &ease__form_latent,
-    .settings = dae_settings,
-    .grid = "decay=2e-5|2e-4|2e-3",
-    .rounds = "epochs",
     .fill = train_dae,
 };
 const ease__method ease__mult_vae = {
-    .name = "mult-vae",
-    .about = "variational autoencoder, multinomial likelihood (Liang et al., WWW 2018)",
+    .info =
+        {
+            .name = "mult-vae",
+            .about = "variational autoencoder, multinomial likelihood (Liang et al., "
+                     "WWW 2018)",
+            EASE__SETTINGS(vae_settings),
+            .rounds = "epochs",
+            .grid = "cap=0.2|0.5|1,anneal=1000|5000",
+        },
     .number = 10,
     .form = &ease__form_latent,
-    .settings = vae_settings,
-    .grid = "cap=0.2|0.5|1,anneal=1000|5000",
-    .rounds = "epochs",
     .fill = train_vae,
 };

@@ -1,4 +1,4 @@
-/* An item's share of users, whoever asks. */
+/* The score of an item is its share of users, for every history. */
 #include "methods/methods.h"
 
 static const ease_setting settings[] = {{0}};
@@ -20,11 +20,14 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__method ease__popularity = {
-    .name = "popularity",
-    .about = "an item's share of users, the same for everyone",
+    .info =
+        {
+            .name = "popularity",
+            .about = "an item's share of users, the same for everyone",
+            EASE__SETTINGS(settings),
+            .grid = "",
+        },
     .number = 2,
     .form = &ease__form_none,
-    .settings = settings,
-    .grid = "",
     .fill = train,
 };

@@ -218,7 +218,7 @@ static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model 
     m->kernels = ease__kernels_best();
     m->threads = r->threads;
     m->info = (ease_model_info){
-        .method = ease__dense_method(r->nonnegative != 0)->name,
+        .method = ease__dense_method(r->nonnegative != 0)->info.name,
         .settings = "",
         .items = inverse->n,
         .users = r->users,

@@ -62,6 +62,11 @@ typedef struct ease__model_parts {
     ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */
 } ease__model_parts;
 
+/* Trains a method that needs no more than the Gram matrix of x, with options that were
+ * checked but for lambda and the backend. */
+ease_status ease__train_dense(const ease_interactions *x, const ease_train_options *o,
+                              ease_model **out, ease_error *err);
+
 /* Takes over the inverse (and r->ids): both are empty afterwards, even on failure. Of
  * an inverse mapped from r->work the diagonal tiles are whole. */
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,

@@ -62,6 +62,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "model/model.h"
 
 enum { VERSION = 2, PARAMS_OF_VERSION_1 = offsetof(ease__model_params, method_name) };
@@ -108,7 +109,7 @@ static ease__model_params params_of(const ease_model *m, const ease__form *form)
         .method = method->number,
     };
 
-    snprintf(p.method_name, sizeof(p.method_name), "%s", method->name);
+    snprintf(p.method_name, sizeof(p.method_name), "%s", method->info.name);
     snprintf(p.form_name, sizeof(p.form_name), "%s", form->name);
     return p;
 }
@@ -236,7 +237,7 @@ static bool params_hold(const ease__model_params *p, const ease__method *method)
     return p->items > 0 && p->users >= -1 && p->interactions >= -1 &&
            p->nonnegative >= method->nonnegative && p->nonnegative <= 1 &&
            isfinite(p->lambda) &&
-           (method->has_lambda ? p->lambda > 0 : p->lambda == 0) &&
+           (method->info.has_lambda ? p->lambda > 0 : p->lambda == 0) &&
            isfinite(p->residual) && p->residual >= 0;
 }
 
@@ -254,11 +255,11 @@ static ease_status take_params(ease_model *m, ease__model_params *p, ease_error 
     if (method->form != m->form->trained)
         return ease__fail(err, EASE_E_VERSION,
                           "%s: made by a newer ease: a model of %s in form %s",
-                          m->file.path, method->name, m->form->name);
+                          m->file.path, method->info.name, m->form->name);
     if (!params_hold(p, method))
         return bad_params(m, err);
     m->info = (ease_model_info){
-        .method = method->name,
+        .method = method->info.name,
         .settings = "",
         .items = p->items,
         .users = p->users,
@@ -320,7 +321,7 @@ static ease_status take_popularity(ease_model *m, ease_error *err)
     return EASE_OK;
 }
 
-static ease_status take_all(ease_model *m, ease_verify verify, ease_error *err)
+static ease_status take_all(ease_model *m, const ease_open_options *o, ease_error *err)
 {
     ease__model_params p = {0};
     ease_status status = take_params(m, &p, err);
@@ -328,7 +329,8 @@ static ease_status take_all(ease_model *m, ease_verify verify, ease_error *err)
     if (!status)
         status = ease__container_check(&m->file, m->form->sections, err);
     if (!status)
-        status = ease__container_attach(&m->file, m->form->sections, verify, err);
+        status = ease__container_attach(&m->file, m->form->sections, o->verify,
+                                        o->hooks, err);
     if (!status)
         status = take_tables(m, err);
     if (!status)
@@ -343,19 +345,26 @@ static ease_status take_all(ease_model *m, ease_verify verify, ease_error *err)
     return status;
 }
 
-ease_status ease_model_open(const char *path, ease_model **out, ease_error *err)
+void ease_open_options_defaults(ease_open_options *o)
 {
-    return ease_model_open_with(path, EASE_VERIFY_USE, out, err);
+    static const ease_open_options defaults = {.verify = EASE_VERIFY_USE};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
-ease_status ease_model_open_with(const char *path, ease_verify verify, ease_model **out,
-                                 ease_error *err)
+ease_status ease_model_open(const char *path, const ease_open_options *given,
+                            ease_model **out, ease_error *err)
 {
+    ease_open_options o;
     ease_model *m;
-    ease_status status;
+    ease_status status = EASE__OPTIONS_TAKE(ease_open_options, &o, given, err);
 
-    if (!path || !out || verify < EASE_VERIFY_USE || verify > EASE_VERIFY_NEVER)
+    if (status)
+        return status;
+    if (!path || !out)
         return ease__fail(err, EASE_E_ARG, "a path is required");
+    if (o.verify < EASE_VERIFY_USE || o.verify > EASE_VERIFY_NEVER)
+        return ease__fail(err, EASE_E_ARG, "unknown time to verify: %d", (int)o.verify);
     m = ease__alloc_zero(1, sizeof(*m));
     if (!m)
         return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
@@ -363,7 +372,7 @@ ease_status ease_model_open_with(const char *path, ease_verify verify, ease_mode
     m->kernels = ease__kernels_best();
     status = ease__container_open(path, "model", VERSION, &m->file, err);
     if (!status)
-        status = take_all(m, verify, err);
+        status = take_all(m, &o, err);
     if (status) {
         ease_model_free(m);
         return status;

@@ -4,14 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "input/datasets.h"
 #include "read/layout.h"
 #include "read/readers.h"
 
-void ease_read_options_init(ease_read_options *o)
+void ease_read_options_defaults(ease_read_options *o)
 {
-    *o = (ease_read_options){
-        .size = sizeof(*o), .header = -1, .min_rating = (double)NAN};
+    static const ease_read_options defaults = {.header = -1, .min_rating = (double)NAN};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 /* ---- options --------------------------------------------------------------- */
@@ -32,10 +34,7 @@ static void list_formats(char *to, size_t size)
 ease_status ease__check_read_options(const ease_read_options *o, ease_error *err)
 {
     char names[200] = "";
-    ease_status status = EASE__CHECK_OPTIONS(o, err);
 
-    if (status)
-        return status;
     if (o->format && !ease__reader_named(o->format)) {
         list_formats(names, sizeof(names));
         return ease__fail(err, EASE_E_ARG, "format '%.40s': not %s", o->format, names);
@@ -44,6 +43,8 @@ ease_status ease__check_read_options(const ease_read_options *o, ease_error *err
         return ease__fail(err, EASE_E_ARG, "unknown way to fold repeated rows");
     if (o->min_user < 0 || o->min_item < 0)
         return ease__fail(err, EASE_E_ARG, "a minimal count below 0");
+    if (o->guess && ease__info_check(o->guess, "ease_columns", err))
+        return EASE_E_ARG;
     return ease__threads_check(o->threads, err);
 }
 
@@ -123,7 +124,7 @@ ease_status ease__reading_open(ease__reading *r, ease_error *err)
     ease_status status;
 
     r->reader = r->o->format ? ease__reader_named(r->o->format) : NULL;
-    status = ease__data_open(r->path, r->reader && r->reader->series, &r->o->hooks,
+    status = ease__data_open(r->path, r->reader && r->reader->series, r->o->hooks,
                              &r->in, &series, err);
     if (!status && series && !r->reader)
         r->reader = reader_of_series();
@@ -149,14 +150,19 @@ static ease_status refuse_own_files(const char *path, ease_error *err)
 
 static ease_status recognize(ease__reading *r, ease_error *err)
 {
-    ease_status status = EASE_OK;
-    bool is = false;
+    for (int i = 0; ease__readers[i]; i++) {
+        bool is = false;
+        ease_status status = ease__readers[i]->recognize(r, &is, err);
 
-    for (int i = 0; !status && !is && ease__readers[i]; i++) {
-        r->reader = ease__readers[i];
-        status = r->reader->recognize(r, &is, err);
+        if (status)
+            return status;
+        if (is) {
+            r->reader = ease__readers[i];
+            return EASE_OK;
+        }
     }
-    return status;
+    return ease__fail(err, EASE_E_PARSE, "%s: of no known format",
+                      ease__input_name(r->in));
 }
 
 ease_status ease__reading_run(ease__reading *r, ease_error *err)
@@ -212,16 +218,13 @@ ease_status ease__interactions_read(const char *path, const ease_read_options *o
 ease_status ease_interactions_read(const char *path, const ease_read_options *o,
                                    ease_interactions **out, ease_error *err)
 {
-    ease_read_options defaults;
+    ease_read_options used;
     ease_status status;
 
     if (!path || !*path || !out)
         return ease__fail(err, EASE_E_ARG, "a path is required");
-    ease_read_options_init(&defaults);
-    if (!o)
-        o = &defaults;
-    status = ease__check_read_options(o, err);
-    if (status)
-        return status;
-    return ease__interactions_read(path, o, 0, out, err);
+    status = EASE__OPTIONS_TAKE(ease_read_options, &used, o, err);
+    if (!status)
+        status = ease__check_read_options(&used, err);
+    return status ? status : ease__interactions_read(path, &used, 0, out, err);
 }

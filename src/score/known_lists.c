@@ -67,7 +67,7 @@ static ease_status list_users(const ease__list_job *l, ease_error *err)
     int threads = ease__threads(l->o->threads);
     size_t n = (size_t)l->model->info.items;
     ease_status status = ease__container_unchanged(&l->model->file, err);
-    ease__course c = {.hooks = &l->o->hooks, .parts = l->count};
+    ease__course c = {.hooks = l->o->hooks, .parts = l->count};
     float *scores;
 
     if (status)

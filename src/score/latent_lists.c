@@ -62,7 +62,7 @@ static void report(job *j, int64_t blocks)
 {
     long long done = atomic_fetch_add_explicit(&j->done, 1, memory_order_relaxed);
 
-    if (omp_get_thread_num() == 0 && ease__progress(&j->lists->o->hooks, "recommending",
+    if (omp_get_thread_num() == 0 && ease__progress(j->lists->o->hooks, "recommending",
                                                     (double)done / (double)blocks))
         atomic_store_explicit(&j->cancelled, true, memory_order_relaxed);
 }
@@ -89,12 +89,11 @@ ease_status ease__latent_many(const ease__list_job *l, ease_error *err)
     ease_status status = ease__scratches_new(l->model, threads, &scratches, err);
 
     if (!status)
-        status = ease__container_need_all(file, threads, &l->o->hooks, err);
+        status = ease__container_need_all(file, threads, l->o->hooks, err);
     if (!status) {
         memset(l->counts, 0, (size_t)l->count * sizeof(*l->counts));
         list_blocks(&j, threads, scratches);
-        if (atomic_load(&j.cancelled) ||
-            ease__progress(&l->o->hooks, "recommending", 1))
+        if (atomic_load(&j.cancelled) || ease__progress(l->o->hooks, "recommending", 1))
             status = ease__cancelled(err);
         else
             status = ease__container_unchanged(file, err);

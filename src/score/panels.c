@@ -95,7 +95,7 @@ static void find_runs(batch *b)
  * take minutes. */
 static void ask_to_go_on(batch *b, double part)
 {
-    if (ease__progress(&b->lists->o->hooks, "recommending", b->done + b->step * part))
+    if (ease__progress(b->lists->o->hooks, "recommending", b->done + b->step * part))
         atomic_store(&b->cancelled, true);
 }
 
@@ -341,7 +341,7 @@ static ease_status run_batches(batch *b, ease_error *err)
     }
     if (status)
         return status;
-    return ease__progress(&b->lists->o->hooks, "recommending", 1.0)
+    return ease__progress(b->lists->o->hooks, "recommending", 1.0)
                ? ease__cancelled(err)
                : EASE_OK;
 }

@@ -2,27 +2,24 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "score/scoring.h"
 
-void ease_recommend_options_init(ease_recommend_options *o)
+void ease_recommend_options_defaults(ease_recommend_options *o)
 {
-    *o = (ease_recommend_options){.size = sizeof(*o), .k = 10};
+    static const ease_recommend_options defaults = {.k = 10};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 /* Takes the options given, or the defaults. */
 static ease_status take_options(const ease_recommend_options *given,
                                 ease_recommend_options *out, ease_error *err)
 {
-    ease_status status = EASE_OK;
+    ease_status status = EASE__OPTIONS_TAKE(ease_recommend_options, out, given, err);
 
-    ease_recommend_options_init(out);
-    if (given) {
-        status = EASE__CHECK_OPTIONS(given, err);
-        if (!status)
-            status = ease__threads_check(given->threads, err);
-        if (!status)
-            *out = *given;
-    }
+    if (!status)
+        status = ease__threads_check(out->threads, err);
     if (!status && out->k < 1)
         status = ease__fail(err, EASE_E_ARG, "k is %d, and must be at least 1",
                             (int)out->k);

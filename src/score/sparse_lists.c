@@ -168,7 +168,7 @@ static void list_block(const ease__list_job *l, int64_t first, sums *s)
 static ease_status list_blocks(const ease__list_job *l, int threads, void **scratches,
                                ease_error *err)
 {
-    ease__course c = {.hooks = &l->o->hooks, .parts = (l->count + USERS - 1) / USERS};
+    ease__course c = {.hooks = l->o->hooks, .parts = (l->count + USERS - 1) / USERS};
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int64_t b = 0; b < c.parts; b++) {

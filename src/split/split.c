@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "read/readers.h"
 #include "split/split_place.h"
 
-void ease_split_options_init(ease_split_options *o)
+void ease_split_options_defaults(ease_split_options *o)
 {
-    *o = (ease_split_options){.size = sizeof(*o), .seed = 98765};
+    static const ease_split_options defaults = {.seed = 98765};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 /* ---- options --------------------------------------------------------------------- */
@@ -61,15 +64,15 @@ static ease_status settle_options(ease__split *s, ease_error *err)
 static ease_status settle_reading(ease__split *s, const ease_read_options *r,
                                   ease_error *err)
 {
-    ease_status status;
+    ease_status status = EASE__OPTIONS_TAKE(ease_read_options, &s->reading, r, err);
 
-    ease_read_options_init(&s->reading);
-    s->reading.hooks = s->options.hooks;
-    if (r)
-        s->reading = *r;
-    else if (s->recipe)
+    if (status)
+        return status;
+    if (!r)
+        s->reading.hooks = s->options.hooks;
+    if (!r && s->recipe)
         ease_recipe_apply(s->recipe, &s->reading);
-    else if (s->protocol->strong)
+    else if (!r && s->protocol->strong)
         s->reading.min_user = 5;
     status = ease__check_read_options(&s->reading, err);
     if (status)
@@ -100,14 +103,14 @@ static ease_status check_place(const char *data, const char *dir, ease_error *er
                       data, dir);
 }
 
-/* ---- all of it ---------------------------------------------------------------- */
+/* ---- splitting ---------------------------------------------------------------- */
 
 static void describe_data(const ease__split *s, ease_split_info *info)
 {
     const ease__events *e = &s->events;
 
     snprintf(info->recognized, sizeof(info->recognized), "%s", e->recognized);
-    info->data = e->counts;
+    *info->data = e->counts;
     info->by_time = s->protocol->timed && e->time;
 }
 
@@ -143,10 +146,10 @@ static ease_status read_and_divide(ease__split *s, const char *path,
                           "%s: the protocol %s needs a column of times; this is %s",
                           s->data, s->protocol->name, s->events.recognized);
     describe_data(s, info);
-    status = count_data(s, &info->data, err);
+    status = count_data(s, info->data, err);
     if (!status)
         status = ease__split_divide(s, err);
-    info->data.users = info->users = s->user_count;
+    info->data->users = info->users = s->user_count;
     info->items = s->item_count;
     return status;
 }
@@ -156,18 +159,19 @@ ease_status ease_split(const char *data, const ease_read_options *r,
                        ease_split_info *info, ease_error *err)
 {
     ease__split s = {.data = data && strcmp(data, "-") == 0 ? "standard input" : data};
-    ease_split_info found = {0};
+    ease_interactions_info counts = {0};
+    ease_split_info found = {.data = &counts};
     ease__place place = EASE__PLACE_NONE;
     ease_status status;
 
     if (!data || !*data || !o || !dir || !*dir)
         return ease__fail(err, EASE_E_ARG,
                           "data, options and a directory are required");
-    status = EASE__CHECK_OPTIONS(o, err);
-    if (status)
-        return status;
-    s.options = *o;
-    status = settle_recipe(&s, err);
+    status = EASE__OPTIONS_TAKE(ease_split_options, &s.options, o, err);
+    if (!status && info)
+        status = ease__info_check(info, "ease_split_info", err);
+    if (!status)
+        status = settle_recipe(&s, err);
     if (!status)
         status = ease__find_protocol(s.options.protocol, &s.protocol, err);
     if (!status)
@@ -186,7 +190,10 @@ ease_status ease_split(const char *data, const ease_read_options *r,
         status = ease__place_commit(&place, err);
     ease__place_close(&place);
     ease__split_free(&s);
-    if (!status && info)
-        *info = found;
+    if (!status && info) {
+        found.data = info->data;
+        ease__info_give(info->data, &counts, sizeof(counts));
+        ease__info_give(info, &found, sizeof(found));
+    }
     return status;
 }

@@ -12,7 +12,7 @@
 
 static const char stage_writing[] = "writing";
 
-/* ---- which files -------------------------------------------------------------- */
+/* ---- the tables of a split ---------------------------------------------------- */
 
 typedef struct table {
     int which;     /* of ease__split_tables; -1: the end */
@@ -44,7 +44,7 @@ static const table *tables_of(const ease__split *s)
     return s->protocol->strong ? strong_tables : weak_tables;
 }
 
-/* ---- a file ------------------------------------------------------------------- */
+/* ---- writing a file ----------------------------------------------------------- */
 
 enum { BUFFER_BYTES = 1 << 18 };
 
@@ -136,7 +136,7 @@ static bool has_any(const ease__events *e, uint32_t user, uint8_t parts)
 static bool is_stopped(const writing *w, sheet *f, int64_t done, int64_t all)
 {
     if (!f->status && done % 65536 == 0 &&
-        ease__progress(&w->s->options.hooks, stage_writing, (double)done / (double)all))
+        ease__progress(w->s->options.hooks, stage_writing, (double)done / (double)all))
         f->status = ease__cancelled(f->err);
     return f->status != EASE_OK;
 }
@@ -363,13 +363,13 @@ static void put_source(sheet *f, const ease__split *s, const ease_split_info *in
     put_key(f, "one_pass");
     put_text(f, r->one_pass ? "true" : "false");
     put_word(f, "repeat", r->repeat == EASE_REPEAT_LAST ? "last" : "first");
-    put_count(f, "rows", info->data.rows);
-    put_count(f, "below_rating", info->data.below_rating);
-    put_count(f, "repeated", info->data.repeated);
-    put_count(f, "filtered", info->data.filtered);
-    put_count(f, "users", info->data.users);
-    put_count(f, "items", info->data.items);
-    put_count(f, "interactions", info->data.interactions);
+    put_count(f, "rows", info->data->rows);
+    put_count(f, "below_rating", info->data->below_rating);
+    put_count(f, "repeated", info->data->repeated);
+    put_count(f, "filtered", info->data->filtered);
+    put_count(f, "users", info->data->users);
+    put_count(f, "items", info->data->items);
+    put_count(f, "interactions", info->data->interactions);
 }
 
 static void put_parts(sheet *f, const table *tables, ease_split_info *info)
@@ -407,7 +407,7 @@ static ease_status write_record(writing *w, ease_error *err)
     return end_file(&f);
 }
 
-/* ---- all of it ---------------------------------------------------------------- */
+/* ---- the directory ------------------------------------------------------------ */
 
 static ease_status write_all(writing *w, ease_error *err)
 {

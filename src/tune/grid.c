@@ -1,18 +1,20 @@
-/* Settings, chosen on validation users: every point of a grid is trained and measured. */
+/* Tuning of settings: every point of a grid is trained, and measured on validation
+ * users. */
 #include <string.h>
 
 #include "tune/tune.h"
 
-/* A grid with what stays as it is. */
+/* A grid, and the values of the settings that are not in it. */
 typedef struct plan {
     const ease__method *method;
     ease__grid grid;
     double values[EASE__MOST_SETTINGS];
-    bool shown[EASE__MOST_SETTINGS]; /* it was given, or is tried */
-    int rounds;                      /* the setting that counts them; -1: none */
+    bool shown[EASE__MOST_SETTINGS]; /* the setting was given, or is in the grid */
+    int rounds; /* index of the setting with the number of rounds; -1: none */
 } plan;
 
-/* What was fixed is not tried, unless the grid was given too: then it is a mistake. */
+/* Removes settings that have a fixed value from the default grid. In a grid that the
+ * user gave, this is an error. */
 static ease_status leave_out_fixed(plan *p, bool own, const bool *fixed,
                                    ease_error *err)
 {
@@ -29,25 +31,26 @@ static ease_status leave_out_fixed(plan *p, bool own, const bool *fixed,
         } else if (own) {
             return ease__fail(err, EASE_E_ARG,
                               "%s is to be tried, and has one value as well",
-                              p->method->settings[a->setting].name);
+                              p->method->info.settings[a->setting].name);
         }
     }
     g->axes = kept;
     return EASE_OK;
 }
 
-static ease_status make_plan(const ease_tune_options *o, plan *out, ease_error *err)
+static ease_status make_plan(const ease__tuner *t, plan *out, ease_error *err)
 {
-    const ease__method *r = ease__method_find(o->method);
-    plan p = {.method = r, .rounds = -1};
-    ease_status status = ease__settings_parse(r->settings, o->method, o->train.settings,
+    const ease__method *m = ease__method_find(t->train.method);
+    const ease_method_info *r = &m->info;
+    plan p = {.method = m, .rounds = -1};
+    ease_status status = ease__settings_parse(r->settings, r->name, t->train.settings,
                                               p.values, p.shown, err);
 
     if (!status)
-        status = ease__grid_parse(r->settings, o->method, o->grid ? o->grid : r->grid,
+        status = ease__grid_parse(r->settings, r->name, t->o.grid ? t->o.grid : r->grid,
                                   &p.grid, err);
     if (!status)
-        status = leave_out_fixed(&p, o->grid != NULL, p.shown, err);
+        status = leave_out_fixed(&p, t->o.grid != NULL, p.shown, err);
     if (status)
         return status;
     for (int k = 0; k < p.grid.axes; k++)
@@ -59,7 +62,7 @@ static ease_status make_plan(const ease_tune_options *o, plan *out, ease_error *
     return EASE_OK;
 }
 
-/* Whether any can be trained: a few that cannot are left out in their turn. */
+/* Fails if no point can be trained; single points that cannot are skipped later. */
 static ease_status check_points(const plan *p, ease_error *err)
 {
     ease_status status = EASE_OK;
@@ -76,47 +79,48 @@ static ease_status check_points(const plan *p, ease_error *err)
     return status;
 }
 
-ease_status ease__tune_grid_check(const ease_tune_options *o, ease_error *err)
+ease_status ease__tune_grid_check(const ease__tuner *t, ease_error *err)
 {
     plan p;
     ease_status status;
 
-    if (o->lambdas)
-        return ease__fail(err, EASE_E_ARG, "%s has no lambda to tune", o->method);
-    status = make_plan(o, &p, err);
+    if (t->o.lambdas)
+        return ease__fail(err, EASE_E_ARG, "%s has no lambda to tune", t->train.method);
+    status = make_plan(t, &p, err);
     return status ? status : check_points(&p, err);
 }
 
 /* ---- one trial ------------------------------------------------------------------- */
 
-/* What training tells of each round would bury the trials. */
+/* Passes on warnings only: messages about each round would hide those about trials. */
 static void log_warnings(void *user, int level, const char *text)
 {
     const ease__tuner *t = user;
 
     if (level <= 1)
-        ease__log(&t->o.train.hooks, level, "%s", text);
+        ease__log(t->train.hooks, level, "%s", text);
 }
 
-/* A method may give what it has when it is cancelled: this is how we know. */
+/* Records that a hook cancelled: a method may then return its model so far instead
+ * of failing. */
 static int watch_progress(void *user, const char *stage, double fraction)
 {
     ease__tuner *t = user;
 
-    if (ease__progress(&t->o.train.hooks, stage, fraction))
+    if (ease__progress(t->train.hooks, stage, fraction))
         t->cancelled = true;
     return t->cancelled;
 }
 
 static void tell(const ease__tuner *t, const ease__attempt *a, int point, int points)
 {
-    ease__log(&t->o.train.hooks, 2,
+    ease__log(t->train.hooks, 2,
               "trial %d of %d, %s: %s %.5f, standard error %.5f, %.2g s", point + 1,
               points, a->settings[0] ? a->settings : "defaults", t->o.metric,
               a->trial.mean, a->trial.standard_error, a->trial.seconds);
 }
 
-/* Takes the model over if it is the best so far. */
+/* Keeps the model if it is the best so far, else frees it. */
 static void keep(ease_tuning *t, const ease__attempt *a, ease_model *m)
 {
     t->tried[t->count++] = *a;
@@ -128,8 +132,8 @@ static void keep(ease_tuning *t, const ease__attempt *a, ease_model *m)
     t->model = m;
 }
 
-/* The best model so far is there beside what is trained. What is available, where there
- * is no limit, is without it already. */
+/* The memory limit of a trial: the best model so far stays in memory beside it.
+ * Without a limit, the available memory already excludes it. */
 static size_t limit_beside(size_t limit, const ease_model *best)
 {
     size_t held = best ? ease__model_held(best) : 0;
@@ -145,30 +149,31 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
 {
     char settings[EASE__SETTINGS_CHARS];
     double values[EASE__MOST_SETTINGS];
-    ease_train_options o = t->o.train;
+    ease_train_options o = t->train;
 
     memcpy(values, p->values, sizeof(values));
     ease__grid_point(&p->grid, point, values);
-    ease__settings_print(p->method->settings, values, NULL, settings);
+    ease__settings_print(p->method->info.settings, values, NULL, settings);
     o.settings = settings;
     o.memory_limit = limit_beside(o.memory_limit, t->result->model);
     o.validation_input = t->input;
     o.validation_target = t->target;
     o.metric = t->o.metric;
     o.unknown = t->o.unknown;
-    o.hooks = *hooks;
-    return ease_train_method(t->x, t->o.method, &o, out, err);
+    o.hooks = hooks;
+    return ease_train(t->x, &o, out, err);
 }
 
-/* Rounds are told where they are not what a method takes by itself: the best epoch. */
+/* Writes the settings of a point for users; with the number of rounds if it is not
+ * the default, as for the best epoch. */
 static ease_status name_point(const ease__tuner *t, const plan *p, const ease_model *m,
                               ease__attempt *out, ease_error *err)
 {
-    const ease_setting *table = p->method->settings;
+    const ease_setting *table = p->method->info.settings;
     double values[EASE__MOST_SETTINGS];
     bool shown[EASE__MOST_SETTINGS];
-    ease_status status = ease__settings_parse(
-        table, t->o.method, ease_model_describe(m).settings, values, NULL, err);
+    ease_status status = ease__settings_parse(table, t->train.method, m->info.settings,
+                                              values, NULL, err);
 
     if (status)
         return status;
@@ -187,7 +192,7 @@ static ease_status try_point(ease__tuner *t, const plan *p, int point, ease_erro
     ease_model *m = NULL;
     ease_status status = train_point(t, p, point, &hooks, &m, err);
 
-    /* What training could still give is measured without asking again. */
+    /* After a cancellation the model is measured without asking the hooks again. */
     if (!status)
         status = ease__tuner_measure(t, m, t->cancelled ? NULL : &hooks, begin, &a,
                                      err);
@@ -202,10 +207,11 @@ static ease_status try_point(ease__tuner *t, const plan *p, int point, ease_erro
     return EASE_OK;
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all trials --------------------------------------------------------------- */
 
-/* A point that these data cannot be trained with: a rank above what they have, numbers
- * that do not stay finite, more memory than there is. The others may do. */
+/* True if a failed point is skipped because the data or the machine do not allow it:
+ * a rank above that of the data, numbers that become infinite, too little memory.
+ * Other points may succeed. */
 static bool left_out(ease__tuner *t, ease_status status, int point,
                      const ease_error *found)
 {
@@ -213,12 +219,12 @@ static bool left_out(ease__tuner *t, ease_status status, int point,
         status != EASE_E_MEMORY_LIMIT)
         return false;
     if (status == EASE_E_MEMORY_LIMIT && t->result->model)
-        ease__log(&t->o.train.hooks, 1,
+        ease__log(t->train.hooks, 1,
                   "trial %d is left out: beside the best model so far, %.2f GB, %s",
                   point + 1, (double)ease__model_held(t->result->model) / 1e9,
                   found->text);
     else
-        ease__log(&t->o.train.hooks, 1, "trial %d is left out: %s", point + 1,
+        ease__log(t->train.hooks, 1, "trial %d is left out: %s", point + 1,
                   found->text);
     t->why = *found;
     return true;
@@ -251,7 +257,7 @@ static ease_status try_all(ease__tuner *t, const plan *p, ease_error *err)
 ease_status ease__tune_grid(ease__tuner *t, ease_error *err)
 {
     plan p;
-    ease_status status = make_plan(&t->o, &p, err);
+    ease_status status = make_plan(t, &p, err);
 
     if (!status && t->target->nnz == 0)
         status = ease__fail(err, EASE_E_DATA,

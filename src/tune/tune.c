@@ -1,17 +1,19 @@
-/* Tuning on validation users; of lambda here, of settings in grid.c. */
+/* Tuning on validation users: lambda in this file, settings in grid.c. */
 #include "tune/tune.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The search goes by eighths of a decade: 0 is lambda 1, 8 is 10. */
+#include "core/sized.h"
+
+/* The unit of the search is an eighth of a decade: 0 is lambda 1, 8 is 10. */
 enum { DECADE = 8, START = 2 * DECADE, LEAST = -6 * DECADE, MOST = 9 * DECADE };
 
-void ease_tune_options_init(ease_tune_options *o)
+void ease_tune_options_defaults(ease_tune_options *o)
 {
-    *o = (ease_tune_options){
-        .size = sizeof(*o), .method = "ease", .metric = "ndcg@100"};
-    ease_train_options_init(&o->train);
+    static const ease_tune_options defaults = {.metric = "ndcg@100"};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 void ease_tuning_forget(ease_tuning *t)
@@ -32,39 +34,42 @@ void ease_tuning_free(ease_tuning *t)
 
 int ease_tuning_count(const ease_tuning *t)
 {
-    return t->count;
+    return t ? t->count : 0;
 }
 
-ease_trial ease_tuning_trial(const ease_tuning *t, int trial)
+void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out)
 {
-    ease_trial found = {NAN, NULL, NAN, NAN, NAN};
+    ease_trial found = {.lambda = (double)NAN,
+                        .mean = (double)NAN,
+                        .standard_error = (double)NAN,
+                        .seconds = (double)NAN};
 
-    if (trial < 0 || trial >= t->count)
-        return found;
-    found = t->tried[trial].trial;
-    found.settings = t->tried[trial].settings;
-    return found;
+    if (t && trial >= 0 && trial < t->count) {
+        found = t->tried[trial].trial;
+        found.settings = t->tried[trial].settings;
+    }
+    ease__info_give(out, &found, sizeof(found));
 }
 
 int ease_tuning_stopped(const ease_tuning *t)
 {
-    return t->stopped;
+    return t ? t->stopped : 0;
 }
 
 int64_t ease_tuning_unknown_targets(const ease_tuning *t)
 {
-    return t->unknown_targets;
+    return t ? t->unknown_targets : 0;
 }
 
 int ease_tuning_best(const ease_tuning *t)
 {
     int best = 0;
 
-    for (int i = 1; i < t->count; i++) {
+    for (int i = 1; t && i < t->count; i++) {
         double now = t->tried[i].trial.mean, before = t->tried[best].trial.mean;
 
         if (ease__metric_better(t->metric, now, before) ||
-            (now == before && t->method->has_lambda))
+            (now == before && t->method->info.has_lambda))
             best = i;
     }
     return best;
@@ -86,8 +91,8 @@ static ease_status solve_copy(const ease_gram *g, const ease_train_options *o,
     return status ? status : ease_gram_solve(&copy, o, out, err);
 }
 
-/* float32 has failed, as `first` says: once more in float64, where memory allows. The
- * copy is there beside the wide one while that is made. */
+/* Solves again in float64 after float32 failed with `first`, if memory allows. The
+ * copy of the matrix exists beside the float64 one while that is made. */
 static ease_status solve_wide(const ease_tuning *t, const ease_train_options *o,
                               const ease_error *first, ease_model **out,
                               ease_error *err)
@@ -132,23 +137,27 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
                                 ease__attempt *out, ease_error *err)
 {
     ease_eval_options e;
+    ease_hooks used = {0};
     ease_report *report = NULL;
-    ease_metric value;
+    ease_metric value = {.size = sizeof(value)};
+    ease_report_info info = {.size = sizeof(info)};
     ease_status status;
 
     ease_eval_options_init(&e);
     e.metrics = t->o.metric;
     e.unknown = t->o.unknown;
-    e.threads = t->o.train.threads;
+    e.threads = t->train.threads;
     if (hooks)
-        e.hooks = *hooks;
+        used = *hooks;
     if (t->result->unknown_targets >= 0)
-        e.hooks.log = NULL; /* all trials have the same users and items */
+        used.log = NULL; /* all trials have the same users and items */
+    e.hooks = &used;
     status = ease_evaluate(m, t->input, t->target, &e, &report, err);
     if (status)
         return status;
-    value = ease_report_metric(report, 0);
-    t->result->unknown_targets = ease_report_describe(report).unknown_targets;
+    ease_report_metric(report, 0, &value);
+    ease_report_describe(report, &info);
+    t->result->unknown_targets = info.unknown_targets;
     out->trial.mean = value.mean;
     out->trial.standard_error = value.standard_error;
     out->trial.seconds = ease__seconds() - begin;
@@ -158,7 +167,7 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
 
 static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
 {
-    ease_train_options o = t->o.train;
+    ease_train_options o = t->train;
     ease__attempt a = {.trial = {.lambda = lambda}};
     ease_model *m = NULL;
     double begin = ease__seconds();
@@ -167,11 +176,11 @@ static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
     o.lambda = lambda;
     status = solve(t->result, &o, &m, err);
     if (!status)
-        status = ease__tuner_measure(t, m, &o.hooks, begin, &a, err);
+        status = ease__tuner_measure(t, m, o.hooks, begin, &a, err);
     if (!status) {
-        a.wide = ease_model_describe(m).precision == EASE_F64;
+        a.wide = m->info.precision == EASE_F64;
         keep(t->result, a);
-        ease__log(&o.hooks, 2, "lambda %g: %s %.5f, standard error %.5f, %.2g s%s",
+        ease__log(o.hooks, 2, "lambda %g: %s %.5f, standard error %.5f, %.2g s%s",
                   lambda, t->o.metric, a.trial.mean, a.trial.standard_error,
                   a.trial.seconds,
                   a.wide && o.precision == EASE_F32 ? ", in float64" : "");
@@ -191,7 +200,7 @@ bool ease__tuner_late(const ease__tuner *t)
            ease__seconds() - t->begin + longest > t->o.seconds;
 }
 
-/* It was tried, or is below what cannot be solved with. */
+/* True if lambda was tried, or is not larger than one that could not be solved with. */
 static bool known(const ease__tuner *t, double lambda)
 {
     for (int i = 0; i < t->result->count; i++)
@@ -200,7 +209,8 @@ static bool known(const ease__tuner *t, double lambda)
     return lambda <= t->unsolvable;
 }
 
-/* Tries it, unless it is known or time is over; *go_on says whether to try more. */
+/* Tries lambda unless it is known or the time is over; *go_on says whether to try
+ * more. */
 static ease_status consider(ease__tuner *t, double lambda, bool *go_on, ease_error *err)
 {
     ease_error found = {0};
@@ -219,8 +229,7 @@ static ease_status consider(ease__tuner *t, double lambda, bool *go_on, ease_err
         return EASE_OK;
     }
     if (numerical(status)) {
-        ease__log(&t->o.train.hooks, 1, "lambda %g is left out: %s", lambda,
-                  found.text);
+        ease__log(t->train.hooks, 1, "lambda %g is left out: %s", lambda, found.text);
         t->unsolvable = lambda;
         t->why = found;
         status = EASE_OK;
@@ -243,7 +252,7 @@ static ease_status try_grid(ease__tuner *t, ease_error *err)
     return status;
 }
 
-/* To three digits, so that what is shown of it is all of it. */
+/* Lambda with three significant digits, so that the value shown is exact. */
 static double lambda_at(int eighth)
 {
     static const double digits[DECADE] = {100, 133, 178, 237, 316, 422, 562, 750};
@@ -258,7 +267,8 @@ static int best_eighth(const ease_tuning *t)
     return (int)lround(DECADE * log10(t->tried[ease_tuning_best(t)].trial.lambda));
 }
 
-/* Both sides of the best so far, at this distance; moves on while a side is better. */
+/* Tries both sides of the best lambda at this distance; repeats while a side is
+ * better. */
 static ease_status climb(ease__tuner *t, int step, bool *go_on, ease_error *err)
 {
     ease_status status = EASE_OK;
@@ -290,10 +300,13 @@ static ease_status search(ease__tuner *t, ease_error *err)
 
 /* ---- tuning ------------------------------------------------------------------- */
 
-static ease_status check_lambdas(const ease_tune_options *o, ease_error *err)
+static ease_status check_lambdas(const ease__tuner *t, ease_error *err)
 {
+    const ease_tune_options *o = &t->o;
+
     if (o->grid)
-        return ease__fail(err, EASE_E_ARG, "%s has no settings to tune", o->method);
+        return ease__fail(err, EASE_E_ARG, "%s has no settings to tune",
+                          t->train.method);
     if (o->lambdas && (o->count < 1 || o->count > EASE__MOST_TRIALS))
         return ease__fail(err, EASE_E_ARG, "a grid has 1 to %d values of lambda",
                           (int)EASE__MOST_TRIALS);
@@ -305,36 +318,49 @@ static ease_status check_lambdas(const ease_tune_options *o, ease_error *err)
     return EASE_OK;
 }
 
-ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
+/* Into `t`, of which nothing else is used. */
+static ease_status take_options(const ease_tune_options *given, ease__tuner *t,
+                                ease_error *err)
 {
     ease__ranking_metric metric[EASE__MAX_METRICS];
+    const ease_tune_options *o = &t->o;
+    const ease__method *method;
     ease_status status;
     int count = 0;
 
-    if (!o)
+    if (!given)
         return ease__fail(err, EASE_E_ARG, "options of the tuning are required");
-    status = EASE__CHECK_OPTIONS(o, err);
+    status = EASE__OPTIONS_TAKE(ease_tune_options, &t->o, given, err);
     if (!status)
-        status = ease_method_check(o->method, o->train.settings, err);
+        status = ease__train_options_take(o->train, &t->train, err);
+    if (!status)
+        status = ease__method_take(&t->train, &method, err);
     if (!status && !o->metric)
         status = ease__fail(err, EASE_E_ARG, "tuning needs a metric");
     if (!status)
         status = ease__unknown_check(o->unknown, err);
     if (!status)
-        status = ease__train_options_check(&o->train, err);
-    if (!status)
         status = ease__metrics_parse(o->metric, metric, &count, err);
     if (!status && (count != 1 || !ease__metric_by_user(&metric[0])))
         status = ease__fail(err, EASE_E_ARG, "tuning needs one metric of users, not %s",
                             o->metric);
+    if (!status && method->info.has_lambda)
+        status = ease_backend_check(t->train.backend, err);
     if (!status)
-        status = ease_method_has_lambda(o->method) ? check_lambdas(o, err)
-                                                   : ease__tune_grid_check(o, err);
+        status = method->info.has_lambda ? check_lambdas(t, err)
+                                         : ease__tune_grid_check(t, err);
     return status;
 }
 
-/* Beside the Gram matrix there is a copy, which is solved in place; what is not float64
- * and shall be is copied once more. */
+ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
+{
+    ease__tuner t = {0};
+
+    return take_options(o, &t, err);
+}
+
+/* Checks the memory: the Gram matrix, a copy that is solved in place, and for
+ * float64 another copy if the matrix is not float64. */
 static ease_status check_memory(const ease_interactions *x, const ease_train_options *o,
                                 ease_error *err)
 {
@@ -354,11 +380,17 @@ static ease_status check_memory(const ease_interactions *x, const ease_train_opt
 
 static ease_status tune_lambda(ease__tuner *t, ease_error *err)
 {
-    const ease_train_options *o = &t->o.train;
+    const ease_train_options *o = &t->train;
+    ease_gram_options g;
     ease_status status = check_memory(t->x, o, err);
 
+    ease_gram_options_init(&g);
+    g.memory_limit = o->memory_limit;
+    g.precision = o->precision;
+    g.threads = o->threads;
+    g.hooks = o->hooks;
     if (!status)
-        status = ease_gram_build(t->x, o, &t->result->gram, err);
+        status = ease_gram_build(t->x, &g, &t->result->gram, err);
     if (!status)
         t->result->held = ease__size_add(ease__interactions_bytes(t->x),
                                          t->result->gram->g.bytes);
@@ -369,8 +401,8 @@ static ease_status tune_lambda(ease__tuner *t, ease_error *err)
 
 static ease_status run(ease__tuner *t, ease_error *err)
 {
-    ease_status status = t->result->method->has_lambda ? tune_lambda(t, err)
-                                                       : ease__tune_grid(t, err);
+    ease_status status = t->result->method->info.has_lambda ? tune_lambda(t, err)
+                                                            : ease__tune_grid(t, err);
 
     if (!status && t->result->count == 0) {
         status = t->why.status;
@@ -392,20 +424,18 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
         return ease__fail(err, EASE_E_ARG,
                           "data to train on, an input, a target and options are "
                           "required");
-    status = ease_tune_options_check(o, err);
+    status = take_options(o, &t, err);
     if (!status)
         status = ease__check_columns(x, err);
     if (status)
         return status;
-    t.o = *o;
-    ease_method_apply(o->method, &t.o.train);
     t.result = ease__alloc_zero(1, sizeof(*t.result));
     if (!t.result)
         return ease__fail(err, EASE_E_NOMEM, "tuning");
-    t.result->train = t.o.train;
+    t.result->train = t.train;
     t.result->unknown_targets = -1;
-    t.result->method = ease__method_find(o->method);
-    t.result->metric = ease__metric_kind_of(o->metric);
+    t.result->method = ease__method_find(t.train.method);
+    t.result->metric = ease__metric_kind_of(t.o.metric);
     status = run(&t, err);
     if (status) {
         ease_tuning_free(t.result);
@@ -433,6 +463,6 @@ ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_mode
     o.lambda = best->trial.lambda;
     if (best->wide)
         o.precision = EASE_F64;
-    o.hooks = hooks ? *hooks : (ease_hooks){0};
+    o.hooks = hooks;
     return ease_gram_solve(&t->gram, &o, out, err);
 }
