@@ -168,7 +168,7 @@ static answer answer_of(ease_status status, const void *data, size_t bytes)
 static void spread(const ease_model *m, int32_t items[][LENGTH], ease_row *rows,
                    int64_t *users)
 {
-    int32_t n = ease_model_describe(m).items;
+    int32_t n = model_info(m).items;
 
     for (int32_t h = 0; h < HISTORIES; h++) {
         for (int32_t i = 0; i < LENGTH; i++)
@@ -249,7 +249,7 @@ static answer use_explain(const ease_model *m)
 
 static answer use_row(const ease_model *m)
 {
-    size_t n = (size_t)ease_model_describe(m).items;
+    size_t n = (size_t)model_info(m).items;
     float *row = calloc(n, sizeof(*row));
     answer a = answer_of(ease_model_row(m, (int32_t)n / 3, row, NULL), row,
                          n * sizeof(*row));
@@ -293,7 +293,7 @@ static answer use_export(const ease_model *m)
 
 static answer use_summary(const ease_model *m)
 {
-    ease_weight_summary s = {0};
+    ease_weight_summary s = {.size = sizeof(s)};
 
     return answer_of(ease_model_summarize_weights(m, &s, NULL, NULL), &s, sizeof(s));
 }
@@ -311,8 +311,7 @@ static answer use_rows(const ease_model *m)
     size_t stride = 0;
     ease_status status = ease_model_rows(m, &rows, &stride, NULL);
 
-    return answer_of(status, rows,
-                     rows ? stride * (size_t)ease_model_describe(m).items : 0);
+    return answer_of(status, rows, rows ? stride * (size_t)model_info(m).items : 0);
 }
 
 typedef answer use(const ease_model *m);
@@ -354,17 +353,6 @@ static void flip(const char *path, size_t at, unsigned char bits)
         fseek(f, (long)at, SEEK_SET) != 0 || fputc(c ^ bits, f) == EOF ||
         fclose(f) != 0)
         abort();
-}
-
-static ease__disk_header header_of(const char *path)
-{
-    ease__disk_header h;
-    FILE *f = fopen(path, "rb");
-
-    if (!f || fread(&h, sizeof(h), 1, f) != 1)
-        abort();
-    fclose(f);
-    return h;
 }
 
 typedef struct trial {
@@ -413,7 +401,7 @@ static void flips_in_small_files_are_found_at_once(test *t)
     printf("  seed 1\n");
     for (size_t i = 0; i < FORMS; i++) {
         trial x = begin_trial(t, &forms[i], false);
-        ease__disk_header h = header_of(x.path);
+        ease__disk_header h = read_header(x.path);
         int64_t flips = 0;
         ease__random r;
 
@@ -446,7 +434,7 @@ static void flips_in_large_files_are_found_or_do_not_matter(test *t)
     printf("  seed 2\n");
     for (size_t i = 0; i < FORMS; i++) {
         trial x = begin_trial(t, &forms[i], true);
-        ease__disk_header h = header_of(x.path);
+        ease__disk_header h = read_header(x.path);
         ease__random r;
 
         ease__random_seed(&r, 2, i);
@@ -461,11 +449,11 @@ static void flips_in_large_files_are_found_or_do_not_matter(test *t)
 static void all_is_verified_at_opening_or_nothing_is(test *t)
 {
     trial x = begin_trial(t, &forms[1], true);
-    ease__disk_header h = header_of(x.path);
+    ease__disk_header h = read_header(x.path);
     answer a;
 
     for (uint32_t s = 0; s < h.sections; s++)
-        if (h.section[s].large) {
+        if (ease__is_large(&h.section[s])) {
             ease_model *m = NULL;
             ease_error err = {0};
 
@@ -496,7 +484,7 @@ static void verifying_all_can_be_cancelled(test *t)
     ease_hooks hooks = {.progress = stop_verifying};
     ease_row row = {.items = (int32_t[]){2, 1500}, .count = 2};
     ease_recommend_options o;
-    ease_weight_summary summary;
+    ease_weight_summary summary = {.size = sizeof(summary)};
     ease_model *m = NULL, *n = NULL;
     ease_rec recs[10];
     int32_t count;
@@ -532,7 +520,7 @@ static void only_weights_may_be_large(test *t)
         keep_path(forms[i].name, path);
         keep_path("as-large.ease", copy);
         make_file(&forms[i], false, path);
-        h = header_of(path);
+        h = read_header(path);
         for (uint32_t s = 0; s < h.sections; s++) {
             const char *name = h.section[s].name;
             ease_model *m = NULL;
@@ -543,9 +531,10 @@ static void only_weights_may_be_large(test *t)
                 continue;
             copy_with_large(path, name, copy);
             status = ease_model_open(copy, NULL, &m, &err);
-            if (!check_status(t, status, h.section[s].large ? EASE_OK : EASE_E_FORMAT))
+            if (!check_status(t, status,
+                              ease__is_large(&h.section[s]) ? EASE_OK : EASE_E_FORMAT))
                 printf("  %s, section %s\n", forms[i].name, name);
-            if (!h.section[s].large)
+            if (!ease__is_large(&h.section[s]))
                 check_contains(t, err.text, name);
             ease_model_free(m);
         }

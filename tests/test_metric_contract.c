@@ -237,12 +237,12 @@ static void reports_do_not_depend_on_the_order_of_held_out_items(test *t)
     for (int i = 0; metric_name(i); i++) {
         const ease__metric_kind *kind = ease__metric_kind_of(metric_name(i));
         double most = kind->from_items ? USERS : 1;
-        ease_metric x = ease_report_metric(a, i), y = ease_report_metric(b, i);
+        ease_metric x = report_metric(a, i), y = report_metric(b, i);
 
         check(t, x.mean > 0 && x.mean <= most);
         check_near(t, y.mean, x.mean, 0);
         check_int(t, isnan(x.standard_error), kind->from_times != NULL);
-        for (int64_t u = 0; u < ease_report_describe(a).users; u++) {
+        for (int64_t u = 0; u < report_info(a).users; u++) {
             double value = ease_report_value(a, i, u);
 
             if (kind->from_times)
@@ -310,10 +310,10 @@ static void the_best_epoch_is_that_of_the_metrics_direction(test *t)
         o.metric = metric.name;
         m = trained(x, "mult-dae", &o);
         chosen = report_of(m, x, target, metric.name);
-        value = ease_report_metric(chosen, 0).mean;
+        value = report_metric(chosen, 0).mean;
         for (int e = 0; e < EPOCHS; e++)
-            check(t, !ease__metric_better(metric.kind,
-                                          ease_report_metric(after[e], i).mean, value));
+            check(t, !ease__metric_better(metric.kind, report_metric(after[e], i).mean,
+                                          value));
         ease_report_free(chosen);
         ease_model_free(m);
     }

@@ -10,7 +10,7 @@ typedef struct plan_args {
     int64_t items, users, interactions;
     int precision, storage;
     size_t memory_limit;
-    const char *workdir;
+    const char *workdir, *backend;
 } plan_args;
 
 #define AT(member) .at = offsetof(plan_args, member)
@@ -53,6 +53,7 @@ static const option plan_options[] = {
      AT(workdir),
      .value = "DIR",
      .help = "as for train: where memory does not hold the matrix, a file here does"},
+    BACKEND_OPTION(offsetof(plan_args, backend)),
     OPTIONS_END};
 
 /* The data to plan for, by its sizes or as a file. */
@@ -79,7 +80,7 @@ static int check(console *c, const plan_args *a)
 static int find_subject(console *c, const plan_args *a, subject *s)
 {
     ease_file_kind kind;
-    ease_gram_info info;
+    ease_gram_info info = {.size = sizeof(info)};
     ease_error err;
     int code;
 
@@ -110,10 +111,12 @@ static int plan_for(console *c, const subject *s, const ease_train_options *o,
                     ease_storage storage, ease_plan *out)
 {
     ease_error err;
-    ease_status st = s->data ? ease_plan_data(s->data, o, storage, out, &err)
-                             : ease_plan_sizes(s->users, s->items, s->interactions, o,
-                                               storage, out, &err);
+    ease_status st;
 
+    out->size = sizeof(*out);
+    st = s->data ? ease_plan_data(s->data, o, storage, out, &err)
+                 : ease_plan_sizes(s->users, s->items, s->interactions, o, storage, out,
+                                   &err);
     return st ? fail_with(c, &err) : EXIT_DONE;
 }
 
@@ -140,6 +143,11 @@ static void put_plan(const plan_args *a, const ease_plan *p,
                      p->traffic_bytes ? p->work_bytes : 0);
         report_bytes(&r, "traffic_bytes", "disk traffic", p->traffic_bytes);
     }
+    if (p->device_bytes)
+        report_bytes(&r, "device_bytes", "device memory", p->device_bytes);
+    if (p->device_available_bytes)
+        report_bytes(&r, "device_available_bytes", "available there",
+                     p->device_available_bytes);
     report_bytes(&r, "model_bytes_f32", "model file, f32",
                  by_storage[EASE_STORE_F32].model_bytes);
     report_bytes(&r, "model_bytes_f16", "            f16",
@@ -163,6 +171,8 @@ static int run(console *c, void *args)
     subject s = {0};
     int code = check(c, a);
 
+    if (!code)
+        code = check_backend(c, a->backend);
     if (!code && a->workdir)
         code = check_directory(c, a->workdir);
     ease_train_options_init(&o);
@@ -171,6 +181,7 @@ static int run(console *c, void *args)
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
+    o.backend = a->backend;
     o.hooks = console_hooks(c);
     if (!code)
         code = find_subject(c, a, &s);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/sized.h"
+
 enum { VERSION = 1 };
 
 static const char stage_reading[] = "reading the Gram matrix";
@@ -96,14 +98,15 @@ static ease_status check_params(ease__gram_file *f, ease_error *err)
 ease_status ease__gram_file_open(const char *path, ease__gram_file *out,
                                  ease_error *err)
 {
-    static const char *const large_sections[] = {"tiles", NULL};
+    static const ease__section_rule sections[] = {
+        {"params", false}, {"ids", false}, {"sums", false}, {"tiles", true}, {0}};
     ease__gram_file f = {.file = EASE__CONTAINER_NONE};
     size_t bytes = 0;
     const void *ids;
     ease_status status = ease__container_open(path, "gram", VERSION, &f.file, err);
 
     if (!status)
-        status = ease__container_allow_large(&f.file, large_sections, err);
+        status = ease__container_check(&f.file, sections, err);
     if (!status)
         status = check_params(&f, err);
     if (!status) {
@@ -283,14 +286,16 @@ static ease_gram_info info_of(const ease__gram_file *f)
 ease_status ease_gram_peek(const char *path, ease_gram_info *info, ease_error *err)
 {
     ease__gram_file f = {.file = EASE__CONTAINER_NONE};
+    ease_gram_info found;
     ease_status status;
 
-    if (!info)
-        return ease__fail(err, EASE_E_ARG, "a place for the description is required");
-    status = ease__gram_file_open(path, &f, err);
+    status = ease__info_check(info, "ease_gram_info", err);
+    if (!status)
+        status = ease__gram_file_open(path, &f, err);
     if (status)
         return status;
-    *info = info_of(&f);
+    found = info_of(&f);
+    ease__info_give(info, &found, sizeof(found));
     ease__gram_file_close(&f);
     return EASE_OK;
 }
@@ -298,8 +303,8 @@ ease_status ease_gram_peek(const char *path, ease_gram_info *info, ease_error *e
 ease_status ease_gram_open(const char *path, const ease_gram_options *given,
                            ease_gram **out, ease_error *err)
 {
+    ease_gram_info info = {.size = sizeof(info)};
     ease_gram_options o;
-    ease_gram_info info;
     ease__element stored;
     ease_status status;
 

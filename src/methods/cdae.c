@@ -34,6 +34,6 @@ const ease__method ease__cdae = {
             .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
         },
     .number = 8,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train,
 };

@@ -390,6 +390,6 @@ const ease__method ease__ii_svd = {
                     "rank=200|500",
         },
     .number = 7,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train,
 };

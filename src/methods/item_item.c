@@ -661,6 +661,6 @@ const ease__method ease__item_item = {
                 "shrinkage=0|10|100",
         },
     .number = 3,
-    .form = EASE__SPARSE_FORM,
+    .form = &ease__form_sparse,
     .fill = train,
 };

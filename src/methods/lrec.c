@@ -271,6 +271,6 @@ const ease__method ease__lrec = {
             .grid = "l2=1|3|10|30|100|300",
         },
     .number = 11,
-    .form = EASE__KNOWN_FORM,
+    .form = &ease__form_known,
     .fill = train,
 };

@@ -61,7 +61,7 @@ const ease__method ease__mult_dae = {
             .grid = "decay=2e-5|2e-4|2e-3",
         },
     .number = 9,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train_dae,
 };
 const ease__method ease__mult_vae = {
@@ -75,6 +75,6 @@ const ease__method ease__mult_vae = {
             .grid = "cap=0.2|0.5|1,anneal=1000|5000",
         },
     .number = 10,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train_vae,
 };

@@ -28,6 +28,6 @@ const ease__method ease__popularity = {
             .grid = "",
         },
     .number = 2,
-    .form = EASE__BASE_FORM,
+    .form = &ease__form_none,
     .fill = train,
 };

@@ -597,7 +597,7 @@ const ease__method ease__slim = {
             .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
         },
     .number = 4,
-    .form = EASE__SPARSE_FORM,
+    .form = &ease__form_sparse,
     .check = check,
     .fill = train_slim,
 };
@@ -611,7 +611,7 @@ const ease__method ease__slim_free = {
             .grid = "l1=1|2|5,l2=30|100|300|1000",
         },
     .number = 5,
-    .form = EASE__SPARSE_FORM,
+    .form = &ease__form_sparse,
     .check = check,
     .fill = train_free,
 };

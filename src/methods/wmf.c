@@ -318,6 +318,6 @@ const ease__method ease__wmf = {
             .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
         },
     .number = 6,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train,
 };
