@@ -73,15 +73,15 @@ static int run(console *c, void *args)
 static const option_group groups[] = {{"Options", general_options, 0}, GROUPS_END};
 static const operand operands[] = {
     {"VERB",
-     "what to tell about, or models: all that can be trained, with settings, or "
-     "metrics: all that can be measured"},
+     "a verb; or models, for a list of the models with their settings; or metrics, "
+     "for a list of the metrics"},
     {NULL, NULL}};
 static const char *const usage[] = {"[VERB | models | metrics]", NULL};
 static const char *const examples[] = {"train", "models", "metrics", NULL};
 
 const verb verb_help = {
     .name = "help",
-    .summary = "tell about a verb, the models or the metrics",
+    .summary = "explain a verb, or list the models or the metrics",
     .usage = usage,
     .operands = operands,
     .groups = groups,
