@@ -109,10 +109,10 @@ static bool occupy_standard_files(void)
  * the program continues. */
 static void choose_kernels(char **argv)
 {
-    const char *better;
+    ease_blas_info blas = {.size = sizeof(blas)};
 
-    ease_blas_core(&better);
-    if (better && setenv("OPENBLAS_CORETYPE", better, 0) == 0)
+    ease_blas_describe(&blas);
+    if (blas.better && setenv("OPENBLAS_CORETYPE", blas.better, 0) == 0)
         execv("/proc/self/exe", argv);
 }
 

@@ -103,15 +103,31 @@ typedef struct ease_hooks {
     void *user;
 } ease_hooks;
 
+#define EASE_VERSION_MAJOR 0
+#define EASE_VERSION_MINOR 1
+#define EASE_VERSION_PATCH 0
+#define EASE_VERSION_NUMBER \
+    (EASE_VERSION_MAJOR * 1000000 + EASE_VERSION_MINOR * 1000 + EASE_VERSION_PATCH)
+
+/* Of the library that is loaded, which may be newer than the header that a program was
+ * compiled with: "0.1.0", and one number as EASE_VERSION_NUMBER is. */
 EASE_API const char *ease_version(void);
+EASE_API int ease_version_number(void);
 EASE_API const char *ease_status_name(ease_status s); /* "EASE_E_PARSE" */
 EASE_API const char *ease_status_text(ease_status s); /* "malformed input" */
 
-/* The kernels that OpenBLAS chose for this processor, such as "Haswell". *better is
- * NULL, or where OpenBLAS does not know the processor what OPENBLAS_CORETYPE should be
- * in the environment before the program starts: solving is then several times faster.
- * The program `ease` sees to that itself. */
-EASE_API const char *ease_blas_core(const char **better);
+/* The BLAS that is loaded. All members are static. */
+typedef struct ease_blas_info {
+    size_t size;
+    const char *name; /* its version and build, in words */
+    const char *core; /* whose kernels it chose for this processor, such as "Haswell" */
+    /* NULL, or where OpenBLAS does not know the processor what OPENBLAS_CORETYPE should
+     * be in the environment before the program starts: solving is then several times
+     * faster. The program `ease` sees to that itself. */
+    const char *better;
+} ease_blas_info;
+
+EASE_API void ease_blas_describe(ease_blas_info *info);
 
 /* What this process may still allocate without swapping or being killed: the
  * machine's available memory, or less where a control group or resource limit
@@ -172,8 +188,7 @@ enum { EASE_GUESSED_USER = 1, EASE_GUESSED_ITEM = 2 };
 
 typedef struct ease_read_options {
     size_t size;           /* sizeof(ease_read_options), set by _init */
-    const char *format;    /* NULL: recognize. "table" (CSV, TSV, `::`, .inter),
-                              "adjacency", "npz", "mtx", "netflix" */
+    const char *format;    /* NULL: recognize. The name of an ease_format */
     const char *columns;   /* NULL: recognize. "USER,ITEM[,VALUE[,TIME]]", each the
                               name of a header field or a number from 1; VALUE may
                               be empty; only splits look at times */
@@ -187,7 +202,7 @@ typedef struct ease_read_options {
     int threads;                /* 0: all */
     size_t memory_limit;        /* bytes that reading may use; 0: the memory that is
                                    available when reading begins; SIZE_MAX: no limit */
-    ease_hooks hooks;
+    const ease_hooks *hooks;    /* NULL: none */
     const char *columns_option; /* how messages introduce columns that they propose,
                                    such as "--columns "; NULL: "columns " */
     const ease_columns *guess;  /* for ease_interactions_from_table: the result of
@@ -213,7 +228,16 @@ typedef struct ease_interactions_info {
     const char *doubt;
 } ease_interactions_info;
 
-EASE_API void ease_read_options_init(ease_read_options *o);
+/* A format of files with interactions. */
+typedef struct ease_format {
+    const char *name;  /* for ease_read_options */
+    const char *about; /* one line */
+    int values, times; /* 1: interactions can have a value, a time */
+} ease_format;
+
+/* The formats from 0 on, in the order in which a file of unknown format is tried; NULL
+ * past the end. Constants of the library. */
+EASE_API const ease_format *ease_format_at(int index);
 
 /* Reads a file, plain or compressed by gzip, zstd or zip; "-" is standard input. The
  * formats: delimited tables with or without a header, MovieLens `::`, RecBole
@@ -224,7 +248,8 @@ EASE_API void ease_read_options_init(ease_read_options *o);
  *
  * A table of a split (header uid,sid, in a directory with unique_sid.txt or split.json)
  * is read with the ids of the data that was split in place of its numbers, unless `o`
- * gives a format, columns, no header or a separator other than a comma. Columns that
+ * gives another format than split, columns, no header or a separator other than a comma.
+ * Columns that
  * `o` does not give are recognized as described at ease_columns_recognize.
  *
  * Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (nothing left),
@@ -303,10 +328,9 @@ typedef struct ease_synth_options {
     int32_t items;
     uint64_t seed;
     int threads;
-    ease_hooks hooks;
+    const ease_hooks *hooks; /* NULL: none */
 } ease_synth_options;
 
-EASE_API void ease_synth_options_init(ease_synth_options *o);
 EASE_API EASE_MUST_USE ease_status ease_interactions_synth(const ease_synth_options *o,
                                                            ease_interactions **out,
                                                            ease_error *err);
@@ -369,13 +393,13 @@ EASE_API void ease_recipe_apply(const ease_recipe *recipe, ease_read_options *o)
  * tuning, with it in the end. */
 typedef struct ease_split_options {
     size_t size;
-    const char *recipe;    /* the name of one, or NULL; it is recorded */
-    const char *protocol;  /* NULL: the recipe's; else there is no default */
-    int64_t heldout_users; /* liang18: for validation, and as many for testing; 0:
+    const char *recipe;      /* the name of one, or NULL; it is recorded */
+    const char *protocol;    /* NULL: the recipe's; else there is no default */
+    int64_t heldout_users;   /* liang18: for validation, and as many for testing; 0:
                               the recipe's, or 10,000 */
-    double share;          /* liang18, random, time: to be held out; 0: 0.2 */
-    uint32_t seed;         /* 98765 */
-    ease_hooks hooks;
+    double share;            /* liang18, random, time: to be held out; 0: 0.2 */
+    uint32_t seed;           /* 98765 */
+    const ease_hooks *hooks; /* NULL: none */
 } ease_split_options;
 
 typedef struct ease_split_part {
@@ -393,8 +417,6 @@ typedef struct ease_split_info {
     ease_split_part validation_input, validation_target;
     ease_split_part test_input, test_target;
 } ease_split_info;
-
-EASE_API void ease_split_options_init(ease_split_options *o);
 
 /* Reads `data` and writes a split of it into the directory `dir`, which is created if
  * it is missing. A split that is already there is replaced; a directory with anything
@@ -491,29 +513,27 @@ typedef enum ease_unknown {
 
 typedef struct ease_train_options {
     size_t size;
-    double lambda; /* above 0; there is no default */
+    const char *method;   /* the name of one, see ease_method_at; NULL: "ease" */
+    double lambda;        /* of methods that have one: above 0; there is no default */
+    const char *settings; /* of the others, "rank=64"; NULL: defaults */
     ease_gram_kind kind;
     ease_precision precision; /* of the solve */
-    int nonnegative;          /* EASE >= 0: weights below 0 become 0 */
-    int threads;              /* 0: all; results do not depend on it */
     const char *backend;      /* NULL or "cpu" */
     size_t memory_limit;      /* bytes; 0: what is available */
     /* A directory, or NULL. Where memory does not hold the matrix, ease_train and its
      * relatives that read data or a file keep it in a nameless file there, with the
      * same result. The model returned then reads its weights from that file. */
     const char *workdir;
-    const char *settings; /* of other methods than EASE, "rank=64"; NULL: defaults */
     /* Users to choose the best epoch by, for methods that are trained by epochs, and
      * the measure; NULL: the last epoch is taken. Where training diverges later on, the
      * best epoch so far is the model, and the log says so (level 1); without them that
      * is EASE_E_ACCURACY. */
     const ease_interactions *validation_input, *validation_target;
-    const char *metric;   /* "ndcg@100" */
-    ease_unknown unknown; /* among the validation targets; default MISS */
-    ease_hooks hooks;
+    const char *metric;      /* "ndcg@100" */
+    ease_unknown unknown;    /* among the validation targets; default MISS */
+    int threads;             /* 0: all; results do not depend on it */
+    const ease_hooks *hooks; /* NULL: none */
 } ease_train_options;
-
-EASE_API void ease_train_options_init(ease_train_options *o);
 
 /* What training will take, known before anything large is allocated. */
 typedef struct ease_plan {
@@ -546,26 +566,12 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
                                                   ease_storage storage, ease_plan *out,
                                                   ease_error *err);
 
-/* From interactions to a model. Every solve is checked by a residual. Where float32
- * fails its check or a pivot, the Gram matrix is built again and solved in float64
- * if memory allows, and the log says so. Float64 is used from the start if a nonzero
- * entry on the diagonal of X'X is above 2^100 or below 2^-100. Fails with
- * EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (also for columns in doubt, see
- * ease_interactions_info), EASE_E_NOT_POSDEF, EASE_E_ACCURACY (also if float32 cannot
- * represent the weights), EASE_E_NOMEM, EASE_E_CANCELLED. */
-EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
-                                              const ease_train_options *o,
-                                              ease_model **out, ease_error *err);
-
-/* The same from a Gram file. */
-EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
-                                                        const ease_train_options *o,
-                                                        ease_model **out,
-                                                        ease_error *err);
-
-/* The same for any method by its name: "ease", "ease-nonneg" (EASE >= 0, whatever
- * o->nonnegative is) and the others of ease_method_name, which take o->settings instead
- * of a lambda; `o` may be NULL for these.
+/* From interactions to a model, by o->method.
+ *
+ * ease, ease-nonneg (EASE >= 0: weights below 0 become 0): every solve is checked by a
+ * residual. Where float32 fails its check or a pivot, the Gram matrix is built again
+ * and solved in float64 if memory allows, and the log says so. Float64 is used from the
+ * start if a nonzero entry on the diagonal of X'X is above 2^100 or below 2^-100.
  *
  * popularity: a score is the item's share of users. item-item: neighbours by X'X. slim,
  * slim-free: sparse weights by least squares. wmf: weighted matrix factorization by
@@ -577,27 +583,25 @@ EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
  * A method that is trained by rounds (wmf, the autoencoders) tells the log of each
  * (level 2); cancelled after at least one, it gives the model of the last or, with
  * validation users, the best of them, and says so (level 1). Before that, and by any
- * other method, EASE_E_CANCELLED. Fails with EASE_E_ARG where a setting is wrong or a
- * rank above what the data can give, EASE_E_DATA (wmf: a value below 0),
- * EASE_E_MEMORY_LIMIT, EASE_E_ACCURACY where the numbers do not stay finite. */
-EASE_API EASE_MUST_USE ease_status ease_train_method(const ease_interactions *x,
-                                                     const char *method,
-                                                     const ease_train_options *o,
-                                                     ease_model **out, ease_error *err);
-/* Names of methods from 0 on; NULL past the end. */
-EASE_API const char *ease_method_name(int index);
-/* One line about a method, with where it was published; NULL: no such method. */
-EASE_API const char *ease_method_about(const char *method);
-/* Sets in `o` what the name of a method implies, for calls that take options only, such
- * as ease_train_gram_file: nonnegative for ease-nonneg. */
-EASE_API void ease_method_apply(const char *method, ease_train_options *o);
-/* 1: it has a lambda, which ease_tune can search; 0: it has none, or there is no method
- * of this name. */
-EASE_API int ease_method_has_lambda(const char *method);
+ * other method, EASE_E_CANCELLED.
+ *
+ * Fails with EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (a lambda that is
+ * missing, a wrong setting, a rank above what the data can give, columns in doubt, see
+ * ease_interactions_info), EASE_E_DATA (wmf: a value below 0), EASE_E_NOT_POSDEF,
+ * EASE_E_ACCURACY (numbers do not stay finite, or float32 cannot represent the
+ * weights), EASE_E_NOMEM, EASE_E_CANCELLED. */
+EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
+                                              const ease_train_options *o,
+                                              ease_model **out, ease_error *err);
 
-/* 1: it scores only the users that it was trained with, by what it learned of each, and
- * not a history; 0: it scores any history, or there is no method of this name. */
-EASE_API int ease_method_known_users(const char *method);
+/* The same from a Gram file, by a method that needs no more (from_gram); EASE_E_ARG for
+ * any other. */
+EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
+                                                        const ease_train_options *o,
+                                                        ease_model **out,
+                                                        ease_error *err);
+
+/* ---- methods ---------------------------------------------------------------------- */
 
 /* A setting of a method: a number with a name. */
 typedef struct ease_setting {
@@ -608,17 +612,32 @@ typedef struct ease_setting {
     const char *words;  /* NULL, or names for 0, 1, ...: "cosine|jaccard" */
 } ease_setting;
 
+typedef struct ease_method_info {
+    const char *name;  /* "ease" */
+    const char *about; /* one line, with where it was published */
+    int has_lambda;    /* o->lambda is required, and ease_tune can search for it */
+    int from_gram;     /* a Gram matrix is all that it needs, and there is a plan */
+    int known_users;   /* it scores only the users that it was trained with, by what it
+                          learned of each, and not a history */
+    const char *nonnegative; /* the method that does the same with weights below 0 set
+                                to 0; NULL: there is none */
+    int setting_count;
+    const ease_setting *settings;
+    const char *rounds; /* the setting with the number of rounds (epochs, iterations)
+                           that it is trained by; NULL: it has none */
+    /* What tuning tries by default: "rank=64|128,alpha=1|10" is every rank with every
+     * alpha. "": there is nothing to tune. NULL: it has a lambda. */
+    const char *grid;
+} ease_method_info;
+
+/* Methods from 0 on, and by name; NULL: there is none. */
+EASE_API const ease_method_info *ease_method_at(int index);
+EASE_API const ease_method_info *ease_method_find(const char *name);
 /* Checks, before any data is read, that the method exists and accepts these settings
  * ("rank=64"; NULL: none). Fails with EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,
                                                      const char *settings,
                                                      ease_error *err);
-/* Settings of a method from 0 on; NULL past the end. */
-EASE_API const ease_setting *ease_method_setting(const char *method, int index);
-/* The grid that tuning tries by default: "rank=64|128,alpha=1|10" is every rank with
- * every alpha. "": there is nothing to tune. NULL: no such method, or it has a
- * lambda. */
-EASE_API const char *ease_method_grid(const char *method);
 
 /* ---- Gram matrices: all that training needs -------------------------------- */
 
@@ -630,11 +649,19 @@ typedef struct ease_gram_info {
     int wide;     /* float64 entries */
 } ease_gram_info;
 
-/* X'X, the column sums and the number of users. Of `o`, only threads, memory_limit,
- * precision and hooks are used. Entries of weighted data are float32, or float64 if
- * precision is EASE_F64 or if float32 cannot represent them (see ease_train). */
+typedef struct ease_gram_options {
+    size_t size;
+    size_t memory_limit;      /* bytes; 0: what is available */
+    ease_precision precision; /* of entries of weighted data; counts are exact */
+    int threads;              /* 0: all */
+    const ease_hooks *hooks;  /* NULL: none */
+} ease_gram_options;
+
+/* X'X, the column sums and the number of users. Entries of weighted data are float32,
+ * or float64 if precision is EASE_F64 or if float32 cannot represent them (see
+ * ease_train). */
 EASE_API EASE_MUST_USE ease_status ease_gram_build(const ease_interactions *x,
-                                                   const ease_train_options *o,
+                                                   const ease_gram_options *o,
                                                    ease_gram **out, ease_error *err);
 
 /* Solves in place: *g is consumed, and is NULL afterwards, even on failure. */
@@ -651,7 +678,7 @@ EASE_API EASE_MUST_USE ease_status ease_gram_save(const ease_gram *g, const char
                                                   ease_error *err);
 /* Reads and checks a whole Gram file. */
 EASE_API EASE_MUST_USE ease_status ease_gram_open(const char *path,
-                                                  const ease_train_options *o,
+                                                  const ease_gram_options *o,
                                                   ease_gram **out, ease_error *err);
 /* Its description alone, from the header. */
 EASE_API EASE_MUST_USE ease_status ease_gram_peek(const char *path,
@@ -662,30 +689,25 @@ EASE_API EASE_MUST_USE ease_status ease_gram_peek(const char *path,
  * union by id: those of the first file, then those that each further file adds. Fails
  * with EASE_E_ARG if two paths lead to the same file. */
 EASE_API EASE_MUST_USE ease_status ease_gram_merge(const char *const *paths, int count,
-                                                   const ease_train_options *o,
+                                                   const ease_gram_options *o,
                                                    ease_gram **out, ease_error *err);
 
-/* Reads a Gram matrix made elsewhere: rows of item,item,number (upper triangle, lower,
- * or both), plain or compressed, in a file, a directory of part files or "-"; or a
- * dense square .npy. `items` is a file of ids, one a line, in the order of the matrix;
+/* Reads Gram matrices made elsewhere, each of users of its own, and adds them up, exactly
+ * for counts. Each path has rows of item,item,number (upper triangle, lower,
+ * or both), plain or compressed, in a file, a directory of part files or "-"; or it is
+ * a dense square .npy, the only path then. `items` is a file of ids, one a line, in the order of the matrix;
  * required for .npy, and for a table it fixes the order and the set; else items are
  * numbered as they appear. A file (or directory) with the header item,users,all_users,
  * as the SQL of `ease gram sql` writes it, has the number of users too: of each item,
  * which is the diagonal where none is given and must agree with it else, and in all. A
- * pair that stands twice is an error. Checked: finite, symmetric, non-negative
- * diagonal, and for counts (all integers) G_ij <= min(G_ii, G_jj) and that none passes
- * 2^32 - 1. users may be -1: unknown. */
-EASE_API EASE_MUST_USE ease_status ease_gram_import(const char *path, const char *items,
-                                                    int64_t users,
-                                                    const ease_train_options *o,
+ * pair that stands twice in a path is an error, and so are both orders of a pair if
+ * there are several paths. Checked: finite, symmetric, non-negative diagonal, and for
+ * counts (all integers) G_ij <= min(G_ii, G_jj) and that none passes 2^32 - 1. users may
+ * be -1: unknown. Fails with EASE_E_ARG if two paths lead to the same file. */
+EASE_API EASE_MUST_USE ease_status ease_gram_import(const char *const *paths, int count,
+                                                    const char *items, int64_t users,
+                                                    const ease_gram_options *o,
                                                     ease_gram **out, ease_error *err);
-
-/* The sum of several tables, each of users of its own, in one go; exact for counts.
- * Each has a pair once, and in one order. Fails with EASE_E_ARG if two paths lead to
- * the same file. */
-EASE_API EASE_MUST_USE ease_status ease_gram_import_shards(
-    const char *const *paths, int count, const char *items, int64_t users,
-    const ease_train_options *o, ease_gram **out, ease_error *err);
 
 EASE_API ease_gram_info ease_gram_describe(const ease_gram *g);
 EASE_API double ease_gram_at(const ease_gram *g, int32_t i, int32_t j);
@@ -695,7 +717,7 @@ EASE_API void ease_gram_free(ease_gram *g);
 /* ---- models ---------------------------------------------------------------- */
 
 typedef struct ease_model_info {
-    const char *method;   /* as ease_method_name gives it; needs no free */
+    const char *method;   /* the name of one, see ease_method_find; static */
     const char *settings; /* all of the method's, "" if it has none; the model's own.
                              Rounds (epochs, iterations) are those of this model */
     int32_t items;
@@ -737,22 +759,23 @@ EASE_API EASE_MUST_USE ease_status ease_model_set_threads(ease_model *m, int thr
  * then on. For a file that is truncated during a call see ease_handle_fault().
  *
  * Fails with EASE_E_IO, EASE_E_FORMAT, EASE_E_VERSION or EASE_E_NOMEM. */
-EASE_API EASE_MUST_USE ease_status ease_model_open(const char *path, ease_model **out,
-                                                   ease_error *err);
-
 /* When the weights of a file are verified against their checksums. The rest of the
  * file, such as the header and the ids, is always verified when it is opened. */
 typedef enum ease_verify {
-    EASE_VERIFY_USE,  /* each MiB before its first use, as by ease_model_open */
+    EASE_VERIFY_USE,  /* each MiB before its first use: the default */
     EASE_VERIFY_OPEN, /* all of them when the file is opened */
     EASE_VERIFY_NEVER /* not at all; column numbers of sparse rows are range-checked */
 } ease_verify;
 
-/* Like ease_model_open, with a choice of when to verify the weights. */
-EASE_API EASE_MUST_USE ease_status ease_model_open_with(const char *path,
-                                                        ease_verify verify,
-                                                        ease_model **out,
-                                                        ease_error *err);
+typedef struct ease_open_options {
+    size_t size;
+    ease_verify verify;
+    const ease_hooks *hooks; /* for EASE_VERIFY_OPEN; NULL: none */
+} ease_open_options;
+
+EASE_API EASE_MUST_USE ease_status ease_model_open(const char *path,
+                                                   const ease_open_options *o,
+                                                   ease_model **out, ease_error *err);
 
 /* To be called by a program's handler of SIGBUS, which the kernel sends if a page of a
  * mapped file cannot be read because the file was truncated or its disk failed. The
@@ -846,11 +869,9 @@ typedef struct ease_recommend_options {
      * history only says what is not to be recommended. Others look at histories
      * alone. */
     const int64_t *users;
-    int threads;      /* ease_recommend_many: 0: all */
-    ease_hooks hooks; /* ease_recommend_many */
+    int threads;             /* ease_recommend_many: 0: all */
+    const ease_hooks *hooks; /* ease_recommend_many */
 } ease_recommend_options;
-
-EASE_API void ease_recommend_options_init(ease_recommend_options *o);
 
 EASE_API EASE_MUST_USE ease_status ease_scorer_new(const ease_model *m,
                                                    ease_scorer **out, ease_error *err);
@@ -909,7 +930,7 @@ typedef struct ease_eval_options {
     const char *metrics;  /* "recall@20,recall@50,ndcg@100", the default: NAME@K, ... */
     ease_unknown unknown; /* default MISS */
     int threads;          /* 0: all */
-    ease_hooks hooks;
+    const ease_hooks *hooks; /* NULL: none */
 } ease_eval_options;
 
 typedef struct ease_report_info {
@@ -929,20 +950,23 @@ typedef struct ease_metric {
     double mean, standard_error;
 } ease_metric;
 
-EASE_API void ease_eval_options_init(ease_eval_options *o);
-/* Names of metrics from 0 on; NULL past the end. */
-EASE_API const char *ease_metric_name(int index);
-/* One line about a metric, "recall" or "recall@20"; NULL: no such metric. */
-EASE_API const char *ease_metric_about(const char *metric);
-/* 1: a higher value is better; -1: a lower one is; 0: neither, or no such metric. */
-EASE_API int ease_metric_direction(const char *metric);
+typedef struct ease_metric_info {
+    const char *name;  /* "recall" */
+    const char *about; /* one line */
+    int direction;     /* 1: a higher value is better; -1: a lower one is; 0: neither */
+    int by_user;       /* 1: it has a value for each user; 0: one for all lists */
+} ease_metric_info;
+
+/* Metrics from 0 on, and by name, "recall" or "recall@20"; NULL: there is none. */
+EASE_API const ease_metric_info *ease_metric_at(int index);
+EASE_API const ease_metric_info *ease_metric_find(const char *name);
 /* Whether there are such metrics, before there is anything to measure. */
 EASE_API EASE_MUST_USE ease_status ease_eval_options_check(const ease_eval_options *o,
                                                            ease_error *err);
 
 /* Ranks the whole catalog for every user of `target` from that user's row of `input`
  * (users are matched by id, items by id with the model's), without the items of the
- * input, and measures where the target's items are, by the metrics of ease_metric_name.
+ * input, and measures where the target's items are, by the metrics of ease_metric_at.
  * Most have a value for each user, a few only one for all lists together.
  *
  * Unknown items of the target, those that do not occur in the model's training data,
@@ -1003,25 +1027,25 @@ typedef struct ease_trial {
 
 typedef struct ease_tune_options {
     size_t size;
-    const char *method;    /* "ease" */
-    const double *lambdas; /* EASE: a grid of `count`; NULL: search */
+    const ease_train_options
+        *train;            /* the method to tune; the settings in it are fixed,
+                                        its lambda, metric and unknown are ignored;
+                                        NULL: the defaults, which are EASE */
+    const double *lambdas; /* methods with a lambda: a grid of `count`; NULL: search */
     int count;
-    ease_unknown unknown;     /* among the validation targets; default MISS */
-    const char *grid;         /* others: "rank=64|128"; NULL: ease_method_grid's */
-    const char *metric;       /* one of ease_evaluate's, of users; "ndcg@100" */
-    double seconds;           /* no trial begins that would end later; 0: any time */
-    ease_train_options train; /* the settings in it are fixed; its lambda, metric and
-                                 unknown are ignored */
+    ease_unknown unknown; /* among the validation targets; default MISS */
+    const char *grid;     /* others: "rank=64|128"; NULL: the method's own */
+    const char *metric;   /* one of ease_evaluate's, of users; "ndcg@100" */
+    double seconds;       /* no trial begins that would end later; 0: any time */
 } ease_tune_options;
 
-EASE_API void ease_tune_options_init(ease_tune_options *o);
 /* Whether they can be used, before there is anything to tune on. */
 EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_options *o,
                                                            ease_error *err);
 
 /* Tries lambdas, or settings, on validation users: trains on x, measures as
  * ease_evaluate does. The best has the highest value, or the lowest where that is
- * better (ease_metric_direction). Each trial is logged (level 2). If tuning is
+ * better (see ease_metric_info). Each trial is logged (level 2). If tuning is
  * cancelled or runs out of time after at least one trial, what was tried so far is the
  * result.
  *
@@ -1075,8 +1099,6 @@ EASE_API EASE_MUST_USE ease_status ease_measure_copy(size_t bytes, int threads,
                                                      double seconds,
                                                      double *bytes_a_second,
                                                      ease_error *err);
-/* The BLAS that is loaded, its version and the kind of processor it chose, in words. */
-EASE_API const char *ease_blas_name(void);
 
 /* ---- figures ------------------------------------------------------------------ */
 
@@ -1129,6 +1151,75 @@ EASE_API EASE_MUST_USE ease_status ease_plot_lambda(const double *lambda,
                                                     const double *standard_error,
                                                     int count, const char *metric,
                                                     const char *path, ease_error *err);
+
+/* ---- initializing options ------------------------------------------------------- */
+
+/* ease_X_options_init() sets the size, as this header has it, and the defaults;
+ * ease_X_options_defaults() sets the defaults of as many members as `size` has. */
+
+EASE_API void ease_read_options_defaults(ease_read_options *o);
+EASE_API void ease_synth_options_defaults(ease_synth_options *o);
+EASE_API void ease_split_options_defaults(ease_split_options *o);
+EASE_API void ease_train_options_defaults(ease_train_options *o);
+EASE_API void ease_gram_options_defaults(ease_gram_options *o);
+EASE_API void ease_open_options_defaults(ease_open_options *o);
+EASE_API void ease_recommend_options_defaults(ease_recommend_options *o);
+EASE_API void ease_eval_options_defaults(ease_eval_options *o);
+EASE_API void ease_tune_options_defaults(ease_tune_options *o);
+
+static inline void ease_read_options_init(ease_read_options *o)
+{
+    o->size = sizeof(*o);
+    ease_read_options_defaults(o);
+}
+
+static inline void ease_synth_options_init(ease_synth_options *o)
+{
+    o->size = sizeof(*o);
+    ease_synth_options_defaults(o);
+}
+
+static inline void ease_split_options_init(ease_split_options *o)
+{
+    o->size = sizeof(*o);
+    ease_split_options_defaults(o);
+}
+
+static inline void ease_train_options_init(ease_train_options *o)
+{
+    o->size = sizeof(*o);
+    ease_train_options_defaults(o);
+}
+
+static inline void ease_gram_options_init(ease_gram_options *o)
+{
+    o->size = sizeof(*o);
+    ease_gram_options_defaults(o);
+}
+
+static inline void ease_open_options_init(ease_open_options *o)
+{
+    o->size = sizeof(*o);
+    ease_open_options_defaults(o);
+}
+
+static inline void ease_recommend_options_init(ease_recommend_options *o)
+{
+    o->size = sizeof(*o);
+    ease_recommend_options_defaults(o);
+}
+
+static inline void ease_eval_options_init(ease_eval_options *o)
+{
+    o->size = sizeof(*o);
+    ease_eval_options_defaults(o);
+}
+
+static inline void ease_tune_options_init(ease_tune_options *o)
+{
+    o->size = sizeof(*o);
+    ease_tune_options_defaults(o);
+}
 
 #ifdef __cplusplus
 }

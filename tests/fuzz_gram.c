@@ -30,7 +30,7 @@ static void use_gram(ease_gram *g, const char *path, const char *copy)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     unsigned char *copy = malloc(size + 1);
-    ease_train_options o;
+    ease_gram_options o;
     ease_gram *g = NULL;
     char path[FUZZ_PATH], second[FUZZ_PATH];
     int fd, again;
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_fix_checksums(copy, size);
     fd = fuzz_file(copy, size, path);
     again = fuzz_file(copy, size, second);
-    ease_train_options_init(&o);
+    ease_gram_options_init(&o);
     o.memory_limit = 1 << 24;
     if (ease_gram_open(path, &o, &g, NULL) == EASE_OK)
         use_gram(g, path, second);

@@ -271,7 +271,7 @@ static inline ease_model *reopened(test *t, const ease_model *m, ease_storage st
     ease_error err = {0};
 
     if (!check_status(t, ease_model_save(m, path, storage, NULL, &err), EASE_OK) ||
-        !check_status(t, ease_model_open(path, &back, &err), EASE_OK)) {
+        !check_status(t, ease_model_open(path, NULL, &back, &err), EASE_OK)) {
         printf("  %s\n", err.text);
         abort();
     }

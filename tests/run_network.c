@@ -172,15 +172,16 @@ static int run_training(char **argv, bool validated)
     if (ease_split_open(argv[0], &p, &err))
         require(false, err.text);
     ease_train_options_init(&o);
+    o.method = argv[1];
     o.settings = argv[2];
     o.threads = atoi(argv[3]);
-    o.hooks = (ease_hooks){.log = tell, .user = &last};
+    o.hooks = &(ease_hooks){.log = tell, .user = &last};
     if (validated) {
         o.validation_input = p.validation_input;
         o.validation_target = p.validation_target;
     }
     last = ease__seconds();
-    if (ease_train_method(p.train, argv[1], &o, &m, &err))
+    if (ease_train(p.train, &o, &m, &err))
         require(false, err.text);
     tell_report(m, "validation", p.validation_input, p.validation_target);
     tell_report(m, "test", p.test_input, p.test_target);

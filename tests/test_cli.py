@@ -150,6 +150,20 @@ class Documents(Case):
         self.assertEqual(self.complete("ease", "train", "rat"), ["ratings.csv"])
         self.assertEqual(self.complete("ease", "gram", "me"), ["merge"])
 
+    def test_formats_are_told_from_one_table(self):
+        told = [line.split(": ", 1) for line in self.ease("help", "formats").out.splitlines()]
+        names = [name for name, _ in told]
+        self.assertEqual(names[-1], "table")
+        self.fails(2, f"format 'x': not {', '.join(names[:-1])} or table$", "train",
+                   self.write("a.csv", "u,i\n"), "-o", "m", "--lambda", "1", "--format", "x")
+        text = " ".join(self.ease("train", "--help").out.split())
+        self.assertIn(f"--format FORMAT {', '.join(names[:-1])} or table;", text)
+        page = " ".join(self.ease("generate", "man").out.replace("\\-", "-").split())
+        for name, about in told:
+            self.assertIn(f"\\fB{name}\\fR {about}.", page)
+        for shell in ("bash", "zsh", "fish"):
+            self.assertIn(" ".join(names), self.ease("generate", shell).out)
+
     def test_generate_is_hidden_and_strict(self):
         self.assertNotIn("generate", self.ease("--help").out)
         self.fails(2, "man, bash, zsh or fish", "generate", "html")

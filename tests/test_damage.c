@@ -320,10 +320,22 @@ static use *const uses[] = {use_one,  use_many, use_similar, use_explain, use_ro
                             use_save, use_rows, use_export,  use_summary, use_plot};
 enum { USES = sizeof(uses) / sizeof(uses[0]), QUICK = 5 };
 
+static ease_status open_verifying(const char *path, ease_verify verify,
+                                  const ease_hooks *hooks, ease_model **out,
+                                  ease_error *err)
+{
+    ease_open_options o;
+
+    ease_open_options_init(&o);
+    o.verify = verify;
+    o.hooks = hooks;
+    return ease_model_open(path, &o, out, err);
+}
+
 static answer open_and_use(const char *path, ease_verify verify, use *what)
 {
     ease_model *m = NULL;
-    answer a = {.status = ease_model_open_with(path, verify, &m, NULL)};
+    answer a = {.status = open_verifying(path, verify, NULL, &m, NULL)};
 
     if (!a.status)
         a = what(m);
@@ -342,17 +354,6 @@ static void flip(const char *path, size_t at, unsigned char bits)
         fseek(f, (long)at, SEEK_SET) != 0 || fputc(c ^ bits, f) == EOF ||
         fclose(f) != 0)
         abort();
-}
-
-static ease__disk_header header_of(const char *path)
-{
-    ease__disk_header h;
-    FILE *f = fopen(path, "rb");
-
-    if (!f || fread(&h, sizeof(h), 1, f) != 1)
-        abort();
-    fclose(f);
-    return h;
 }
 
 typedef struct trial {
@@ -401,7 +402,7 @@ static void flips_in_small_files_are_found_at_once(test *t)
     printf("  seed 1\n");
     for (size_t i = 0; i < FORMS; i++) {
         trial x = begin_trial(t, &forms[i], false);
-        ease__disk_header h = header_of(x.path);
+        ease__disk_header h = read_header(x.path);
         int64_t flips = 0;
         ease__random r;
 
@@ -434,7 +435,7 @@ static void flips_in_large_files_are_found_or_do_not_matter(test *t)
     printf("  seed 2\n");
     for (size_t i = 0; i < FORMS; i++) {
         trial x = begin_trial(t, &forms[i], true);
-        ease__disk_header h = header_of(x.path);
+        ease__disk_header h = read_header(x.path);
         ease__random r;
 
         ease__random_seed(&r, 2, i);
@@ -449,17 +450,17 @@ static void flips_in_large_files_are_found_or_do_not_matter(test *t)
 static void all_is_verified_at_opening_or_nothing_is(test *t)
 {
     trial x = begin_trial(t, &forms[1], true);
-    ease__disk_header h = header_of(x.path);
+    ease__disk_header h = read_header(x.path);
     answer a;
 
     for (uint32_t s = 0; s < h.sections; s++)
-        if (h.section[s].large) {
+        if (ease__is_large(&h.section[s])) {
             ease_model *m = NULL;
             ease_error err = {0};
 
             /* The top bit of the first weight of row n / 3: what use_row reads. */
             flip(x.path, (size_t)h.section[s].offset + 1000 * (size_t)6016 + 1, 0x80);
-            check_status(t, ease_model_open_with(x.path, EASE_VERIFY_OPEN, &m, &err),
+            check_status(t, open_verifying(x.path, EASE_VERIFY_OPEN, NULL, &m, &err),
                          EASE_E_FORMAT);
             check_contains(t, err.text, "damaged: wrong checksum in section 'weights'");
             check_contains(t, err.text, "block 6 of 18");
@@ -467,7 +468,7 @@ static void all_is_verified_at_opening_or_nothing_is(test *t)
             check_status(t, a.status, EASE_OK);
             check(t, a.hash != x.whole[4].hash);
         }
-    check_status(t, ease_model_open_with(x.path, (ease_verify)3, NULL, NULL),
+    check_status(t, open_verifying(x.path, (ease_verify)3, NULL, NULL, NULL),
                  EASE_E_ARG);
 }
 
@@ -493,8 +494,8 @@ static void verifying_all_can_be_cancelled(test *t)
     keep_path("latent.ease", latent);
     make_file(&forms[1], true, path);
     make_file(&forms[5], true, latent);
-    check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
-    check_status(t, ease_model_open(latent, &n, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
+    check_status(t, ease_model_open(latent, NULL, &n, NULL), EASE_OK);
     check_status(t, ease_model_save(m, test_path("x"), EASE_STORE_F16, &hooks, NULL),
                  EASE_E_CANCELLED);
     check_status(t, ease_model_export(m, test_path("x.csv"), 1, &hooks, NULL),
@@ -502,7 +503,7 @@ static void verifying_all_can_be_cancelled(test *t)
     check_status(t, ease_model_summarize_weights(m, &summary, &hooks, NULL),
                  EASE_E_CANCELLED);
     ease_recommend_options_init(&o);
-    o.hooks = hooks;
+    o.hooks = &hooks;
     check_status(t, ease_recommend_many(n, &row, 1, &o, recs, &count, NULL),
                  EASE_E_CANCELLED);
     ease_model_free(m);
@@ -520,7 +521,7 @@ static void only_weights_may_be_large(test *t)
         keep_path(forms[i].name, path);
         keep_path("as-large.ease", copy);
         make_file(&forms[i], false, path);
-        h = header_of(path);
+        h = read_header(path);
         for (uint32_t s = 0; s < h.sections; s++) {
             const char *name = h.section[s].name;
             ease_model *m = NULL;
@@ -530,10 +531,11 @@ static void only_weights_may_be_large(test *t)
             if (strchr(name, '#'))
                 continue;
             copy_with_large(path, name, copy);
-            status = ease_model_open(copy, &m, &err);
-            if (!check_status(t, status, h.section[s].large ? EASE_OK : EASE_E_FORMAT))
+            status = ease_model_open(copy, NULL, &m, &err);
+            if (!check_status(t, status,
+                              ease__is_large(&h.section[s]) ? EASE_OK : EASE_E_FORMAT))
                 printf("  %s, section %s\n", forms[i].name, name);
-            if (!h.section[s].large)
+            if (!ease__is_large(&h.section[s]))
                 check_contains(t, err.text, name);
             ease_model_free(m);
         }
@@ -572,7 +574,7 @@ static void change_while_open(test *t, const form *f, bool used, bool shorter)
     changed->info.interactions++; /* another file of the same size */
     check_status(t, ease_model_save(changed, other, f->storage, NULL, NULL), EASE_OK);
     ease_model_free(changed);
-    if (!check_status(t, ease_model_open(path, &m, NULL), EASE_OK))
+    if (!check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK))
         return;
     if (used)
         check_status(t, use_many(m).status, EASE_OK);
@@ -609,7 +611,7 @@ static void a_small_file_is_needed_only_to_open_it(test *t)
 
         keep_path("small.ease", path);
         make_file(&forms[i], false, path);
-        check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+        check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
         for (size_t u = 0; u < USES; u++)
             before[u] = uses[u](m);
         check_int(t, truncate(path, 0), 0);
@@ -631,7 +633,7 @@ static void a_file_may_be_replaced_while_in_use(test *t)
 
     make_file(&forms[1], true, path);
     make_file(&forms[1], false, other);
-    check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
     before = use_one(m);
     check_int(t, rename(other, path), 0);
     after = use_one(m);
@@ -686,9 +688,9 @@ static void a_file_that_becomes_shorter_during_a_call_is_an_error(test *t)
         ease_rec recs[10];
 
         check_status(t, ease_model_save(m, path, storages[i], NULL, NULL), EASE_OK);
-        check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+        check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
         ease_recommend_options_init(&o);
-        o.hooks = (ease_hooks){.progress = shorten, .user = &cut};
+        o.hooks = &(ease_hooks){.progress = shorten, .user = &cut};
         check_status(t, ease_recommend_many(back, &row, 1, &o, recs, counts, &err),
                      EASE_E_FORMAT);
         check_contains(t, err.text, "was changed while in use");
@@ -709,14 +711,14 @@ static void only_faults_in_models_are_handled(test *t)
     make_file(&forms[0], true, path);
     check_int(t, ease_handle_fault(path), 0);
     check_int(t, ease_handle_fault(NULL), 0);
-    check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
     check_int(t, ease_handle_fault((const char *)m->rows - 1), 0);
     check_status(t, use_row(m).status, EASE_OK);
     check_int(t, ease_handle_fault((const char *)m->rows + 12345), 1);
     a = use_row(m);
     check_status(t, a.status, EASE_E_IO); /* the file has not changed */
     ease_model_free(m);
-    check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
     check_status(t, ease_model_rows(m, &rows, &stride, NULL), EASE_OK);
     check_int(t, ease_handle_fault(rows), 0); /* lent */
     check_status(t, use_row(m).status, EASE_OK);
@@ -734,7 +736,7 @@ static void threads_verify_a_fresh_model_together(test *t)
         ease_model *m = NULL;
         answer a[THREADS];
 
-        if (!check_status(t, ease_model_open(x.path, &m, NULL), EASE_OK))
+        if (!check_status(t, ease_model_open(x.path, NULL, &m, NULL), EASE_OK))
             continue;
 #pragma omp parallel for num_threads(THREADS) schedule(static, 1)
         for (int k = 0; k < THREADS; k++)

@@ -80,10 +80,10 @@ static void coverage_and_gini_are_of_the_whole_catalog(test *t)
 /* Those of the list are compared with the naive twin below. */
 static void every_metric_of_the_table_has_a_twin(test *t)
 {
-    for (int i = 0; ease_metric_name(i); i++) {
+    for (int i = 0; metric_name(i); i++) {
         char part[40];
 
-        snprintf(part, sizeof(part), "%s@", ease_metric_name(i));
+        snprintf(part, sizeof(part), "%s@", metric_name(i));
         check_contains(t, every_metric, part);
     }
 }
@@ -433,7 +433,7 @@ static void evaluation_equals_its_naive_twin(test *t)
 
             check_status(t, ease_model_save(m, path, storages[seed - 2], NULL, NULL),
                          EASE_OK);
-            check_status(t, ease_model_open(path, &m, NULL), EASE_OK);
+            check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
         }
         for (int how = EASE_UNKNOWN_MISS; how <= EASE_UNKNOWN_DROP; how++) {
             ease_report *r = NULL;
@@ -551,7 +551,7 @@ static void unknown_items_are_said(test *t)
         ease_report *r = NULL;
 
         o.unknown = (ease_unknown)how;
-        o.hooks = (ease_hooks){.log = remember_log, .user = log};
+        o.hooks = &(ease_hooks){.log = remember_log, .user = log};
         check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_OK);
         check_said(t, log, want.unknown_targets, held_out, "held-out items");
         check_contains(t, log, fate[how]);
@@ -716,7 +716,7 @@ static void evaluation_can_be_cancelled(test *t)
     for (double at = 0; at <= 1; at += 0.5) {
         ease_report *r = NULL;
 
-        o.hooks = (ease_hooks){.progress = stop_at, .user = &at};
+        o.hooks = &(ease_hooks){.progress = stop_at, .user = &at};
         check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL),
                      EASE_E_CANCELLED);
         check(t, r == NULL);
@@ -868,7 +868,7 @@ static ease_model *model_ordering(const int *order)
             *cell(&d, u, order[k]) = true;
     *cell(&d, 0, 5) = true;
     x = interactions_of(&d);
-    if (ease_train_method(x, "popularity", NULL, &m, NULL))
+    if (train_method(x, "popularity", NULL, &m, NULL))
         abort();
     ease_interactions_free(x);
     free(d.at);
@@ -1040,6 +1040,8 @@ typedef struct watch {
     int counted;    /* times that counting began */
     int stop_after; /* trials; -1: never */
     const char *stage;
+    ease_hooks hooks;         /* that tell it all this, ... */
+    ease_train_options train; /* ... and what is tuned with them */
 } watch;
 
 static void watch_log(void *user, int level, const char *text)
@@ -1065,11 +1067,13 @@ static ease_tune_options tune_options(watch *w)
 {
     ease_tune_options o;
 
-    *w = (watch){.stop_after = -1};
+    *w = (watch){.stop_after = -1, .hooks = {watch_log, watch_progress, w}};
+    ease_train_options_init(&w->train);
+    w->train.threads = 1;
+    w->train.hooks = &w->hooks;
     ease_tune_options_init(&o);
+    o.train = &w->train;
     o.metric = "ndcg@10";
-    o.train.threads = 1;
-    o.train.hooks = (ease_hooks){watch_log, watch_progress, w};
     return o;
 }
 
@@ -1128,7 +1132,7 @@ static void a_grid_measures_what_training_gives(test *t)
 
     o.lambdas = grid;
     o.count = COUNT(grid);
-    o.method = "ease-nonneg";
+    w.train.method = "ease-nonneg";
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     check_int(t, ease_tuning_count(tuned), 4);
     check_int(t, ease_tuning_stopped(tuned), 0);
@@ -1140,11 +1144,11 @@ static void a_grid_measures_what_training_gives(test *t)
         ease_report *r = NULL;
         ease_model *m = NULL;
 
-        o.train.lambda = trial.lambda;
+        w.train.lambda = trial.lambda;
         ease_eval_options_init(&e);
         e.metrics = "ndcg@10";
         check(t, i == 0 || ease_tuning_trial(tuned, i - 1).lambda < trial.lambda);
-        check_status(t, ease_train_method(s.train, "ease-nonneg", &o.train, &m, NULL),
+        check_status(t, train_method(s.train, "ease-nonneg", &w.train, &m, NULL),
                      EASE_OK);
         check_status(t, ease_evaluate(m, s.input, s.target, &e, &r, NULL), EASE_OK);
         check_near(t, trial.mean, ease_report_metric(r, 0).mean, 0);
@@ -1259,13 +1263,13 @@ static void the_best_is_trained_from_the_matrix_at_hand(test *t)
     ease_tune_options o = tune_options(&w);
 
     for (int nonnegative = 0; nonnegative < 2; nonnegative++) {
-        o.method = ease_method_name(nonnegative);
+        w.train.method = method_name(nonnegative);
         check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
                      EASE_OK);
         check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
-        check_text(t, ease_model_describe(m).method, o.method);
-        o.train.lambda = ease_tuning_trial(tuned, ease_tuning_best(tuned)).lambda;
-        check_status(t, ease_train_method(s.train, o.method, &o.train, &again, NULL),
+        check_text(t, ease_model_describe(m).method, w.train.method);
+        w.train.lambda = ease_tuning_trial(tuned, ease_tuning_best(tuned)).lambda;
+        check_status(t, train_method(s.train, w.train.method, &w.train, &again, NULL),
                      EASE_OK);
         check_same_weights(t, m, again);
         ease_model_free(m);
@@ -1308,7 +1312,8 @@ static void a_cancelled_tuning_keeps_the_best_so_far(test *t)
     ease_tune_options o = tune_options(&w);
 
     for (int after = 1; after <= 4; after += 3) {
-        w = (watch){.stop_after = after};
+        w.trials = 0;
+        w.stop_after = after;
         check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
                      EASE_OK);
         check_int(t, ease_tuning_count(tuned), after);
@@ -1318,7 +1323,7 @@ static void a_cancelled_tuning_keeps_the_best_so_far(test *t)
         ease_tuning_free(tuned);
         tuned = NULL;
     }
-    w = (watch){.stop_after = 0};
+    w.trials = w.stop_after = 0;
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
                  EASE_E_CANCELLED);
     check(t, tuned == NULL);
@@ -1413,17 +1418,21 @@ static void trials_count_unknown_items_as_told(test *t)
         char log[LOG_ROOM] = "";
         ease_tuning *tuned = NULL;
         ease_model *m = NULL;
+        ease_hooks hooks = {.log = remember_log, .user = log};
+        ease_train_options train;
         ease_tune_options o;
 
+        ease_train_options_init(&train);
+        train.method = methods[i % 2];
+        train.hooks = &hooks;
         ease_tune_options_init(&o);
         check_int(t, o.unknown, EASE_UNKNOWN_MISS);
-        o.method = methods[i % 2];
+        o.train = &train;
         o.lambdas = i % 2 ? NULL : lambdas;
         o.count = i % 2 ? 0 : 2;
         o.grid = i % 2 ? "neighbours=2|5" : NULL;
         o.metric = "ndcg@10";
         o.unknown = how;
-        o.train.hooks = (ease_hooks){.log = remember_log, .user = log};
         check_status(t, ease_tune(x, s.x, s.y, &o, &tuned, NULL), EASE_OK);
         check_int(t, ease_tuning_count(tuned), 2);
         check_int(t, ease_tuning_unknown_targets(tuned), strange);
@@ -1447,12 +1456,16 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     ease_model *m = NULL;
     watch w;
     ease_tune_options good = tune_options(&w), o[17];
+    ease_train_options train[COUNT(o)];
 
-    for (int i = 0; i < COUNT(o); i++)
+    for (int i = 0; i < COUNT(o); i++) {
         o[i] = good;
-    o[0].train.settings = "rank=3";
-    o[1].method = "none such";
-    o[2].method = NULL;
+        train[i] = w.train;
+        o[i].train = &train[i];
+    }
+    train[0].settings = "rank=3";
+    train[1].method = "none such";
+    train[2].size = 0;
     o[3].metric = "coverage@10";
     o[4].metric = "hit@3,ndcg@10";
     o[5].metric = NULL;
@@ -1464,15 +1477,15 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     o[9].grid = "lambda=1|2";
     o[16].unknown = (ease_unknown)-1;
     for (int i = 10; i < 16; i++)
-        o[i].method = "wmf";
+        train[i].method = "wmf";
     o[10].lambdas = bad;
     o[10].count = 1;
     o[11].grid = "rank=4|x";
     o[12].grid = "rank=4|0";
     o[13].grid = "rank=4|4";
-    o[14].train.settings = "ranks=4";
+    train[14].settings = "ranks=4";
     o[15].grid = "rank=4|8";
-    o[15].train.settings = "rank=4";
+    train[15].settings = "rank=4";
     for (int i = 0; i < COUNT(o); i++)
         if (!check_status(t, ease_tune(s.train, s.input, s.target, &o[i], &tuned, NULL),
                           EASE_E_ARG))
@@ -1482,7 +1495,7 @@ static void tuning_refuses_what_it_cannot_use(test *t)
     check_status(t, ease_tune(s.train, s.input, s.target, NULL, &tuned, NULL),
                  EASE_E_ARG);
     check_status(t, ease_tuning_train(NULL, NULL, &m, NULL), EASE_E_ARG);
-    good.train.memory_limit = 1000;
+    w.train.memory_limit = 1000;
     check_status(t, ease_tune(s.train, s.input, s.target, &good, &tuned, NULL),
                  EASE_E_MEMORY_LIMIT);
     check(t, tuned == NULL && m == NULL);
@@ -1495,7 +1508,7 @@ static ease_tune_options grid_options(watch *w, const char *method, const char *
 {
     ease_tune_options o = tune_options(w);
 
-    o.method = method;
+    w->train.method = method;
     o.grid = grid;
     return o;
 }
@@ -1539,7 +1552,7 @@ static void every_point_measures_what_training_gives(test *t)
         watch w;
         ease_tune_options o = grid_options(&w, cases[i].method, cases[i].grid);
 
-        o.train.settings = cases[i].fixed;
+        w.train.settings = cases[i].fixed;
         check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
                      EASE_OK);
         check_int(t, ease_tuning_count(tuned), cases[i].points);
@@ -1552,9 +1565,8 @@ static void every_point_measures_what_training_gives(test *t)
             ease_train_options_init(&by_hand);
             by_hand.settings = trial.settings;
             by_hand.threads = 2;
-            check_status(
-                t, ease_train_method(s.train, cases[i].method, &by_hand, &m, NULL),
-                EASE_OK);
+            check_status(t, train_method(s.train, cases[i].method, &by_hand, &m, NULL),
+                         EASE_OK);
             check_near(t, measured(m, &s, "ndcg@10"), trial.mean, 0);
             check(t,
                   trial.mean <= ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean);
@@ -1589,7 +1601,7 @@ static void trials_are_in_the_order_of_the_grid(test *t)
     tuned = NULL;
     /* What is fixed is no part of a method's own grid: 3 x 6 points are left. */
     o.grid = NULL;
-    o.train.settings = "shrinkage=1";
+    w.train.settings = "shrinkage=1";
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     check_int(t, ease_tuning_count(tuned), 18);
     ease_tuning_free(tuned);
@@ -1632,7 +1644,7 @@ static size_t least_limit(const split *s, const char *method, ease_train_options
         ease_model *m = NULL;
 
         o.memory_limit = low + (high - low) / 2;
-        if (ease_train_method(s->train, method, &o, &m, NULL) == EASE_OK)
+        if (train_method(s->train, method, &o, &m, NULL) == EASE_OK)
             high = o.memory_limit;
         else
             low = o.memory_limit + 1;
@@ -1656,10 +1668,10 @@ static void the_best_so_far_counts_as_memory(test *t)
         ease_tune_options o = grid_options(&w, cases[i].method, cases[i].grid);
         size_t least;
 
-        o.train.settings = cases[i].settings;
-        o.train.threads = 1;
-        least = least_limit(&s, cases[i].method, o.train);
-        o.train.memory_limit = least;
+        w.train.settings = cases[i].settings;
+        w.train.threads = 1;
+        least = least_limit(&s, cases[i].method, w.train);
+        w.train.memory_limit = least;
         check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
                      EASE_OK);
         check_int(t, ease_tuning_count(tuned), 1);
@@ -1667,7 +1679,7 @@ static void the_best_so_far_counts_as_memory(test *t)
         check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
         ease_tuning_free(tuned);
         tuned = NULL;
-        o.train.memory_limit = least + ease__model_held(m);
+        w.train.memory_limit = least + ease__model_held(m);
         check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
                      EASE_OK);
         check_int(t, ease_tuning_count(tuned), 2);
@@ -1710,8 +1722,8 @@ static void a_stopped_network_is_a_trial_of_the_epochs_it_had(test *t)
     watch w;
     ease_tune_options o = grid_options(&w, "mult-dae", "decay=0.1|0.01");
 
-    o.train.settings = "epochs=10,hidden=4,batch=40";
-    o.train.hooks = (ease_hooks){.progress = stop_late};
+    w.train.settings = "epochs=10,hidden=4,batch=40";
+    w.hooks = (ease_hooks){.progress = stop_late};
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     check_int(t, ease_tuning_count(tuned), 1);
     check_int(t, ease_tuning_stopped(tuned), 1);
@@ -1719,8 +1731,7 @@ static void a_stopped_network_is_a_trial_of_the_epochs_it_had(test *t)
     ease_train_options_init(&by_hand);
     by_hand.settings = ease_tuning_trial(tuned, 0).settings;
     check(t, strstr(by_hand.settings, "epochs=10") == NULL);
-    check_status(t, ease_train_method(s.train, "mult-dae", &by_hand, &again, NULL),
-                 EASE_OK);
+    check_status(t, train_method(s.train, "mult-dae", &by_hand, &again, NULL), EASE_OK);
     check_near(t, measured(m, &s, "ndcg@10"), measured(again, &s, "ndcg@10"), 0);
     check_text(t, ease_model_describe(m).settings, ease_model_describe(again).settings);
     ease_model_free(m);
@@ -1775,12 +1786,15 @@ static void settings_can_be_checked_before_there_are_data(test *t)
     check_status(t, ease_method_check(NULL, NULL, NULL), EASE_E_ARG);
     check_status(t, ease_method_check("ease", NULL, NULL), EASE_OK);
     check_status(t, ease_tune_options_check(NULL, NULL), EASE_E_ARG);
-    for (int i = 0; ease_method_name(i); i++)
-        if (ease_method_grid(ease_method_name(i))) {
+    for (int i = 0; method_name(i); i++)
+        if (ease_method_at(i)->grid) {
+            ease_train_options train;
             ease_tune_options o;
 
+            ease_train_options_init(&train);
             ease_tune_options_init(&o);
-            o.method = ease_method_name(i);
+            train.method = method_name(i);
+            o.train = &train;
             check_status(t, ease_tune_options_check(&o, NULL), EASE_OK);
         }
 }
@@ -1804,7 +1818,7 @@ static void without_memory_for_float64_a_lambda_is_left_out(test *t)
     x = interactions_of(&d);
     o.lambdas = grid;
     o.count = COUNT(grid);
-    o.train.memory_limit = 2000000;
+    w.train.memory_limit = 2000000;
     check_status(t, ease_tune(x, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     check_int(t, ease_tuning_count(tuned), 1);
     check_int(t, w.left_out, 1);
@@ -1816,7 +1830,7 @@ static void without_memory_for_float64_a_lambda_is_left_out(test *t)
     check(t, status == EASE_E_ACCURACY || status == EASE_E_NOT_POSDEF);
     check_contains(t, err.text, "float64 (which takes");
     check(t, tuned == NULL);
-    o.train.memory_limit = 4000000;
+    w.train.memory_limit = 4000000;
     check_status(t, ease_tune(x, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     ease_tuning_free(tuned);
     ease_interactions_free(x);
@@ -1828,14 +1842,17 @@ static void tuning_survives_every_failed_allocation(test *t)
 {
     static const double lambda = 10;
     split s = make_split();
+    ease_train_options train;
     ease_tune_options o;
     ease_status status;
     int n = 0;
 
+    ease_train_options_init(&train);
+    train.threads = 1;
     ease_tune_options_init(&o);
+    o.train = &train;
     o.lambdas = &lambda;
     o.count = 1;
-    o.train.threads = 1;
     do {
         ease_tuning *tuned = NULL;
         ease_model *m = NULL;

@@ -175,9 +175,15 @@ static ease_status by_a_gram_file(const ease_interactions *x,
                                   ease_error *err)
 {
     const char *path = test_path("g.gram");
+    ease_gram_options build;
     ease_gram *g = NULL;
-    ease_status status = ease_gram_build(x, o, &g, err);
+    ease_status status;
 
+    ease_gram_options_init(&build);
+    build.precision = o->precision;
+    build.threads = o->threads;
+    build.memory_limit = o->memory_limit;
+    status = ease_gram_build(x, &build, &g, err);
     if (!status)
         status = ease_gram_save(g, path, NULL, err);
     ease_gram_free(g);
@@ -192,7 +198,7 @@ static ease_status by_tuning(const ease_interactions *x, const ease_train_option
     ease_status status;
 
     ease_tune_options_init(&tune);
-    tune.train = *o;
+    tune.train = o;
     tune.lambdas = &o->lambda;
     tune.count = 1;
     status = ease_tune(x, x, x, &tune, &tuning, err);

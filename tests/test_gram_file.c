@@ -191,12 +191,12 @@ static void memory_is_refused_before_it_is_taken(test *t)
 {
     ease_interactions *x = make(10, 0, 600, false, 6);
     ease_gram *g = build(t, x), *back = NULL;
-    ease_train_options o;
+    ease_gram_options o;
     char path[512];
     const char *paths[1] = {path};
 
     strcpy(path, test_path("limit.gram"));
-    ease_train_options_init(&o);
+    ease_gram_options_init(&o);
     o.memory_limit = 100000;
     check_status(t, ease_gram_save(g, path, NULL, NULL), EASE_OK);
     check_status(t, ease_gram_open(path, &o, &back, NULL), EASE_E_MEMORY_LIMIT);

@@ -14,7 +14,7 @@ static ease_status import(const char *const *paths, int count, const char *items
                           ease_gram **out, ease_error *err)
 {
     *out = NULL;
-    return ease_gram_import_shards(paths, count, items, -1, NULL, out, err);
+    return ease_gram_import(paths, count, items, -1, NULL, out, err);
 }
 
 /* One shard, `text`, with the list `items` (NULL: none). */
@@ -358,13 +358,13 @@ static void import_survives_every_failed_allocation(test *t)
     static const char list[] = "item,users,all_users\na,2,5\n\"b\"\"\",4,5\n";
     char path[200], items[200];
     const char *paths[] = {path};
-    ease_train_options o;
+    ease_gram_options o;
 
     snprintf(path, sizeof(path), "%s", test_path("fail.csv"));
     snprintf(items, sizeof(items), "%s", test_path("fail-items.csv"));
     test_write_text(path, text);
     test_write_text(items, list);
-    ease_train_options_init(&o);
+    ease_gram_options_init(&o);
     o.threads = 1;
     for (int k = 0; k < 2; k++) {
         ease_status st;
@@ -374,7 +374,7 @@ static void import_survives_every_failed_allocation(test *t)
             ease_gram *g = NULL;
 
             alloc_fail_after(n++);
-            st = ease_gram_import_shards(paths, 1, k ? items : NULL, -1, &o, &g, NULL);
+            st = ease_gram_import(paths, 1, k ? items : NULL, -1, &o, &g, NULL);
             alloc_fail_after(-1);
             check_int(t, g != NULL, st == EASE_OK);
             ease_gram_free(g);
@@ -387,7 +387,7 @@ static void memory_is_refused_before_the_work(test *t)
 {
     const char *path = test_path("many.csv"), *list = test_path("many.txt");
     FILE *f = fopen(list, "w");
-    ease_train_options o;
+    ease_gram_options o;
     ease_gram *g = NULL;
     ease_error err = {0};
 
@@ -395,9 +395,9 @@ static void memory_is_refused_before_the_work(test *t)
         fprintf(f, "%d\n", i);
     fclose(f);
     test_write_text(path, "0,0,1\n");
-    ease_train_options_init(&o);
+    ease_gram_options_init(&o);
     o.memory_limit = (size_t)600 << 20;
-    check_status(t, ease_gram_import(path, list, -1, &o, &g, &err),
+    check_status(t, ease_gram_import(&path, 1, list, -1, &o, &g, &err),
                  EASE_E_MEMORY_LIMIT);
     check_contains(t, err.text, "importing 20000 items takes 0.8");
 }

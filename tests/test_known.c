@@ -41,7 +41,7 @@ static ease_model *train(test *t, const ease_interactions *x, const char *settin
     ease_train_options_init(&o);
     o.settings = settings;
     o.threads = threads;
-    if (!check_status(t, ease_train_method(x, "lrec", &o, &m, &err), EASE_OK))
+    if (!check_status(t, train_method(x, "lrec", &o, &m, &err), EASE_OK))
         abort();
     return m;
 }
@@ -208,10 +208,8 @@ static void models_have_the_scores_of_their_users(test *t)
     }
     check_text(t, ease_model_describe(m).settings,
                "l2=2,tolerance=1e-10,iterations=100");
-    check_int(t, ease_method_known_users("lrec"), 1);
-    check_int(t, ease_method_known_users("ease"), 0);
-    check_int(t, ease_method_known_users("none such"), 0);
-    check_int(t, ease_method_known_users(NULL), 0);
+    check_int(t, ease_method_find("lrec")->known_users, 1);
+    check_int(t, ease_method_find("ease")->known_users, 0);
     ease_model_free(m);
     done(&s);
 }
@@ -317,7 +315,7 @@ static void the_smallest_data_can_be_trained_on(test *t)
             check(t, isfinite(m->known.low[0]));
             check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL),
                          EASE_OK);
-            check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+            check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
             ease_model_free(back);
             ease_model_free(m);
             ease_interactions_free(x);
@@ -332,7 +330,7 @@ static void models_come_back_from_files(test *t)
 
     check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL), EASE_OK);
     check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
-    if (!check_status(t, ease_model_open(path, &back, NULL), EASE_OK))
+    if (!check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK))
         abort();
     check_int(t, ease_model_describe(back).storage, EASE_STORE_KNOWN);
     check_text(t, ease_model_describe(back).method, "lrec");
@@ -448,7 +446,7 @@ static ease_status try_training(const ease_interactions *x, const ease_train_opt
                                 ease_error *err)
 {
     ease_model *m = NULL;
-    ease_status status = ease_train_method(x, "lrec", o, &m, err);
+    ease_status status = train_method(x, "lrec", o, &m, err);
 
     ease_model_free(m);
     return status;
@@ -504,8 +502,7 @@ static void training_can_be_cancelled(test *t)
 
     ease_train_options_init(&o);
     o.threads = 8; /* whether or not the caller's one has users */
-    o.hooks.progress = cancel;
-    o.hooks.user = stage;
+    o.hooks = &(ease_hooks){.progress = cancel, .user = stage};
     check_status(t, try_training(x, &o, NULL), EASE_E_CANCELLED);
     ease_interactions_free(x);
 }
@@ -550,12 +547,12 @@ static void every_failed_allocation_is_survived(test *t)
         ease_model *m = NULL, *back = NULL;
 
         alloc_fail_after(n++);
-        status = ease_train_method(x, "lrec", &o, &m, NULL);
+        status = train_method(x, "lrec", &o, &m, NULL);
         check_int(t, m != NULL, status == EASE_OK);
         if (!status)
             status = ease_model_save(m, path, EASE_STORE_F32, NULL, NULL);
         if (!status)
-            status = ease_model_open(path, &back, NULL);
+            status = ease_model_open(path, NULL, &back, NULL);
         alloc_fail_after(-1);
         ease_model_free(m);
         ease_model_free(back);

@@ -4,55 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
 #include "methods/methods.h"
+#include "quick.h"
 #include "test.h"
 
-enum { USERS = 40, ITEMS = 60, K = 10, TEXT = 400 };
+enum { USERS = 40, ITEMS = 60, K = 10 };
 
 static ease_interactions *small_data(void)
 {
-    ease_interactions *x = random_interactions(USERS, ITEMS, 0.2, false, 5),
-                      *copy = NULL;
-
-    if (ease_interactions_from_csr(x->users, x->items, x->row_ptr, x->cols, NULL, &copy,
-                                   NULL))
-        abort();
-    free_interactions(x);
-    return copy;
-}
-
-static bool has_setting(const ease__method *m, const char *name)
-{
-    for (int i = 0; m->settings[i].name; i++)
-        if (strcmp(m->settings[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* Few rounds and a small rank, where there are such settings. */
-static ease_train_options quick_options(const ease__method *m, int threads,
-                                        char text[TEXT])
-{
-    ease_train_options o;
-
-    ease_train_options_init(&o);
-    o.lambda = m->has_lambda ? 10 : 0;
-    o.threads = threads;
-    snprintf(text, TEXT, "%s%s%s%s", m->rounds ? m->rounds : "", m->rounds ? "=2" : "",
-             m->rounds && has_setting(m, "rank") ? "," : "",
-             has_setting(m, "rank") ? "rank=4" : "");
-    o.settings = text;
-    return o;
-}
-
-static ease_status train_quickly(const ease__method *m, const ease_interactions *x,
-                                 int threads, ease_model **out)
-{
-    char text[TEXT];
-    ease_train_options o = quick_options(m, threads, text);
-
-    return ease_train_method(x, m->name, &o, out, NULL);
+    return quick_data(USERS, ITEMS);
 }
 
 static void entries_are_complete(test *t)
@@ -62,21 +22,32 @@ static void entries_are_complete(test *t)
         double values[EASE__MOST_SETTINGS];
         ease__grid grid;
 
-        check(t, m->name && m->name[0] && m->about && m->about[0]);
+        check(t, m->info.name && m->info.name[0] && m->info.about && m->info.about[0]);
         check(t, (m->fit != NULL) != (m->fill != NULL));
-        check(t, ease__method_find(m->name) == m);       /* no other has its name ... */
+        check(t, ease__method_find(m->info.name) == m);  /* no other has its name ... */
         check(t, ease__method_numbered(m->number) == m); /* ... or its number */
-        check_text(t, ease_method_about(m->name), m->about);
-        check_status(
-            t, ease__settings_parse(m->settings, m->name, NULL, values, NULL, NULL),
-            EASE_OK);
+        check(t, ease_method_at(i) == &m->info);
+        check(t, ease_method_find(m->info.name) == &m->info);
+        check_int(t, m->info.known_users, m->form == &ease__form_known);
+        check_int(t, m->info.from_gram, m->fit != NULL);
+        check(t, m->info.setting_count <= EASE__MOST_SETTINGS);
+        check(t, m->info.settings[m->info.setting_count].name == NULL);
+        for (int k = 0; k < m->info.setting_count; k++)
+            check(t, m->info.settings[k].name != NULL);
+        check(t, !m->info.nonnegative ||
+                     ease__method_find(m->info.nonnegative)->nonnegative);
+        check_status(t,
+                     ease__settings_parse(m->info.settings, m->info.name, NULL, values,
+                                          NULL, NULL),
+                     EASE_OK);
         check(t, !m->check || (m->check)(values, NULL) == EASE_OK);
-        check_int(t, m->grid == NULL, m->has_lambda);
-        if (m->grid)
+        check_int(t, m->info.grid == NULL, m->info.has_lambda);
+        if (m->info.grid)
             check_status(t,
-                         ease__grid_parse(m->settings, m->name, m->grid, &grid, NULL),
+                         ease__grid_parse(m->info.settings, m->info.name, m->info.grid,
+                                          &grid, NULL),
                          EASE_OK);
-        check(t, !m->rounds || has_setting(m, m->rounds));
+        check(t, !m->info.rounds || has_setting(m, m->info.rounds));
     }
 }
 
@@ -89,7 +60,7 @@ static void numbers_in_files_stay(test *t)
 
     for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (check(t, ease__method_numbered(i) != NULL))
-            check_text(t, ease__method_numbered(i)->name, names[i]);
+            check_text(t, ease__method_numbered(i)->info.name, names[i]);
 }
 
 static void bad_settings_are_refused(test *t)
@@ -100,37 +71,21 @@ static void bad_settings_are_refused(test *t)
         const ease__method *m = ease__methods[i];
         ease_model *model = NULL;
         ease_train_options o;
-        char text[TEXT];
+        char text[QUICK_TEXT];
         ease_error err;
 
         o = quick_options(m, 1, text);
         o.settings = "no-such-setting=1";
-        check_status(t, ease_train_method(x, m->name, &o, &model, &err), EASE_E_ARG);
+        check_status(t, train_method(x, m->info.name, &o, &model, &err), EASE_E_ARG);
         check_contains(t, err.text, "no-such-setting");
-        for (int k = 0; m->settings[k].name; k++) {
-            snprintf(text, sizeof(text), "%s=word", m->settings[k].name);
-            check_status(t, ease_method_check(m->name, text, &err), EASE_E_ARG);
-            check_contains(t, err.text, m->settings[k].name);
+        for (int k = 0; m->info.settings[k].name; k++) {
+            snprintf(text, sizeof(text), "%s=word", m->info.settings[k].name);
+            check_status(t, ease_method_check(m->info.name, text, &err), EASE_E_ARG);
+            check_contains(t, err.text, m->info.settings[k].name);
         }
         check(t, model == NULL);
     }
     ease_interactions_free(x);
-}
-
-static char *read_whole(const char *path, size_t *bytes)
-{
-    FILE *f = fopen(path, "rb");
-    char *text;
-
-    if (!f || fseek(f, 0, SEEK_END) != 0)
-        abort();
-    *bytes = (size_t)ftell(f);
-    rewind(f);
-    text = malloc(*bytes);
-    if (!text || fread(text, 1, *bytes, f) != *bytes)
-        abort();
-    fclose(f);
-    return text;
 }
 
 static char *file_of(test *t, const ease__method *m, const ease_interactions *x,
@@ -144,7 +99,7 @@ static char *file_of(test *t, const ease__method *m, const ease_interactions *x,
                       EASE_OK))
         abort();
     ease_model_free(model);
-    return read_whole(path, bytes);
+    return test_read(path, bytes);
 }
 
 static void models_have_the_same_bits_at_any_number_of_threads(test *t)
@@ -175,7 +130,8 @@ static ease_rec *lists_of(test *t, const ease_model *m, const ease_interactions 
 
     ease_recommend_options_init(&o);
     o.k = K;
-    o.users = ease_method_known_users(ease_model_describe(m).method) ? users : NULL;
+    o.users = ease_method_find(ease_model_describe(m).method)->known_users ? users
+                                                                           : NULL;
     for (int64_t u = 0; u < USERS; u++) {
         rows[u] = ease_interactions_row(x, u);
         users[u] = u;
@@ -199,9 +155,9 @@ static void saved_models_open_to_the_same_lists(test *t)
         if (!check_status(t, train_quickly(ease__methods[i], x, 2, &made), EASE_OK) ||
             !check_status(t, ease_model_save(made, path, EASE_STORE_F32, NULL, NULL),
                           EASE_OK) ||
-            !check_status(t, ease_model_open(path, &back, NULL), EASE_OK))
+            !check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK))
             abort();
-        check_text(t, ease_model_describe(back).method, ease__methods[i]->name);
+        check_text(t, ease_model_describe(back).method, ease__methods[i]->info.name);
         check_text(t, ease_model_describe(back).settings,
                    ease_model_describe(made).settings);
         before = lists_of(t, made, x);
@@ -230,14 +186,15 @@ static void training_can_be_cancelled(test *t)
         const ease__method *m = ease__methods[i];
         ease_model *model = NULL;
         ease_train_options o;
-        char text[TEXT];
+        char text[QUICK_TEXT];
         ease_status status;
 
         o = quick_options(m, 2, text);
-        o.hooks.progress = stop_at_once;
-        status = ease_train_method(x, m->name, &o, &model, NULL);
+        o.hooks = &(ease_hooks){.progress = stop_at_once};
+        status = train_method(x, m->info.name, &o, &model, NULL);
         check(t, status == EASE_E_CANCELLED || (status == EASE_OK && model));
-        check(t, status == EASE_E_CANCELLED || m->rounds || m->form == EASE__BASE_FORM);
+        check(t, status == EASE_E_CANCELLED || m->info.rounds ||
+                     m->form == &ease__form_none);
         ease_model_free(model);
     }
     ease_interactions_free(x);

@@ -23,7 +23,7 @@ static ease_model *popularity_of(const ease_interactions *x)
 {
     ease_model *m = NULL;
 
-    if (ease_train_method(x, "popularity", NULL, &m, NULL))
+    if (train_method(x, "popularity", NULL, &m, NULL))
         abort();
     return m;
 }
@@ -34,7 +34,7 @@ static ease_model *reopen(test *t, const ease_model *m, ease_storage storage)
     ease_model *back = NULL;
 
     if (!check_status(t, ease_model_save(m, path, storage, NULL, NULL), EASE_OK) ||
-        !check_status(t, ease_model_open(path, &back, NULL), EASE_OK) ||
+        !check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK) ||
         !check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK))
         abort();
     return back;
@@ -42,16 +42,19 @@ static ease_model *reopen(test *t, const ease_model *m, ease_storage storage)
 
 static void methods_have_names(test *t)
 {
-    check_text(t, ease_method_name(0), "ease");
-    check_text(t, ease_method_name(1), "ease-nonneg");
-    check_text(t, ease_method_name(2), "popularity");
-    check(t, ease_method_name(1000) == NULL);
-    check(t, ease_method_name(-1) == NULL);
-    check_int(t, ease_method_has_lambda("ease"), 1);
-    check_int(t, ease_method_has_lambda("ease-nonneg"), 1);
-    check_int(t, ease_method_has_lambda("popularity"), 0);
-    check_int(t, ease_method_has_lambda("none such"), 0);
-    check_int(t, ease_method_has_lambda(NULL), 0);
+    check_text(t, method_name(0), "ease");
+    check_text(t, method_name(1), "ease-nonneg");
+    check_text(t, method_name(2), "popularity");
+    check(t, method_name(1000) == NULL);
+    check(t, method_name(-1) == NULL);
+    check(t, ease_method_find("ease-nonneg") == ease_method_at(1));
+    check(t, ease_method_find("none such") == NULL && ease_method_find(NULL) == NULL);
+    check_int(t, ease_method_find("ease")->has_lambda, 1);
+    check_int(t, ease_method_find("ease-nonneg")->has_lambda, 1);
+    check_int(t, ease_method_find("popularity")->has_lambda, 0);
+    check_text(t, ease_method_find("ease")->nonnegative, "ease-nonneg");
+    check_text(t, ease_method_find("ease-nonneg")->nonnegative, "ease-nonneg");
+    check(t, ease_method_find("wmf")->nonnegative == NULL);
 }
 
 static void methods_train_what_they_say(test *t)
@@ -63,32 +66,28 @@ static void methods_train_what_they_say(test *t)
     ease_train_options_init(&o);
     o.lambda = 10;
     o.threads = 1;
-    for (int i = 0; ease_method_name(i); i++) {
+    for (int i = 0; method_name(i); i++) {
         ease_model *m = NULL, *back;
 
         /* Its default rank is above the number of users here. */
-        o.settings = strcmp(ease_method_name(i), "ii-svd") == 0 ? "rank=20" : NULL;
-        check_status(t, ease_train_method(x, ease_method_name(i), &o, &m, NULL),
-                     EASE_OK);
-        check_text(t, ease_model_describe(m).method, ease_method_name(i));
+        o.settings = strcmp(method_name(i), "ii-svd") == 0 ? "rank=20" : NULL;
+        check_status(t, train_method(x, method_name(i), &o, &m, NULL), EASE_OK);
+        check_text(t, ease_model_describe(m).method, method_name(i));
         check_int(t, ease_model_describe(m).nonnegative, i == 1);
         back = reopen(t, m, EASE_STORE_F32);
-        check_text(t, ease_model_describe(back).method, ease_method_name(i));
+        check_text(t, ease_model_describe(back).method, method_name(i));
         ease_model_free(m);
         ease_model_free(back);
     }
     {
         ease_model *m = NULL;
 
-        check_status(t, ease_train_method(x, "slimmer", &o, &m, &err), EASE_E_ARG);
+        check_status(t, train_method(x, "slimmer", &o, &m, &err), EASE_E_ARG);
         check_contains(t, err.text, "ease, ease-nonneg, popularity");
-        check_status(t, ease_train_method(x, NULL, &o, &m, NULL), EASE_E_ARG);
-        check_status(t, ease_train_method(x, "ease", NULL, &m, NULL), EASE_E_ARG);
-        check_status(t, ease_train_method(x, "ease-nonneg", NULL, &m, NULL),
-                     EASE_E_ARG);
-        check_status(t, ease_train_method(NULL, "popularity", &o, &m, NULL),
-                     EASE_E_ARG);
-        check_status(t, ease_train_method(x, "popularity", &o, NULL, NULL), EASE_E_ARG);
+        check_status(t, train_method(x, "ease", NULL, &m, NULL), EASE_E_ARG);
+        check_status(t, train_method(x, "ease-nonneg", NULL, &m, NULL), EASE_E_ARG);
+        check_status(t, train_method(NULL, "popularity", &o, &m, NULL), EASE_E_ARG);
+        check_status(t, train_method(x, "popularity", &o, NULL, NULL), EASE_E_ARG);
         check(t, m == NULL);
     }
     ease_interactions_free(x);
@@ -112,16 +111,15 @@ static void every_method_refuses_what_is_too_wide(test *t)
         return;
     ease_train_options_init(&o);
     o.memory_limit = 2000000000;
-    for (int i = 0; ease_method_name(i); i++) {
-        const char *method = ease_method_name(i);
+    for (int i = 0; method_name(i); i++) {
+        const char *method = method_name(i);
         bool svd = strcmp(method, "ii-svd") == 0;
         ease_model *m = NULL;
         ease_error err;
 
-        o.lambda = ease_method_has_lambda(method) ? 1 : 0;
+        o.lambda = ease_method_at(i)->has_lambda;
         o.settings = svd ? "rank=2" : NULL; /* of three users no more */
-        check_status(t, ease_train_method(x, method, &o, &m, &err),
-                     EASE_E_MEMORY_LIMIT);
+        check_status(t, train_method(x, method, &o, &m, &err), EASE_E_MEMORY_LIMIT);
         check_contains(t, err.text, "GB are available");
     }
     getrusage(RUSAGE_SELF, &after);
@@ -258,12 +256,12 @@ static void popularity_survives_every_failed_allocation(test *t)
         ease_model *m = NULL, *back = NULL;
 
         alloc_fail_after(n++);
-        status = ease_train_method(x, "popularity", NULL, &m, NULL);
+        status = train_method(x, "popularity", NULL, &m, NULL);
         check_int(t, m != NULL, status == EASE_OK);
         if (!status)
             status = ease_model_save(m, path, EASE_STORE_F32, NULL, NULL);
         if (!status)
-            status = ease_model_open(path, &back, NULL);
+            status = ease_model_open(path, NULL, &back, NULL);
         alloc_fail_after(-1);
         ease_model_free(m);
         ease_model_free(back);

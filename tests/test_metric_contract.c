@@ -19,7 +19,7 @@ static ease__ranking_metric metric_at(const ease__metric_kind *kind, int32_t k)
 {
     ease__ranking_metric m = {.kind = kind, .k = k};
 
-    snprintf(m.name, sizeof(m.name), "%s@%d", kind->name, (int)k);
+    snprintf(m.name, sizeof(m.name), "%s@%d", kind->info.name, (int)k);
     return m;
 }
 
@@ -27,28 +27,27 @@ static void entries_are_complete(test *t)
 {
     int count = 0;
 
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->name; kind++) {
+    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
         ease__ranking_metric wanted = metric_at(kind, 7), parsed[EASE__MAX_METRICS];
         ease_error err;
         int n = 0;
 
-        check(t, kind->name[0] && kind->about && kind->about[0]);
+        check(t, kind->info.name[0] && kind->info.about && kind->info.about[0]);
         check_int(t, !!kind->from_hits + !!kind->from_items + !!kind->from_times, 1);
-        check(t, ease__metric_kind_of(kind->name) == kind); /* no other has its name */
-        check_text(t, ease_metric_name(count++), kind->name);
-        check_text(t, ease_metric_about(kind->name), kind->about);
-        check_text(t, ease_metric_about(wanted.name), kind->about);
-        check_int(t, ease_metric_direction(wanted.name), kind->direction);
+        check(t, ease__metric_kind_of(kind->info.name) ==
+                     kind); /* no other has its name */
+        check_text(t, metric_name(count++), kind->info.name);
+        check(t, ease_metric_find(kind->info.name) == &kind->info);
+        check(t, ease_metric_find(wanted.name) == &kind->info);
+        check_int(t, kind->info.by_user, kind->from_times == NULL);
         check_status(t, ease__metrics_parse(wanted.name, parsed, &n, NULL), EASE_OK);
         check_int(t, n, 1);
         check(t, parsed[0].kind == kind && parsed[0].k == 7);
         check_status(t, ease__metrics_parse("none@7", parsed, &n, &err), EASE_E_ARG);
-        check_contains(t, err.text, kind->name);
+        check_contains(t, err.text, kind->info.name);
     }
-    check(t, ease_metric_name(count) == NULL && ease_metric_name(-1) == NULL);
-    check(t, ease_metric_about("none") == NULL && ease_metric_about(NULL) == NULL);
-    check_int(t, ease_metric_direction("none"), 0);
-    check_int(t, ease_metric_direction(NULL), 0);
+    check(t, metric_name(count) == NULL && metric_name(-1) == NULL);
+    check(t, ease_metric_find("none") == NULL && ease_metric_find(NULL) == NULL);
 }
 
 /* ---- from hits ---------------------------------------------------------------- */
@@ -97,18 +96,18 @@ static void hits_make_a_list_better(test *t)
     bool all[LENGTH], none[LENGTH] = {false};
 
     memset(all, true, sizeof(all));
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->name; kind++) {
+    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
         ease__random r;
 
         if (!kind->from_hits)
             continue;
-        check(t, kind->direction != EASE__NEITHER_IS_BETTER);
+        check(t, kind->info.direction != EASE__NEITHER_IS_BETTER);
         ease__random_seed(&r, 5, 1);
         for (int i = 0; i < ROUNDS; i++)
             check_hits(t, kind, &r);
         for (int32_t k = 1; k <= LENGTH; k++) {
             ease__ranking_metric m = metric_at(kind, k);
-            double worst = kind->direction == EASE__LOWER_IS_BETTER;
+            double worst = kind->info.direction == EASE__LOWER_IS_BETTER;
 
             /* As many held out as the list is long: both ends are reached. */
             check_near(t, ease__metric_value(&m, all, LENGTH, k), 1 - worst, 1e-15);
@@ -133,12 +132,12 @@ static void shuffle(ease__random *r, int64_t *x, int32_t n)
 
 static void equal_shares_are_best_and_one_item_worst(test *t)
 {
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->name; kind++) {
+    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
         ease__random r;
 
         if (!kind->from_times)
             continue;
-        check(t, kind->direction != EASE__NEITHER_IS_BETTER);
+        check(t, kind->info.direction != EASE__NEITHER_IS_BETTER);
         ease__random_seed(&r, 6, 1);
         for (int i = 0; i < ROUNDS; i++) {
             int64_t times[ITEMS], other[ITEMS], even[ITEMS], one[ITEMS] = {0};
@@ -206,9 +205,9 @@ static const char *all_at_10(char text[ALL_ROOM])
 {
     int used = 0;
 
-    for (int i = 0; ease_metric_name(i); i++)
+    for (int i = 0; metric_name(i); i++)
         used += snprintf(text + used, (size_t)(ALL_ROOM - used), "%s%s@10",
-                         i ? "," : "", ease_metric_name(i));
+                         i ? "," : "", metric_name(i));
     return text;
 }
 
@@ -217,7 +216,7 @@ static ease_model *trained(const ease_interactions *x, const char *method,
 {
     ease_model *m = NULL;
 
-    if (ease_train_method(x, method, o, &m, NULL))
+    if (train_method(x, method, o, &m, NULL))
         abort();
     return m;
 }
@@ -232,8 +231,8 @@ static void reports_do_not_depend_on_the_order_of_held_out_items(test *t)
     ease_report *a = report_of(m, input, target, all_at_10(text)),
                 *b = report_of(m, input, turned, text);
 
-    for (int i = 0; ease_metric_name(i); i++) {
-        const ease__metric_kind *kind = ease__metric_kind_of(ease_metric_name(i));
+    for (int i = 0; metric_name(i); i++) {
+        const ease__metric_kind *kind = ease__metric_kind_of(metric_name(i));
         double most = kind->from_items ? USERS : 1;
         ease_metric x = ease_report_metric(a, i), y = ease_report_metric(b, i);
 
@@ -268,10 +267,10 @@ static void the_best_trial_is_that_of_the_metrics_direction(test *t)
     tuned->count = 4;
     for (int i = 0; i < tuned->count; i++)
         tuned->tried[i].trial.mean = means[i];
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->name; kind++) {
+    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
         tuned->metric = kind;
         check_int(t, ease_tuning_best(tuned),
-                  kind->direction == EASE__LOWER_IS_BETTER ? 1 : 2);
+                  kind->info.direction == EASE__LOWER_IS_BETTER ? 1 : 2);
     }
     free(tuned);
 }
@@ -297,7 +296,7 @@ static void the_best_epoch_is_that_of_the_metrics_direction(test *t)
     }
     o.validation_input = x;
     o.validation_target = target;
-    for (int i = 0; ease_metric_name(i); i++) {
+    for (int i = 0; metric_name(i); i++) {
         ease__ranking_metric metric = metric_at(&ease__metric_kinds[i], 10);
         ease_report *chosen;
         ease_model *m;

@@ -569,7 +569,7 @@ static void a_model_can_replace_the_file_it_is_mapped_from(test *t)
     ease_model *back = reopened(t, m, EASE_STORE_F32), *again = NULL;
 
     check_status(t, ease_model_save(back, path, EASE_STORE_F32, NULL, NULL), EASE_OK);
-    check_status(t, ease_model_open(path, &again, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &again, NULL), EASE_OK);
     check(t, same_weights(m, again) && same_weights(m, back));
     ease_model_free(again);
     ease_model_free(back);
@@ -592,7 +592,7 @@ static void a_file_has_the_same_bytes_at_any_number_of_threads(test *t)
             check_status(t, ease_model_set_threads(m, 1 + 2 * i, NULL), EASE_OK);
             check_status(t, ease_model_save(m, path, storages[s], NULL, NULL), EASE_OK);
             check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
-            check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+            check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
             check(t, storages[s] == EASE_STORE_F16 || same_weights(m, back));
             ease_model_free(back);
             bytes[i] = slurp(path, &count[i]);
@@ -659,7 +659,7 @@ static void a_failed_write_leaves_the_old_file(test *t)
     signal(SIGXFSZ, SIG_DFL);
     b = slurp(path, &after);
     check(t, before == after && memcmp(a, b, before) == 0);
-    check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+    check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
     check_status(t, ease_model_save(m, "/dev/full", EASE_STORE_F32, NULL, &err),
                  EASE_E_IO);
     check_int(t, err.sys_errno, ENOSPC);
@@ -682,7 +682,7 @@ static void check_damaged(test *t, const ease_model *m, const unsigned char *dat
     ease_status status;
 
     test_write(path, data, bytes);
-    status = ease_model_open(path, &back, NULL);
+    status = ease_model_open(path, NULL, &back, NULL);
     check_int(t, back != NULL, status == EASE_OK);
     if (!back)
         return;
@@ -742,7 +742,7 @@ static void fix_hashes(unsigned char *file)
     ease__disk_header *h = (ease__disk_header *)(void *)file;
 
     for (uint32_t i = 0; i < h->sections; i++)
-        if (!h->section[i].large)
+        if (!ease__is_large(&h->section[i]))
             h->section[i].hash = XXH3_64bits(file + h->section[i].offset,
                                              (size_t)h->section[i].bytes);
     h->hash = 0;
@@ -766,7 +766,7 @@ static ease_status open_changed(test *t, ease_storage storage, const char *name,
     memcpy(data + section(data, name)->offset + place, with, size);
     fix_hashes(data);
     test_write(path, data, bytes);
-    status = ease_model_open(path, &back, NULL);
+    status = ease_model_open(path, NULL, &back, NULL);
     check_int(t, back != NULL, status == EASE_OK);
     ease_model_free(back);
     ease_model_free(m);
@@ -780,20 +780,45 @@ static void hostile_parameters_are_refused(test *t)
         size_t place;
         int32_t value;
     } changes[] = {
-        {0, 0},          {0, -1},  {0, INT32_MAX}, {0, 21},          {0, 19},
-        {4, 3},          {4, -1},  {8, 2},         {12, 3},          {12, -1},
-        {16, 2},         {20, 64}, {20, -16},      {24, 7},          {28, 1},
-        {36, INT32_MIN}, {44, -9}, {52, 0},        {52, 0x7ff00000}, {52, INT32_MIN},
-        {60, INT32_MIN}, {64, 0},  {64, 1},        {64, 0x7fc00000}, {64, 0x3fc00000},
-        {64, -1},        {68, 1},  {68, 2},        {68, -1},
+        {0, 0},   {0, -1},   {0, INT32_MAX},   {0, 21},          {0, 19},
+        {4, -1},  {8, -1},   {12, -1},         {16, 2},          {16, -1},
+        {20, 64}, {20, -16}, {24, 7},          {28, 1},          {36, INT32_MIN},
+        {44, -9}, {52, 0},   {52, 0x7ff00000}, {52, INT32_MIN},  {60, INT32_MIN},
+        {64, 0},  {64, 1},   {64, 0x7fc00000}, {64, 0x3fc00000}, {64, -1},
+        {68, 1},
     };
+
+    for (size_t s = 0; s < 3; s++) {
+        char filled[24];
+
+        for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+            if (!check_status(t,
+                              open_changed(t, storages[s], "params", changes[i].place,
+                                           &changes[i].value, 4),
+                              EASE_E_FORMAT))
+                printf("  at %zu\n", changes[i].place);
+        memset(filled, 'x', sizeof(filled)); /* names without an end */
+        check_status(t, open_changed(t, storages[s], "params", 72, filled, 24),
+                     EASE_E_FORMAT);
+        check_status(t, open_changed(t, storages[s], "params", 96, filled, 16),
+                     EASE_E_FORMAT);
+    }
+}
+
+/* Numbers that have no meaning yet. */
+static void parameters_of_the_future_are_said_to_be_newer(test *t)
+{
+    static const struct {
+        size_t place;
+        int32_t value;
+    } changes[] = {{4, 3}, {8, 2}, {12, 99}, {68, 99}, {68, -1}, {12, 3}, {68, 2}};
 
     for (size_t s = 0; s < 3; s++)
         for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
             if (!check_status(t,
                               open_changed(t, storages[s], "params", changes[i].place,
                                            &changes[i].value, 4),
-                              EASE_E_FORMAT))
+                              EASE_E_VERSION))
                 printf("  at %zu\n", changes[i].place);
 }
 
@@ -813,7 +838,7 @@ static void a_file_that_names_no_method_is_of_ease(test *t)
         memset(data + section(data, "params")->offset + 68, 0, 4);
         fix_hashes(data);
         test_write(path, data, bytes);
-        check_status(t, ease_model_open(path, &back, NULL), EASE_OK);
+        check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
         check_text(t, ease_model_describe(back).method, clip ? "ease-nonneg" : "ease");
         ease_model_free(back);
         ease_model_free(m);
@@ -866,7 +891,7 @@ static void each_section_is_needed_at_its_full_size(test *t)
                 section(data, "weights#")->name[0] = 'X';
             fix_hashes(data);
             test_write(path, data, bytes);
-            check_status(t, ease_model_open(path, &back, NULL), EASE_E_FORMAT);
+            check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_E_FORMAT);
             free(data);
         }
     ease_model_free(m);
@@ -882,25 +907,25 @@ static void newer_and_foreign_files_are_told_apart(test *t)
 
     check_status(t, ease_model_save(m, path, EASE_STORE_F32, NULL, NULL), EASE_OK);
     data = slurp(path, &bytes);
-    ((ease__disk_header *)(void *)data)->version = 2;
+    ((ease__disk_header *)(void *)data)->version = 3;
     fix_hashes(data);
     test_write(path, data, bytes);
-    check_status(t, ease_model_open(path, &back, &err), EASE_E_VERSION);
-    check_contains(t, err.text, "version 2");
-    ((ease__disk_header *)(void *)data)->version = 1;
+    check_status(t, ease_model_open(path, NULL, &back, &err), EASE_E_VERSION);
+    check_contains(t, err.text, "version 3, written by a newer ease");
+    ((ease__disk_header *)(void *)data)->version = 2;
     memcpy(((ease__disk_header *)(void *)data)->kind, "gram\0", 6);
     fix_hashes(data);
     test_write(path, data, bytes);
-    check_status(t, ease_model_open(path, &back, &err), EASE_E_FORMAT);
+    check_status(t, ease_model_open(path, NULL, &back, &err), EASE_E_FORMAT);
     check_contains(t, err.text, "gram");
     test_write_text(path, "user,item\n1,2\n");
-    check_status(t, ease_model_open(path, &back, &err), EASE_E_FORMAT);
+    check_status(t, ease_model_open(path, NULL, &back, &err), EASE_E_FORMAT);
     check_contains(t, err.text, "not an ease model file");
     test_write_text(path, "");
-    check_status(t, ease_model_open(path, &back, NULL), EASE_E_FORMAT);
-    check_status(t, ease_model_open(test_path("absent"), &back, NULL), EASE_E_IO);
-    check_status(t, ease_model_open("/", &back, NULL), EASE_E_IO);
-    check_status(t, ease_model_open(NULL, &back, NULL), EASE_E_ARG);
+    check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_E_FORMAT);
+    check_status(t, ease_model_open(test_path("absent"), NULL, &back, NULL), EASE_E_IO);
+    check_status(t, ease_model_open("/", NULL, &back, NULL), EASE_E_IO);
+    check_status(t, ease_model_open(NULL, NULL, &back, NULL), EASE_E_ARG);
     check(t, back == NULL);
     free(data);
     ease_model_free(m);
@@ -916,7 +941,7 @@ static void files_of_version_1_open(test *t)
         char path[64];
 
         snprintf(path, sizeof(path), "tests/corpus/model/%s.ease", names[i]);
-        if (!check_status(t, ease_model_open(path, &m, NULL), EASE_OK))
+        if (!check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK))
             continue;
         check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
         check_int(t, ease_model_describe(m).items, 3);
@@ -1163,7 +1188,7 @@ static void opening_and_exporting_survive_every_failed_allocation(test *t)
         ease_model *back = NULL;
 
         alloc_fail_after(n++);
-        status = ease_model_open(path, &back, NULL);
+        status = ease_model_open(path, NULL, &back, NULL);
         alloc_fail_after(-1);
         check_int(t, back != NULL, status == EASE_OK);
         ease_model_free(back);
@@ -1199,6 +1224,7 @@ static const test_case cases[] = {
     TEST(a_failed_write_leaves_the_old_file),
     TEST(damaged_files_give_an_error_or_the_same_model),
     TEST(hostile_parameters_are_refused),
+    TEST(parameters_of_the_future_are_said_to_be_newer),
     TEST(a_file_that_names_no_method_is_of_ease),
     TEST(hostile_numbers_are_refused),
     TEST(each_section_is_needed_at_its_full_size),

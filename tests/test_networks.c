@@ -525,7 +525,7 @@ static ease_model *train(test *t, const ease_interactions *x, int method,
     ease_train_options_init(&o);
     o.settings = settings;
     o.threads = threads;
-    if (!check_status(t, ease_train_method(x, methods[method], &o, &m, &err), EASE_OK))
+    if (!check_status(t, train_method(x, methods[method], &o, &m, &err), EASE_OK))
         abort();
     return m;
 }
@@ -604,7 +604,7 @@ static void models_come_back_from_files(test *t)
 
         check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL), EASE_OK);
         check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
-        if (check_status(t, ease_model_open(path, &back, NULL), EASE_OK)) {
+        if (check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK)) {
             check_text(t, ease_model_describe(back).method, methods[method]);
             check_text(t, ease_model_describe(back).settings,
                        ease_model_describe(m).settings);
@@ -623,6 +623,7 @@ typedef struct listener {
     int epochs, warnings, calls, stop_at;
     double best, last;
     char warning[480];
+    ease_hooks hooks; /* that tell it all this */
 } listener;
 
 static void listen(void *user, int level, const char *text)
@@ -659,7 +660,8 @@ static ease_train_options listening(listener *l, const ease_interactions *x)
     o.settings = "hidden=16,latent=4,batch=20,epochs=30,rate=0.05,seed=2";
     o.validation_input = o.validation_target = x;
     o.metric = "ndcg@20";
-    o.hooks = (ease_hooks){.log = listen, .progress = stop, .user = l};
+    l->hooks = (ease_hooks){.log = listen, .progress = stop, .user = l};
+    o.hooks = &l->hooks;
     return o;
 }
 
@@ -680,7 +682,7 @@ static void the_best_epoch_is_the_model(test *t)
 
         o.validation_target = target;
         o.unknown = (ease_unknown)how;
-        check_status(t, ease_train_method(x, "mult-vae", &o, &m, NULL), EASE_OK);
+        check_status(t, train_method(x, "mult-vae", &o, &m, NULL), EASE_OK);
         check_int(t, l.epochs, 30);
         check(t, l.last < l.best); /* else this test would show nothing */
         ease_eval_options_init(&e);
@@ -708,7 +710,7 @@ static void stopped_training_keeps_the_best_so_far(test *t)
         ease_train_options o = listening(&l, x);
         ease_model *m = NULL;
 
-        check_status(t, ease_train_method(x, "mult-vae", &o, &m, NULL),
+        check_status(t, train_method(x, "mult-vae", &o, &m, NULL),
                      at < 4 ? EASE_E_CANCELLED : EASE_OK);
         check_int(t, m != NULL, at >= 4);
         check_int(t, l.warnings, at >= 4);
@@ -730,7 +732,7 @@ static void training_that_diverges_is_an_error(test *t)
     o.settings = "hidden=8,batch=20,epochs=3";
     for (int64_t i = 0; i < x->nnz; i++)
         x->vals[i] = 3e38f;
-    check_status(t, ease_train_method(x, "cdae", &o, &m, &err), EASE_E_ACCURACY);
+    check_status(t, train_method(x, "cdae", &o, &m, &err), EASE_E_ACCURACY);
     check_contains(t, err.text, "diverged in epoch 1");
     check_contains(t, err.text, "lower rate than 0.001");
     check(t, !m);
@@ -750,7 +752,7 @@ static void what_cannot_be_is_refused(test *t)
     check_status(t, ease_interactions_from_csr(1, 50, one, &last, NULL, &unknown, NULL),
                  EASE_OK);
     o.validation_target = unknown;
-    check_status(t, ease_train_method(x, "mult-vae", &o, &m, NULL), EASE_E_DATA);
+    check_status(t, train_method(x, "mult-vae", &o, &m, NULL), EASE_E_DATA);
     check_int(t, l.epochs, 0);
 
     check_status(t,
@@ -759,18 +761,15 @@ static void what_cannot_be_is_refused(test *t)
     for (int method = 0; method < METHODS; method++) {
         ease_train_options_init(&o);
         o.validation_input = x;
-        check_status(t, ease_train_method(x, methods[method], &o, &m, NULL),
-                     EASE_E_ARG);
+        check_status(t, train_method(x, methods[method], &o, &m, NULL), EASE_E_ARG);
         o.validation_target = empty;
-        check_status(t, ease_train_method(x, methods[method], &o, &m, NULL),
-                     EASE_E_DATA);
+        check_status(t, train_method(x, methods[method], &o, &m, NULL), EASE_E_DATA);
         o.validation_target = x;
         o.metric = "recall";
-        check_status(t, ease_train_method(x, methods[method], &o, &m, NULL),
-                     EASE_E_ARG);
+        check_status(t, train_method(x, methods[method], &o, &m, NULL), EASE_E_ARG);
         ease_train_options_init(&o);
         o.memory_limit = 10000;
-        check_status(t, ease_train_method(x, methods[method], &o, &m, NULL),
+        check_status(t, train_method(x, methods[method], &o, &m, NULL),
                      EASE_E_MEMORY_LIMIT);
     }
     check(t, !m);
@@ -795,7 +794,7 @@ static void training_survives_every_failed_allocation(test *t)
             ease_model *m = NULL;
 
             alloc_fail_after(n++);
-            status = ease_train_method(x, methods[method], &o, &m, NULL);
+            status = train_method(x, methods[method], &o, &m, NULL);
             alloc_fail_after(-1);
             check_int(t, m != NULL, status == EASE_OK);
             ease_model_free(m);

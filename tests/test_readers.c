@@ -693,8 +693,7 @@ static void a_silent_pipe_can_be_cancelled(test *t)
     ease_read_options o = defaults();
     ease_interactions *x = NULL;
 
-    o.hooks.progress = cancel_at_once;
-    o.hooks.user = &calls;
+    o.hooks = &(ease_hooks){.progress = cancel_at_once, .user = &calls};
     if (pipe(ends) != 0)
         abort();
     dup2(ends[0], STDIN_FILENO);
@@ -714,8 +713,7 @@ static void reading_a_file_can_be_cancelled(test *t)
     const char *path = test_path("input");
 
     test_write_text(path, "a,b\nc,d\n");
-    o.hooks.progress = cancel_at_once;
-    o.hooks.user = &calls;
+    o.hooks = &(ease_hooks){.progress = cancel_at_once, .user = &calls};
     check_status(t, ease_interactions_read(path, &o, &x, NULL), EASE_E_CANCELLED);
     check_int(t, calls, 1);
     check(t, x == NULL);

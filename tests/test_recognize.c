@@ -470,8 +470,8 @@ static void nothing_is_learned_from_an_unlikely_guess(test *t)
     o.lambda = 1.0;
     check_status(t, ease_train(x, &o, &m, &err), EASE_E_ARG);
     check_contains(t, err.text, "columns '2,1'");
-    check_status(t, ease_train_method(x, "item-item", NULL, &m, NULL), EASE_E_ARG);
-    check_status(t, ease_gram_build(x, &o, &g, NULL), EASE_E_ARG);
+    check_status(t, train_method(x, "item-item", NULL, &m, NULL), EASE_E_ARG);
+    check_status(t, ease_gram_build(x, NULL, &g, NULL), EASE_E_ARG);
     ease_tune_options_init(&tune);
     check_status(t, ease_tune(x, x, x, &tune, &tuning, NULL), EASE_E_ARG);
     ease_split_options_init(&s);

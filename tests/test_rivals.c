@@ -31,7 +31,7 @@ static ease_model *train(test *t, const ease_interactions *x, const char *method
     ease_train_options_init(&o);
     o.settings = settings;
     o.threads = threads;
-    if (!check_status(t, ease_train_method(x, method, &o, &m, &err), EASE_OK))
+    if (!check_status(t, train_method(x, method, &o, &m, &err), EASE_OK))
         abort();
     return m;
 }
@@ -314,7 +314,7 @@ static ease_status try_training(const ease_interactions *x, const char *method,
                                 const ease_train_options *o, ease_error *err)
 {
     ease_model *m = NULL;
-    ease_status status = ease_train_method(x, method, o, &m, err);
+    ease_status status = train_method(x, method, o, &m, err);
 
     ease_model_free(m);
     return status;
@@ -379,8 +379,7 @@ static void slim_can_be_cancelled(test *t)
 
     ease_train_options_init(&o);
     o.threads = 8; /* whether or not the caller's one has an item */
-    o.hooks.progress = cancel;
-    o.hooks.user = stage;
+    o.hooks = &(ease_hooks){.progress = cancel, .user = stage};
     check_status(t, try_training(x, "slim", &o, NULL), EASE_E_CANCELLED);
     ease_interactions_free(x);
 }
@@ -417,7 +416,7 @@ static void sparse_models_come_back_from_files(test *t)
 
     check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL), EASE_OK);
     check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
-    if (check_status(t, ease_model_open(path, &back, NULL), EASE_OK)) {
+    if (check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK)) {
         info = ease_model_describe(back);
         check_text(t, info.method, "item-item");
         check_text(t, info.settings, "similarity=cosine,neighbours=6,shrinkage=1.5");

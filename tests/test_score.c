@@ -409,7 +409,7 @@ static void check_progress(test *t, ease_model *m)
 
     make_histories(rows, 1100, false, 1);
     ease_recommend_options_init(&o);
-    o.hooks = (ease_hooks){.progress = see, .user = &w};
+    o.hooks = &(ease_hooks){.progress = see, .user = &w};
     check_status(t, ease_recommend_many(m, rows, MANY, &o, recs, counts, NULL),
                  EASE_OK);
     check(t, !w.backwards && w.last == 1.0);
@@ -473,7 +473,7 @@ static void verifying_can_be_cancelled(test *t)
 
             ease_recommend_options_init(&o);
             o.threads = threads;
-            o.hooks = (ease_hooks){.progress = stop_when_begun, .user = &v};
+            o.hooks = &(ease_hooks){.progress = stop_when_begun, .user = &v};
             check_status(t, ease_recommend_many(m, &row, 1, &o, recs, &count, NULL),
                          EASE_E_CANCELLED);
             check(t, !v.elsewhere);

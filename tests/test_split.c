@@ -712,10 +712,10 @@ static void a_failed_split_leaves_the_old_one(test *t)
     o.heldout_users = 5;
     check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_OK);
     before = strdup(text_of(dir, "train.csv"));
-    o.hooks.progress = stop_writing;
+    o.hooks = &(ease_hooks){.progress = stop_writing};
     check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_CANCELLED);
     o = protocol("random");
-    o.hooks.progress = stop_writing;
+    o.hooks = &(ease_hooks){.progress = stop_writing};
     check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_CANCELLED);
     check_text(t, text_of(dir, "train.csv"), before);
     check_contains(t, text_of(dir, "split.json"), "liang18");

@@ -339,10 +339,9 @@ static void a_table_of_a_split_that_is_replaced_is_refused(test *t)
 
     ease_read_options_init(&o);
     check_text(t, refusal(path, &o), "");
-    o.hooks.progress = replace_split;
-    o.hooks.user = dirs;
+    o.hooks = &(ease_hooks){.progress = replace_split, .user = dirs};
     check_contains(t, refusal(path, &o), "was replaced while it was read");
-    o.hooks.progress = NULL;
+    o.hooks = NULL;
     check_text(t, refusal(path, &o), "");
 }
 

@@ -162,9 +162,9 @@ static void synth_can_be_cancelled_and_starved(test *t)
     o.users = 300;
     o.items = 40;
     o.interactions = 2000;
-    o.hooks.progress = cancel_at_once;
+    o.hooks = &(ease_hooks){.progress = cancel_at_once};
     check_status(t, ease_interactions_synth(&o, &x, NULL), EASE_E_CANCELLED);
-    o.hooks.progress = NULL;
+    o.hooks = NULL;
     do {
         x = NULL;
         alloc_fail_after(n++);

@@ -11,6 +11,7 @@
 #include "test.h"
 
 enum { USERS = 300, ITEMS = 700, K = 10 };
+enum { PATIENCE = 2000 }; /* seconds: nothing that works takes so long */
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -71,12 +72,12 @@ static ease_status train_and_recommend(const ease_interactions *x, const char *m
     o.threads = threads;
     o.settings = settings;
     o.lambda = settings ? 0 : 10;
-    o.hooks = *hooks;
+    o.hooks = hooks;
     ease_recommend_options_init(&r);
     r.k = K;
     r.threads = threads;
-    r.hooks = *hooks;
-    status = ease_train_method(x, method, &o, &m, err);
+    r.hooks = hooks;
+    status = train_method(x, method, &o, &m, err);
     if (!status)
         status = ease_recommend_many(m, rows, USERS, &r, recs, counts, err);
     ease_model_free(m);
@@ -177,6 +178,7 @@ static void tuning_runs_on_very_many_threads(test *t)
 {
     ease_interactions *x = small_data();
     const double lambdas[] = {10, 100};
+    ease_train_options train;
     ease_tune_options o;
     ease_tuning *tuning[2] = {0};
 
@@ -186,7 +188,9 @@ static void tuning_runs_on_very_many_threads(test *t)
         ease_tune_options_init(&o);
         o.lambdas = lambdas;
         o.count = 2;
-        o.train.threads = i ? 1024 : 1;
+        ease_train_options_init(&train);
+        train.threads = i ? 1024 : 1;
+        o.train = &train;
         check_status(t, ease_tune(x, x, x, &o, &tuning[i], &err), EASE_OK);
     }
     for (int i = 0; i < 2; i++)
@@ -270,7 +274,7 @@ static int child_main(const ease_interactions *x, const lists *want, int depth)
     pthread_t thread;
     int result;
 
-    alarm(120);
+    alarm(PATIENCE);
     result = child_result(x, want);
     if (result)
         return result;
@@ -338,7 +342,7 @@ static void no_call_is_in_blas_while_a_child_is_forked(test *t)
         if (child == 0) {
             int inside = atomic_load(&c.inside);
 
-            alarm(120);
+            alarm(PATIENCE);
             pass_the_gate(&c);
             _exit(inside);
         }

@@ -204,7 +204,7 @@ static void a_tiny_lambda_is_solved_again_in_float64(test *t)
     ease_error err = {0};
     notes n = {0};
 
-    o.hooks = (ease_hooks){.log = on_log, .user = &n};
+    o.hooks = &(ease_hooks){.log = on_log, .user = &n};
     if (check_status(t, ease_train(x, &o, &m, &err), EASE_OK)) {
         check(t, ease_model_describe(m).precision == EASE_F64);
         check(t, ease_model_describe(m).residual < 1e-4);
@@ -371,7 +371,7 @@ static void training_can_be_cancelled(test *t)
     ease_train_options o = options(1);
     ease_model *m = NULL;
 
-    o.hooks.progress = cancel_when_solving;
+    o.hooks = &(ease_hooks){.progress = cancel_when_solving};
     check_status(t, ease_train(x, &o, &m, NULL), EASE_E_CANCELLED);
     check(t, m == NULL);
     free_interactions(x);

@@ -376,7 +376,7 @@ static void gram_files_train_in_a_workdir(test *t)
     ease_plan plan;
 
     o.kind = EASE_GRAM_CORRELATION;
-    check_status(t, ease_gram_build(x, &o, &g, NULL), EASE_OK);
+    check_status(t, ease_gram_build(x, NULL, &g, NULL), EASE_OK);
     check_status(t, ease_gram_save(g, test_path("x.gram"), NULL, NULL), EASE_OK);
     ease_gram_free(g);
     check_status(t, ease_train_gram_file(test_path("x.gram"), &o, &m, NULL), EASE_OK);
@@ -481,7 +481,7 @@ static void training_in_a_workdir_can_be_cancelled(test *t)
         int left = at;
         ease_model *m = NULL;
 
-        o.hooks = (ease_hooks){.progress = cancel_at, .user = &left};
+        o.hooks = &(ease_hooks){.progress = cancel_at, .user = &left};
         status = ease_train(x, &o, &m, NULL);
         check_int(t, m != NULL, status == EASE_OK);
         check(t, status == EASE_OK ? left > 0 : left == 0);

@@ -151,6 +151,16 @@ static ease_train_options training(const bench *b)
     return o;
 }
 
+static ease_gram_options counting(const bench *b)
+{
+    ease_gram_options o;
+
+    ease_gram_options_init(&o);
+    o.threads = (int)b->common->threads;
+    o.hooks = console_hooks(b->console);
+    return o;
+}
+
 /* Reads or makes the data of the benchmark, and sets its sizes. */
 static int need_data(bench *b)
 {
@@ -286,13 +296,13 @@ int bench_read_once(const bench *b, const char *path, double *seconds)
 
 int bench_data_file(const bench *b, const ease_interactions *x, char **path)
 {
-    ease_hooks hooks = console_hooks(b->console);
+    const ease_hooks *hooks = console_hooks(b->console);
     ease_error err;
 
     *path = b->data ? strdup(b->data) : path_in(b, "data.csv");
     if (!*path)
         return fail_no_memory(b->console);
-    if (!b->data && ease_interactions_write(x, *path, &hooks, &err))
+    if (!b->data && ease_interactions_write(x, *path, hooks, &err))
         return fail_with(b->console, &err);
     phase_end(b->console, "writing the data");
     return EXIT_DONE;
@@ -339,7 +349,7 @@ static double count_pairs(const bench *b)
 static int run_gram(bench *b)
 {
     bench_record *r = record_new(b, "gram", "pairs", count_pairs(b));
-    ease_train_options o = training(b);
+    ease_gram_options o = counting(b);
     ease_error err;
 
     for (int i = 0; i < b->repeat; i++) {
@@ -358,12 +368,13 @@ int bench_solve_once(const bench *b, const ease_interactions *x, ease_model **ou
                      double *seconds, double *bytes)
 {
     double before = bench_memory("VmRSS:"), began;
+    ease_gram_options count = counting(b);
     ease_train_options o = training(b);
     ease_gram *g = NULL;
     ease_error err;
     bool counted;
 
-    if (ease_gram_build(x, &o, &g, &err))
+    if (ease_gram_build(x, &count, &g, &err))
         return fail_with(b->console, &err);
     counted = bench_forget_peak();
     began = seconds_now();
@@ -414,13 +425,13 @@ static int need_model(bench *b)
 
 static int save(const bench *b, const char *path, ease_storage storage, double *seconds)
 {
-    ease_hooks hooks = console_hooks(b->console);
+    const ease_hooks *hooks = console_hooks(b->console);
     ease_error err;
     double began;
 
     unlink(path); /* deleting the old file is not measured */
     began = seconds_now();
-    if (ease_model_save(b->model, path, storage, &hooks, &err))
+    if (ease_model_save(b->model, path, storage, hooks, &err))
         return fail_with(b->console, &err);
     *seconds = seconds_now() - began;
     phase_end(b->console, "writing");
@@ -552,8 +563,8 @@ static int run_recommend(bench *b)
     if (!code && !b->wanted[BENCH_write])
         code = save(b, path, EASE_STORE_F16, &seconds);
     if (!code)
-        code = ease_model_open(path, &m, &err) ? fail_with(b->console, &err)
-                                               : EXIT_DONE;
+        code = ease_model_open(path, NULL, &m, &err) ? fail_with(b->console, &err)
+                                                     : EXIT_DONE;
     if (!code)
         code = measure_lists(b, m, r);
     record_fact(r, "k", LIST_LENGTH);

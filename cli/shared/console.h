@@ -34,7 +34,8 @@ typedef struct console {
     double began, drew;        /* times: start of the stage, last drawing */
     phase phases[PHASES_MOST]; /* in the order of their first use */
     int phase_count;
-    double started, marked; /* times: start of the verb, end of the last phase */
+    double started, marked;        /* times: start of the verb, end of the last phase */
+    ease_hooks hooks, quiet_hooks; /* what console_hooks and its twin return */
 } console;
 
 /* A console as with --quiet, until console_configure knows the options. */
@@ -58,9 +59,9 @@ void note(console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))
 
 /* The hooks for the library: a bar on a terminal, its log as notes and warnings, and
  * cancellation after a signal. */
-ease_hooks console_hooks(console *c);
+const ease_hooks *console_hooks(console *c);
 /* The hooks without a bar, for calls that are small parts of a longer work. */
-ease_hooks console_quiet_hooks(console *c);
+const ease_hooks *console_quiet_hooks(console *c);
 /* The progress hook: nonzero after a signal. */
 int console_progress(console *c, const char *stage, double fraction);
 void console_clear(console *c);

@@ -75,14 +75,15 @@ int contest_assign(console *c, const verb *v, const text_list *given, bool grid,
  * over their grid. */
 static bool is_tuned(const contest *all, const contender *k, const lambdas *l)
 {
-    const char *grid = k->grid ? k->grid : ease_method_grid(k->name);
+    const ease_method_info *method = ease_method_find(k->name);
+    const char *grid = k->grid ? k->grid : method->grid;
 
-    return ease_method_has_lambda(k->name) ? l->count != 1 : !all->untuned && grid[0];
+    return method->has_lambda ? l->count != 1 : !all->untuned && grid[0];
 }
 
 static lambdas lambdas_for(const contender *k, const lambdas *l)
 {
-    return ease_method_has_lambda(k->name) ? *l : (lambdas){0};
+    return ease_method_find(k->name)->has_lambda ? *l : (lambdas){0};
 }
 
 int contest_check(console *c, const common_args *common, const tuning_args *tuning,
@@ -136,7 +137,7 @@ static int choose(console *c, const common_args *common, const tuning_args *tuni
 {
     if (is_tuned(all, k, l))
         return tune(c, common, tuning, l, parts, k);
-    if (ease_method_has_lambda(k->name)) {
+    if (ease_method_find(k->name)->has_lambda) {
         k->lambda = l->at[0];
         snprintf(k->chosen, sizeof(k->chosen), "lambda=%g", k->lambda);
     } else if (k->settings) {
@@ -153,13 +154,14 @@ static int train(console *c, const common_args *common, const tuning_args *tunin
     ease_error err;
     bool counted;
 
+    o.method = k->name;
     o.lambda = k->lambda;
-    if (!ease_method_has_lambda(k->name))
+    if (!ease_method_find(k->name)->has_lambda)
         o.settings = k->chosen;
     counted = bench_forget_peak();
     before = bench_memory("VmRSS:");
     began = seconds_now();
-    if (ease_train_method(parts->train, k->name, &o, out, &err))
+    if (ease_train(parts->train, &o, out, &err))
         return fail_with(c, &err);
     k->seconds = seconds_now() - began;
     k->bytes = counted ? bench_memory("VmHWM:") - before : (double)NAN;
@@ -226,7 +228,7 @@ static int check_known_users(console *c, const contest *all, const char *dir,
     const char *first = users ? ease_interactions_user_id(parts->test_input, 0) : NULL;
 
     for (int i = 0; first && i < all->count; i++)
-        if (ease_method_known_users(all->at[i].name) &&
+        if (ease_method_find(all->at[i].name)->known_users &&
             ease_interactions_find_user(parts->train, first) < 0)
             return fail(
                 c, EXIT_DATA,

@@ -11,6 +11,13 @@
 
 #define AT(member) .at = offsetof(reading_args, member)
 
+static const char *format_name(int index)
+{
+    const ease_format *f = ease_format_at(index);
+
+    return f ? f->name : NULL;
+}
+
 const option reading_options[] = {
     {.name = "recipe",
      .type = OPTION_CHOICE,
@@ -22,8 +29,9 @@ const option reading_options[] = {
      .type = OPTION_TEXT,
      AT(format),
      .value = "FORMAT",
-     .help = "table, adjacency, npz, mtx or netflix; by default the format is "
-             "recognized, and so are columns, separator and header"},
+     .word = format_name,
+     .help = "by default the format is recognized, and so are columns, separator and "
+             "header; ease help formats describes each"},
     {.name = "columns",
      .type = OPTION_TEXT,
      AT(columns),
@@ -70,6 +78,13 @@ const option reading_options[] = {
      AT(one_pass),
      .help = "drop items once and then users once, as published recipes do"},
     OPTIONS_END};
+
+const char *format_carries(const ease_format *f)
+{
+    if (f->values && f->times)
+        return "; can have values and times";
+    return f->values ? "; can have values" : f->times ? "; can have times" : "";
+}
 
 bool reading_is_default(const reading_args *a)
 {
@@ -238,11 +253,13 @@ int read_data(console *c, const common_args *common, const reading_args *reading
 int open_model(console *c, const common_args *common, const char *path,
                const char *titles, ease_model **out)
 {
-    ease_verify verify = common->no_verify ? EASE_VERIFY_NEVER : EASE_VERIFY_USE;
+    ease_open_options o;
     ease_model *m;
     ease_error err;
 
-    if (ease_model_open_with(path, verify, &m, &err))
+    ease_open_options_init(&o);
+    o.verify = common->no_verify ? EASE_VERIFY_NEVER : EASE_VERIFY_USE;
+    if (ease_model_open(path, &o, &m, &err))
         return fail_with(c, &err);
     if (titles && ease_model_read_titles(m, titles, NULL, &err)) {
         ease_model_free(m);

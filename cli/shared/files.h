@@ -58,6 +58,9 @@ int read_data(console *c, const common_args *common, const reading_args *reading
  * would consume it. */
 int recognize_file(console *c, const char *path, ease_file_kind *kind);
 
+/* What a format can carry, for help: "; can have values and times", or "". */
+const char *format_carries(const ease_format *f);
+
 /* ---- models ---------------------------------------------------------------------- */
 
 /* Opens a model, with titles from a file if `titles` is not NULL. */

@@ -7,11 +7,11 @@
 
 const char *metric_direction(const char *metric)
 {
-    int direction = ease_metric_direction(metric);
+    const ease_metric_info *m = ease_metric_find(metric);
 
-    if (direction == 0)
+    if (!m || m->direction == 0)
         return "";
-    return direction > 0 ? "; higher is better" : "; lower is better";
+    return m->direction > 0 ? "; higher is better" : "; lower is better";
 }
 
 int check_metrics(console *c, const char *metrics)
@@ -28,16 +28,20 @@ int check_method(console *c, const verb *v, const char *method)
 {
     char names[400] = "";
     size_t used = 0;
-    const char *name;
 
-    for (int i = 0; (name = ease_method_name(i)); i++) {
-        if (strcmp(name, method) == 0)
-            return EXIT_DONE;
-        if (used < sizeof(names))
-            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-                                     i ? ", " : "", name);
-    }
+    if (ease_method_find(method))
+        return EXIT_DONE;
+    for (int i = 0; ease_method_at(i) && used < sizeof(names); i++)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+                                 i ? ", " : "", ease_method_at(i)->name);
     return usage_error(c, v, "no model '%s': there are %s", method, names);
+}
+
+const char *method_named(const char *method, int nonnegative)
+{
+    const ease_method_info *m = ease_method_find(method);
+
+    return nonnegative && m->nonnegative ? m->nonnegative : method;
 }
 
 int check_held_out(console *c, const verb *v, const reading_args *reading,

@@ -20,6 +20,9 @@ const char *metric_direction(const char *metric);
 /* Check options before any work. Return 0, or the exit code after a message. */
 int check_metrics(console *c, const char *metrics);
 int check_method(console *c, const verb *v, const char *method);
+/* The method, or with --nonnegative the one that does the same without weights below 0
+ * where there is one. */
+const char *method_named(const char *method, int nonnegative);
 
 /* The data that models are evaluated on: two files, or the test part of a split. */
 typedef struct held_out {

@@ -468,15 +468,33 @@ static void put_entry(FILE *to, const char *name, const char *help)
     put_wrapped(to, help, HELP_COLUMN, HELP_COLUMN);
 }
 
+const char *option_help(const option *o, char buffer[OPTION_HELP_BYTES])
+{
+    size_t used = 0;
+    const char *word;
+
+    if (!o->word)
+        return o->help;
+    for (int i = 0; (word = o->word(i)) && used < OPTION_HELP_BYTES; i++)
+        used += (size_t)snprintf(buffer + used, OPTION_HELP_BYTES - used, "%s%s",
+                                 i == 0           ? ""
+                                 : o->word(i + 1) ? ", "
+                                                  : " or ",
+                                 word);
+    if (used < OPTION_HELP_BYTES)
+        snprintf(buffer + used, OPTION_HELP_BYTES - used, "; %s", o->help);
+    return buffer;
+}
+
 static void put_option(FILE *to, const option *o)
 {
-    char name[120], letter[8] = "    ";
+    char name[120], help[OPTION_HELP_BYTES], letter[8] = "    ";
 
     if (o->letter)
         snprintf(letter, sizeof(letter), "-%c, ", o->letter);
     snprintf(name, sizeof(name), "%s--%s%s%s", letter, o->name,
              o->type == OPTION_FLAG ? "" : " ", o->type == OPTION_FLAG ? "" : o->value);
-    put_entry(to, name, o->help);
+    put_entry(to, name, option_help(o, help));
 }
 
 void options_help(FILE *to, const verb *v)

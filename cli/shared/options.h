@@ -31,6 +31,9 @@ typedef struct option {
     const char *name;
     const char *value; /* its name in the help: FILE, N; for a choice "f32|f64" */
     const char *help;
+    /* Words that a text can be, by index from 0, NULL past the end: help lists them and
+     * shells complete them. NULL: any text. */
+    const char *(*word)(int index);
     size_t at;           /* offset of its value in the group's structure */
     int64_t least, most; /* of a count; most 0: no bound */
     option_type type;
@@ -105,6 +108,11 @@ int usage_error(console *c, const verb *v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 void options_help(FILE *to, const verb *v);
+
+enum { OPTION_HELP_BYTES = 400 };
+/* The help of an option, which begins with its words if it has any: "npz, mtx or table;
+ * by default recognized". */
+const char *option_help(const option *o, char buffer[OPTION_HELP_BYTES]);
 
 /* An iteration over all options of a verb: starts with {0}, and returns NULL at the
  * end. */

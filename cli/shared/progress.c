@@ -126,12 +126,15 @@ static void on_log(void *user, int level, const char *text)
         note(c, "ease: note: %s", text);
 }
 
-ease_hooks console_hooks(console *c)
+const ease_hooks *console_hooks(console *c)
 {
-    return (ease_hooks){.log = on_log, .progress = on_progress, .user = c};
+    c->hooks = (ease_hooks){.log = on_log, .progress = on_progress, .user = c};
+    return &c->hooks;
 }
 
-ease_hooks console_quiet_hooks(console *c)
+const ease_hooks *console_quiet_hooks(console *c)
 {
-    return (ease_hooks){.log = on_log, .progress = on_quiet_progress, .user = c};
+    c->quiet_hooks = (ease_hooks){
+        .log = on_log, .progress = on_quiet_progress, .user = c};
+    return &c->quiet_hooks;
 }

@@ -185,45 +185,51 @@ static void note_best(console *c, const tuning_args *a, const lambdas *l,
              trial.settings[0] ? trial.settings : "defaults", a->metric, trial.mean);
 }
 
-static ease_tune_options tune_options_of(console *c, const common_args *common,
-                                         const tuning_args *a, const lambdas *l,
-                                         const tuned *what)
-{
-    ease_tune_options o;
+/* Options of a tuning, and those of its training that they refer to. */
+typedef struct tune_request {
+    ease_train_options train;
+    ease_tune_options tune;
+} tune_request;
 
-    ease_tune_options_init(&o);
-    o.method = what->method;
-    o.lambdas = l->at;
-    o.count = l->count;
-    o.grid = what->grid;
-    o.metric = a->metric;
-    o.unknown = (ease_unknown)a->unknown;
-    o.seconds = a->seconds;
-    o.train = train_options_of(c, common, a);
-    o.train.settings = what->settings;
-    return o;
+static void set_options(console *c, const common_args *common, const tuning_args *a,
+                        const lambdas *l, const tuned *what, tune_request *t)
+{
+    t->train = train_options_of(c, common, a);
+    t->train.method = what->method;
+    t->train.settings = what->settings;
+    ease_tune_options_init(&t->tune);
+    t->tune.train = &t->train;
+    t->tune.lambdas = l->at;
+    t->tune.count = l->count;
+    t->tune.grid = what->grid;
+    t->tune.metric = a->metric;
+    t->tune.unknown = (ease_unknown)a->unknown;
+    t->tune.seconds = a->seconds;
 }
 
 int check_tuning(console *c, const common_args *common, const tuning_args *a,
                  const lambdas *l, const tuned *what)
 {
-    ease_tune_options o = tune_options_of(c, common, a, l, what);
+    tune_request t;
     ease_error err;
 
-    return ease_tune_options_check(&o, &err) ? fail_with(c, &err) : EXIT_DONE;
+    set_options(c, common, a, l, what, &t);
+    return ease_tune_options_check(&t.tune, &err) ? fail_with(c, &err) : EXIT_DONE;
 }
 
 int tune_method(console *c, const common_args *common, const tuning_args *a,
                 const lambdas *l, const tuned *what, const ease_split_parts *parts,
                 ease_tuning **out)
 {
-    ease_tune_options o = tune_options_of(c, common, a, l, what);
+    tune_request t;
     ease_error err;
 
+    set_options(c, common, a, l, what, &t);
     if (!parts->validation_target || !parts->validation_input)
         return fail(c, EXIT_DATA, "the split has no validation users to tune on");
     if (ease_tune(parts->validation_train ? parts->validation_train : parts->train,
-                  parts->validation_input, parts->validation_target, &o, out, &err))
+                  parts->validation_input, parts->validation_target, &t.tune, out,
+                  &err))
         return fail_with(c, &err);
     note_best(c, a, l, *out);
     return EXIT_DONE;

@@ -194,11 +194,13 @@ static void json_growth(json *j, const bench *b)
 
 static void put_json(const bench *b)
 {
+    ease_blas_info blas = {.size = sizeof(blas)};
     json j = {.to = stdout};
 
+    ease_blas_describe(&blas);
     json_open(&j, NULL, '{');
     json_text(&j, "version", ease_version());
-    json_text(&j, "blas", ease_blas_name());
+    json_text(&j, "blas", blas.name);
     json_count(&j, "threads", b->threads);
     json_count(&j, "users", b->users);
     json_count(&j, "items", b->items);
@@ -288,6 +290,7 @@ static int run(console *c, void *args)
 {
     const bench_args *a = args;
     char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
+    ease_blas_info blas = {.size = sizeof(blas)};
     bench b;
     int code = set_up(c, a, &b);
 
@@ -295,7 +298,8 @@ static int run(console *c, void *args)
         code = count_threads(&b);
     if (code)
         return code;
-    note(c, "%s", ease_blas_name());
+    ease_blas_describe(&blas);
+    note(c, "%s", blas.name);
     code = a->growth ? bench_grow(&b) : bench_run(&b);
     if (!code) {
         note(c, "%s users, %s items, %s interactions",

@@ -54,7 +54,7 @@ static int check(console *c, const export_args *a)
 static int run(console *c, void *args)
 {
     const export_args *a = args;
-    ease_hooks hooks = console_hooks(c);
+    const ease_hooks *hooks = console_hooks(c);
     ease_model *m = NULL;
     char size[NUMBER_CHARS];
     ease_error err;
@@ -64,7 +64,7 @@ static int run(console *c, void *args)
         code = open_model(c, &a->common, a->common.operands[0], NULL, &m);
     if (!code && a->items && ease_model_write_ids(m, a->items, &err))
         code = fail_with(c, &err);
-    if (!code && ease_model_export(m, a->output, (int32_t)a->top, &hooks, &err)) {
+    if (!code && ease_model_export(m, a->output, (int32_t)a->top, hooks, &err)) {
         code = fail_with(c, &err);
         if (a->items)
             warn_written(c, a->items);

@@ -1,6 +1,7 @@
 /* Prints the man page and the completions of shells, from the same tables as --help. */
 #include <string.h>
 
+#include "files.h"
 #include "measuring.h"
 #include "verbs.h"
 
@@ -58,6 +59,8 @@ static void put_roff_text(const char *s)
 
 static void put_man_option(const option *o)
 {
+    char help[OPTION_HELP_BYTES];
+
     fputs(".TP\n", stdout);
     if (o->letter)
         printf("\\fB\\-%c\\fR, ", o->letter);
@@ -70,7 +73,7 @@ static void put_man_option(const option *o)
         fputs("\\fR", stdout);
     }
     putchar('\n');
-    put_roff(o->help);
+    put_roff(option_help(o, help));
     putchar('\n');
 }
 
@@ -106,15 +109,31 @@ static void put_man_verb(const verb *v)
 
 static void put_man_metrics(void)
 {
-    const char *name;
+    const ease_metric_info *m;
 
     fputs(".SH METRICS\nOf the best K items of each list:\n", stdout);
-    for (int i = 0; (name = ease_metric_name(i)); i++) {
+    for (int i = 0; (m = ease_metric_at(i)); i++) {
         fputs(".TP\n\\fB", stdout);
-        put_roff(name);
+        put_roff(m->name);
         fputs("@\\fIK\\fR\n", stdout);
-        put_roff(ease_metric_about(name));
-        put_roff(metric_direction(name));
+        put_roff(m->about);
+        put_roff(metric_direction(m->name));
+        fputs(".\n", stdout);
+    }
+}
+
+static void put_man_formats(void)
+{
+    const ease_format *f;
+
+    fputs(".SH FORMATS\nOf interactions, in the order in which they are recognized:\n",
+          stdout);
+    for (int i = 0; (f = ease_format_at(i)); i++) {
+        fputs(".TP\n\\fB", stdout);
+        put_roff(f->name);
+        fputs("\\fR\n", stdout);
+        put_roff(f->about);
+        put_roff(format_carries(f));
         fputs(".\n", stdout);
     }
 }
@@ -149,6 +168,7 @@ static void put_man(void)
     for (size_t i = 0; all_verbs[i]; i++)
         if (!all_verbs[i]->hidden)
             put_man_verb(all_verbs[i]);
+    put_man_formats();
     put_man_metrics();
     fputs(".SH EXIT STATUS\n"
           ".TP\n0\nDone.\n"
@@ -188,6 +208,22 @@ static void put_choices(const char *choices, char between)
         putchar(*choices == '|' ? between : *choices);
 }
 
+static bool has_choices(const option *o)
+{
+    return o->type == OPTION_CHOICE || o->word;
+}
+
+/* All that the option can be, divided by spaces. */
+static void put_option_choices(const option *o)
+{
+    const char *word;
+
+    if (!o->word)
+        put_choices(o->value, ' ');
+    for (int i = 0; o->word && (word = o->word(i)); i++)
+        printf("%s%s", i ? " " : "", word);
+}
+
 static void put_verb_names(void)
 {
     for (size_t i = 0, put = 0; all_verbs[i]; i++)
@@ -220,9 +256,9 @@ static void put_bash_values(const verb *v)
         printf("        %s:--%s", v->name, o->name);
         if (o->letter)
             printf("|%s:-%c", v->name, o->letter);
-        if (o->type == OPTION_CHOICE) {
+        if (has_choices(o)) {
             fputs(") COMPREPLY=($(compgen -W '", stdout);
-            put_choices(o->value, ' ');
+            put_option_choices(o);
             puts("' -- \"$word\")); return ;;");
         } else if (o->type == OPTION_PATH) {
             puts(") COMPREPLY=($(compgen -f -- \"$word\")); return ;;");
@@ -279,6 +315,7 @@ static void put_bash(void)
 static void put_zsh_option(const option *o)
 {
     const char *repeats = o->type == OPTION_LIST ? "*" : "";
+    char help[OPTION_HELP_BYTES];
 
     fputs(" \\\n                ", stdout);
     if (o->letter)
@@ -286,17 +323,17 @@ static void put_zsh_option(const option *o)
     else
         printf("'%s--%s", repeats, o->name);
     putchar('[');
-    put_quoted(o->help, "[]:\\");
+    put_quoted(option_help(o, help), "[]:\\");
     putchar(']');
     if (takes_value(o)) {
         putchar(':');
-        put_quoted(o->type == OPTION_CHOICE ? "choice" : o->value, "[]:\\");
+        put_quoted(has_choices(o) ? "choice" : o->value, "[]:\\");
         putchar(':');
         if (o->type == OPTION_PATH)
             fputs("_files", stdout);
-        if (o->type == OPTION_CHOICE) {
+        if (has_choices(o)) {
             putchar('(');
-            put_choices(o->value, ' ');
+            put_option_choices(o);
             putchar(')');
         }
     }
@@ -360,13 +397,15 @@ static void put_fish_quoted(const char *s)
 
 static void put_fish_option(const verb *v, const option *o)
 {
+    char help[OPTION_HELP_BYTES];
+
     printf("complete -c ease -n '__fish_seen_subcommand_from %s' -l %s", v->name,
            o->name);
     if (o->letter)
         printf(" -s %c", o->letter);
-    if (o->type == OPTION_CHOICE) {
+    if (has_choices(o)) {
         fputs(" -x -a '", stdout);
-        put_choices(o->value, ' ');
+        put_option_choices(o);
         putchar('\'');
     } else if (o->type == OPTION_PATH) {
         fputs(" -r -F", stdout);
@@ -374,7 +413,7 @@ static void put_fish_option(const verb *v, const option *o)
         fputs(" -x", stdout);
     }
     fputs(" -d ", stdout);
-    put_fish_quoted(o->help);
+    put_fish_quoted(option_help(o, help));
     putchar('\n');
 }
 

@@ -53,7 +53,7 @@ static const option gram_options[] = {
              "memory)"},
     OPTIONS_END};
 
-static int build(console *c, const gram_args *a, const ease_train_options *o,
+static int build(console *c, const gram_args *a, const ease_gram_options *o,
                  ease_gram **out)
 {
     ease_interactions *x = NULL;
@@ -67,7 +67,7 @@ static int build(console *c, const gram_args *a, const ease_train_options *o,
     return code;
 }
 
-static int merge(console *c, const gram_args *a, const ease_train_options *o,
+static int merge(console *c, const gram_args *a, const ease_gram_options *o,
                  ease_gram **out)
 {
     ease_error err;
@@ -80,20 +80,20 @@ static int merge(console *c, const gram_args *a, const ease_train_options *o,
     return EXIT_DONE;
 }
 
-static int import(console *c, const gram_args *a, const ease_train_options *o,
+static int import(console *c, const gram_args *a, const ease_gram_options *o,
                   ease_gram **out)
 {
     ease_error err;
 
     if (a->common.operand_count < 2)
         return usage_error(c, a->common.verb, "import: a file or more");
-    if (ease_gram_import_shards(a->common.operands + 1, a->common.operand_count - 1,
-                                a->items, a->users ? a->users : -1, o, out, &err))
+    if (ease_gram_import(a->common.operands + 1, a->common.operand_count - 1, a->items,
+                         a->users ? a->users : -1, o, out, &err))
         return fail_with(c, &err);
     return EXIT_DONE;
 }
 
-typedef int (*maker)(console *c, const gram_args *a, const ease_train_options *o,
+typedef int (*maker)(console *c, const gram_args *a, const ease_gram_options *o,
                      ease_gram **out);
 
 static maker maker_of(const gram_args *a)
@@ -174,7 +174,7 @@ static int run(console *c, void *args)
     const gram_args *a = args;
     maker make = maker_of(a);
     double began = seconds_now();
-    ease_train_options o;
+    ease_gram_options o;
     ease_gram *g = NULL;
     ease_error err;
     int code;
@@ -184,13 +184,13 @@ static int run(console *c, void *args)
     code = check(c, a, make);
     if (code)
         return code;
-    ease_train_options_init(&o);
+    ease_gram_options_init(&o);
     o.precision = (ease_precision)a->precision;
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.hooks = console_hooks(c);
     code = make(c, a, &o, &g);
-    if (!code && ease_gram_save(g, a->output, &o.hooks, &err))
+    if (!code && ease_gram_save(g, a->output, o.hooks, &err))
         code = fail_with(c, &err);
     phase_end(c, "writing the Gram matrix");
     if (!code)

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "files.h"
 #include "measuring.h"
 #include "verbs.h"
 
@@ -20,31 +21,44 @@ static void print_setting(const ease_setting *s)
 /* Prints the methods and their settings, from the library's tables. */
 static void print_models(void)
 {
-    const char *name;
-    const ease_setting *s;
+    const ease_method_info *m;
 
-    for (int i = 0; (name = ease_method_name(i)); i++) {
-        printf("%s: %s%s\n", name, ease_method_about(name),
-               ease_method_known_users(name) ? "; scores only users it was trained with"
-                                             : "");
-        if (ease_method_has_lambda(name))
+    for (int i = 0; (m = ease_method_at(i)); i++) {
+        printf("%s: %s%s\n", m->name, m->about,
+               m->known_users ? "; scores only users it was trained with" : "");
+        if (m->has_lambda)
             printf("    --lambda L\n");
-        if (ease_method_setting(name, 0))
+        if (m->setting_count)
             printf("    --set NAME=VALUE,... of\n");
-        for (int k = 0; (s = ease_method_setting(name, k)); k++)
-            print_setting(s);
-        if (ease_method_grid(name) && ease_method_grid(name)[0])
-            printf("    tuned over %s\n", ease_method_grid(name));
+        for (int k = 0; k < m->setting_count; k++)
+            print_setting(&m->settings[k]);
+        if (m->grid && m->grid[0])
+            printf("    tuned over %s\n", m->grid);
     }
 }
 
 static void print_metrics(void)
 {
-    const char *name;
+    const ease_metric_info *m;
 
-    for (int i = 0; (name = ease_metric_name(i)); i++)
-        printf("%s@K: %s%s\n", name, ease_metric_about(name), metric_direction(name));
+    for (int i = 0; (m = ease_metric_at(i)); i++)
+        printf("%s@K: %s%s\n", m->name, m->about, metric_direction(m->name));
 }
+
+static void print_formats(void)
+{
+    const ease_format *f;
+
+    for (int i = 0; (f = ease_format_at(i)); i++)
+        printf("%s: %s%s\n", f->name, f->about, format_carries(f));
+}
+
+/* What can be told about beside verbs. */
+static const struct {
+    const char *name;
+    void (*print)(void);
+} subjects[] = {
+    {"models", print_models}, {"metrics", print_metrics}, {"formats", print_formats}};
 
 static int run(console *c, void *args)
 {
@@ -55,14 +69,11 @@ static int run(console *c, void *args)
         print_overview(stdout);
         return EXIT_DONE;
     }
-    if (strcmp(a->operands[0], "models") == 0) {
-        print_models();
-        return EXIT_DONE;
-    }
-    if (strcmp(a->operands[0], "metrics") == 0) {
-        print_metrics();
-        return EXIT_DONE;
-    }
+    for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++)
+        if (strcmp(a->operands[0], subjects[i].name) == 0) {
+            subjects[i].print();
+            return EXIT_DONE;
+        }
     v = find_verb(c, a->operands[0]);
     if (!v)
         return EXIT_USAGE;
@@ -73,15 +84,15 @@ static int run(console *c, void *args)
 static const option_group groups[] = {{"Options", general_options, 0}, GROUPS_END};
 static const operand operands[] = {
     {"VERB",
-     "a verb; or models, for a list of the models with their settings; or metrics, "
-     "for a list of the metrics"},
+     "a verb; or models, metrics or formats, for a list of the models with their "
+     "settings, of the metrics, or of the formats that are read"},
     {NULL, NULL}};
-static const char *const usage[] = {"[VERB | models | metrics]", NULL};
-static const char *const examples[] = {"train", "models", "metrics", NULL};
+static const char *const usage[] = {"[VERB | models | metrics | formats]", NULL};
+static const char *const examples[] = {"train", "models", "metrics", "formats", NULL};
 
 const verb verb_help = {
     .name = "help",
-    .summary = "explain a verb, or list the models or the metrics",
+    .summary = "explain a verb, or list the models, the metrics or the formats",
     .usage = usage,
     .operands = operands,
     .groups = groups,

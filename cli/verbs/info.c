@@ -49,6 +49,7 @@ static void rank(ranking *r, int32_t item, double count)
 static void put_model(const info_args *a, const ease_model *m)
 {
     ease_model_info info = ease_model_describe(m);
+    const ease_method_info *method = ease_method_find(info.method);
     report r = report_begin(format_of(&a->common));
     report_item items[POPULAR];
     ranking best = {.size = 0};
@@ -60,8 +61,9 @@ static void put_model(const info_args *a, const ease_model *m)
     report_count(&r, "interactions", "interactions", info.interactions);
     if (info.settings[0])
         report_text(&r, "settings", "settings", info.settings);
-    if (ease_method_has_lambda(info.method)) {
+    if (method->has_lambda)
         report_real(&r, "lambda", "lambda", info.lambda);
+    if (method->from_gram) {
         report_text(&r, "kind", "kind", name_of_kind(info.kind));
         report_bool(&r, "nonnegative", "nonnegative", info.nonnegative != 0);
         report_text(&r, "precision", "precision", name_of_precision(info.precision));
@@ -83,10 +85,10 @@ static void put_model(const info_args *a, const ease_model *m)
 
 static int verify(console *c, const info_args *a)
 {
-    ease_hooks hooks = console_hooks(c);
+    const ease_hooks *hooks = console_hooks(c);
     ease_error err;
 
-    if (a->verify && ease_file_verify(a->common.operands[0], &hooks, &err))
+    if (a->verify && ease_file_verify(a->common.operands[0], hooks, &err))
         return fail_with(c, &err);
     console_clear(c);
     return EXIT_DONE;

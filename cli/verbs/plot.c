@@ -99,7 +99,7 @@ static void put_summary(const plot_args *a, const ease_weight_summary *w)
 
 static int plot_weights(console *c, const plot_args *a)
 {
-    ease_hooks hooks = console_hooks(c);
+    const ease_hooks *hooks = console_hooks(c);
     ease_weight_summary summary;
     ease_model *m = NULL;
     ease_error err;
@@ -112,7 +112,7 @@ static int plot_weights(console *c, const plot_args *a)
         code = open_model(c, &a->common, a->common.operands[1], NULL, &m);
     if (!code && ease_model_set_threads(m, (int)a->common.threads, &err))
         code = fail_with(c, &err);
-    if (!code && ease_plot_weights(m, a->output, &summary, &hooks, &err))
+    if (!code && ease_plot_weights(m, a->output, &summary, hooks, &err))
         code = fail_with(c, &err);
     console_clear(c);
     if (!code)

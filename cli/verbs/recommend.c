@@ -122,7 +122,7 @@ static int recommend_histories(console *c, const recommend_args *a, const ease_m
 
 static bool knows_users(const ease_model *m)
 {
-    return ease_method_known_users(ease_model_describe(m).method) != 0;
+    return ease_method_find(ease_model_describe(m).method)->known_users;
 }
 
 static int find_user(console *c, const ease_model *m, const char *id, int64_t *user)

@@ -264,7 +264,7 @@ static int plan(console *c, const reproduce_args *a, const event *v, const entra
     int solves = 0;
 
     for (int i = 0; i < e->contest.count; i++)
-        solves += ease_method_has_lambda(e->contest.at[i].name);
+        solves += ease_method_find(e->contest.at[i].name)->from_gram;
     if (!solves)
         return EXIT_DONE;
     o.lambda = 1;

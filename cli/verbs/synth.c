@@ -100,7 +100,7 @@ static int run(console *c, void *args)
     o.threads = (int)a->common.threads;
     o.hooks = console_hooks(c);
     if (ease_interactions_synth(&o, &x, &err) ||
-        ease_interactions_write(x, a->output, &o.hooks, &err))
+        ease_interactions_write(x, a->output, o.hooks, &err))
         code = fail_with(c, &err);
     else
         report_file(c, a, seconds_now() - began);

@@ -98,11 +98,10 @@ static ease_train_options options_of(console *c, const train_args *a)
     ease_train_options o;
 
     ease_train_options_init(&o);
+    o.method = method_named(a->model, a->nonnegative);
     o.lambda = a->lambda;
     o.kind = (ease_gram_kind)a->kind;
     o.precision = (ease_precision)a->precision;
-    o.nonnegative = a->nonnegative;
-    ease_method_apply(a->model, &o);
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
@@ -113,19 +112,20 @@ static ease_train_options options_of(console *c, const train_args *a)
 
 static int check_model(console *c, const train_args *a)
 {
-    bool has_lambda = ease_method_has_lambda(a->model) != 0;
+    const ease_method_info *m = ease_method_find(a->model);
     ease_error err;
     int code = check_method(c, a->common.verb, a->model);
 
     if (code)
         return code;
-    if (has_lambda && !(a->lambda > 0))
+    if (m->has_lambda && !(a->lambda > 0))
         return usage_error(c, a->common.verb, "--lambda L is required");
-    if (has_lambda && a->settings)
+    if (m->has_lambda && a->settings)
         return usage_error(c, a->common.verb, "%s takes no --set", a->model);
     if (ease_method_check(a->model, a->settings, &err))
         return fail_with(c, &err);
-    if (!has_lambda && (a->lambda > 0 || a->gram || a->nonnegative))
+    if ((a->lambda > 0 && !m->has_lambda) || (a->gram && !m->from_gram) ||
+        (a->nonnegative && !m->nonnegative))
         return usage_error(c, a->common.verb,
                            "%s takes no --lambda, --gram or --nonnegative", a->model);
     return EXIT_DONE;
@@ -190,16 +190,16 @@ static int train_data(console *c, const train_args *a, ease_model **out)
 
     if (!code)
         code = check_guess(c, x);
-    if (!code && ease_method_has_lambda(a->model)) {
+    if (!code && ease_method_find(o.method)->from_gram) {
         if (ease_plan_data(x, &o, (ease_storage)a->storage, &plan, &err))
             code = fail_with(c, &err);
         else
             code = accept_plan(c, a, &plan);
         phase_end(c, "planning");
     }
-    if (!code && ease_train_method(x, a->model, &o, out, &err))
+    if (!code && ease_train(x, &o, out, &err))
         code = fail_with(c, &err);
-    if (!code && !ease_method_has_lambda(a->model))
+    if (!code && ease_method_find(o.method)->rounds)
         code = heed_signals(c);
     ease_interactions_free(x);
     return code;
@@ -247,13 +247,14 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
                          const outcome *did)
 {
     ease_model_info info = ease_model_describe(m);
+    const ease_method_info *method = ease_method_find(info.method);
     char took[NUMBER_CHARS], size[NUMBER_CHARS];
     output_format format = format_of(&a->common);
     report r;
 
     format_seconds(took, sizeof(took), did->seconds);
     format_bytes(size, sizeof(size), did->bytes);
-    if (!ease_method_has_lambda(info.method))
+    if (!method->from_gram)
         note(c, "trained in %s, wrote %s, %s", took, a->output, size);
     else
         note(c, "trained in %s, residual %.1g, wrote %s, %s", took, info.residual,
@@ -265,15 +266,17 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
     report_count(&r, "users", "", info.users);
     report_count(&r, "items", "", info.items);
     report_count(&r, "interactions", "", info.interactions);
-    if (!ease_method_has_lambda(info.method)) {
-        report_text(&r, "settings", "", info.settings);
-        report_text(&r, "storage", "", name_of_storage(info.storage));
-    } else {
+    if (method->has_lambda)
         report_real(&r, "lambda", "", info.lambda);
+    else
+        report_text(&r, "settings", "", info.settings);
+    if (method->from_gram) {
         report_text(&r, "kind", "", name_of_kind(info.kind));
         report_text(&r, "precision", "", name_of_precision(info.precision));
         report_text(&r, "storage", "", name_of_storage((ease_storage)a->storage));
         report_real(&r, "residual", "", info.residual);
+    } else {
+        report_text(&r, "storage", "", name_of_storage(info.storage));
     }
     report_seconds(&r, "seconds", "", did->seconds);
     report_phases(&r, c);
@@ -285,7 +288,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
 static int run(console *c, void *args)
 {
     const train_args *a = args;
-    ease_hooks hooks = console_hooks(c);
+    const ease_hooks *hooks = console_hooks(c);
     ease_model *m = NULL;
     outcome did = {.seconds = seconds_now()};
     ease_error err;
@@ -295,7 +298,7 @@ static int run(console *c, void *args)
         code = a->gram ? train_gram(c, a, &m) : train_data(c, a, &m);
     if (!code)
         code = add_titles(c, a, m);
-    if (!code && ease_model_save(m, a->output, (ease_storage)a->storage, &hooks, &err))
+    if (!code && ease_model_save(m, a->output, (ease_storage)a->storage, hooks, &err))
         code = fail_with(c, &err);
     phase_end(c, "writing");
     if (!code) {
@@ -313,8 +316,7 @@ static const option_group groups[] = {{"Training", model_options, 0},
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {
-    {"DATA", "interactions: CSV or TSV, MovieLens ::, RecBole .inter, adjacency lines, "
-             "SciPy .npz, MatrixMarket or Netflix Prize files, plain or compressed by "
+    {"DATA", "interactions, in a format of ease help formats, plain or compressed by "
              "gzip, zstd or zip; a directory with MovieLens' ratings.csv or "
              "ratings.dat, train_triplets.txt, training_set or combined_data_1.txt to "
              "_4.txt; - for standard input"},

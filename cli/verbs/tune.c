@@ -84,7 +84,7 @@ typedef struct outcome {
 
 static const char *method_of(const tune_args *a)
 {
-    return a->nonnegative ? "ease-nonneg" : a->model;
+    return method_named(a->model, a->nonnegative);
 }
 
 /* ---- output ------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static int put_trials(console *c, const tune_args *a, const ease_tuning *t)
 {
     table_form form = a->common.csv ? TABLE_CSV : TABLE_TEXT;
     table shown = table_begin(form, a->common.csv ? 4 : 5);
-    bool lambda = ease_method_has_lambda(method_of(a)) != 0;
+    bool lambda = ease_method_find(method_of(a))->has_lambda;
     int best = ease_tuning_best(t);
 
     table_text(&shown, lambda ? "lambda" : "settings");
@@ -271,25 +271,26 @@ static int train(console *c, const tune_args *a, const ease_split_parts *parts,
     ease_error err;
     ease_status status;
 
+    o.method = method_of(a);
     o.lambda = did->best.lambda;
     o.settings = did->best.settings;
     if (parts->validation_train)
         ease_tuning_forget(did->tuning);
     status = parts->validation_train
-                 ? ease_train_method(parts->train, method_of(a), &o, &did->model, &err)
-                 : ease_tuning_train(did->tuning, &o.hooks, &did->model, &err);
+                 ? ease_train(parts->train, &o, &did->model, &err)
+                 : ease_tuning_train(did->tuning, o.hooks, &did->model, &err);
     if (!status && a->titles)
         status = ease_model_read_titles(did->model, a->titles, NULL, &err);
     if (!status)
         status = ease_model_save(did->model, a->output, (ease_storage)a->storage,
-                                 &o.hooks, &err);
+                                 o.hooks, &err);
     did->saved = !status;
     phase_end(c, "writing");
     /* The model is measured as it was written, in its storage form. */
     if (!status && is_file(a->output)) {
         ease_model_free(did->model);
         did->model = NULL;
-        status = ease_model_open(a->output, &did->model, &err);
+        status = ease_model_open(a->output, NULL, &did->model, &err);
     }
     return status ? fail_with(c, &err) : EXIT_DONE;
 }
@@ -318,15 +319,19 @@ static int check_output_of(console *c, const tune_args *a, const char *path)
 
 static int check_model(console *c, const tune_args *a, lambdas *l)
 {
-    tuned what = {method_of(a), a->settings, a->grid};
+    const ease_method_info *m = ease_method_find(a->model);
+    tuned what = {.settings = a->settings, .grid = a->grid};
     int code = check_method(c, a->common.verb, a->model);
 
-    if (!code && !ease_method_has_lambda(a->model) && (a->nonnegative || a->plot))
+    if (!code && ((a->nonnegative && !m->nonnegative) || (a->plot && !m->has_lambda)))
         code = usage_error(c, a->common.verb, "%s takes no --nonnegative or --plot",
                            a->model);
     if (!code)
         code = lambdas_parse(c, a->common.verb, a->tuning.lambda, l);
-    return code ? code : check_tuning(c, &a->common, &a->tuning, l, &what);
+    if (code)
+        return code;
+    what.method = method_of(a);
+    return check_tuning(c, &a->common, &a->tuning, l, &what);
 }
 
 static int check(console *c, const tune_args *a, lambdas *l)

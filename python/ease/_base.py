@@ -109,6 +109,10 @@ class Recommender:
 
     # ---- fitting -----------------------------------------------------------------------
 
+    def _trained_method(self) -> str:
+        """The method as the library names it."""
+        return self._method
+
     def _settings(self) -> str:
         """Of methods other than EASE, as the library reads them."""
         own = set(self._names()) - {"threads", "memory_limit"}
@@ -124,10 +128,9 @@ class Recommender:
             validation = (validation.validation_input, validation.validation_target)
         if validation is not None and x is not None:
             parts = [by_id(v, x._plain)._handle for v in validation]
-        return (self._number("lambda_") if told else 0.0,
+        return (self._trained_method(), self._number("lambda_") if told else 0.0,
                 choice(given.get("kind", "counts"), KINDS, "kind"),
                 choice(given.get("precision", "f32"), PRECISIONS, "precision"),
-                int(bool(given.get("nonnegative"))),
                 whole(self.threads, 0, "threads", 2**31 - 1),
                 whole(self.memory_limit or 0, 0, "memory_limit"),
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
@@ -167,7 +170,7 @@ class Recommender:
             x = interactions(X, show_progress=show_progress, **how)
             options = self._options(validation, metric, unknown, x)
             with watching(show_progress) as watch:
-                model = _ease.train(x._handle, self._method, options, watch)
+                model = _ease.train(x._handle, options, watch)
         except MemoryError as error:
             raise self._with_plan(error, x) from None
         table = not (is_sparse(X) or isinstance(X, np.ndarray))

@@ -413,7 +413,8 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     in ``info["recognized"]``; fitting refuses an implausible one), min_rating
     (drops what is below), repeat (which of several rows for a pair counts: first, last,
     max or sum), min_user and min_item (users and items with fewer are dropped). For
-    files: format, separator and header, where they are not recognized.
+    files: format, separator and header, where they are not recognized. The formats:
+    FORMATS.
 
     >>> import ease
     >>> ease.interactions({"user": ["ann", "bob", "ann"], "item": ["x", "x", "y"]})
@@ -447,6 +448,11 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
         tell(2, (f"{os.fsdecode(X)}: " if path else "") + info["recognized"])
     tell_of_values(info["unused"], info["negative"], "min_rating= or weights=True use them")
     return made
+
+
+interactions.__doc__ = (interactions.__doc__ or "").replace(
+    "FORMATS", ";\n    ".join(f"{name} ({about})" for name, about in _ease.formats()))
+
 
 
 def by_id(X: Any, plain: Callable[[], bool], **how: Any) -> Interactions:

@@ -72,6 +72,9 @@ class EASE(Recommender):
         self.memory_limit = memory_limit
         self.workdir = workdir
 
+    def _trained_method(self) -> str:
+        return "ease-nonneg" if self.nonnegative else "ease"
+
     def fit_gram(self, G: Any, *, show_progress: ShowProgress = None) -> "EASE":
         """Learns from a Gram matrix: a :class:`ease.Gram`, the path of a Gram file, or a
         square NumPy array. It stays as it is.

@@ -18,8 +18,8 @@ from ._tables import Pump, batches_of, is_path, write_items
 
 def _options(threads: int = 0, memory_limit: Optional[int] = None,
              wide: bool = False) -> Tuple[Any, ...]:
-    return (0.0, 0, int(wide), 0, whole(threads, 0, "threads", 2**31 - 1),
-            whole(memory_limit or 0, 0, "memory_limit"), None, None, None, None, "", 0)
+    return (int(wide), whole(threads, 0, "threads", 2**31 - 1),
+            whole(memory_limit or 0, 0, "memory_limit"))
 
 
 class Gram:

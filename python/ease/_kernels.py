@@ -40,15 +40,18 @@ def check_address_space() -> None:
         part.close()
 
 
+class BlasInfo(ctypes.Structure):
+    """As ease_blas_info of the library."""
+    _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p),
+                ("core", ctypes.c_char_p), ("better", ctypes.c_char_p)]
+
+
 def better_core(path: str) -> Optional[str]:
     """What the variable should be for the extension at ``path``; None: nothing."""
     library = ctypes.PyDLL(path)
-    ask = library.ease_blas_core
-    ask.restype = ctypes.c_char_p
-    ask.argtypes = [ctypes.POINTER(ctypes.c_char_p)]
-    better = ctypes.c_char_p()
-    ask(ctypes.byref(better))
-    name = better.value.decode() if better.value else None
+    blas = BlasInfo(size=ctypes.sizeof(BlasInfo))
+    library.ease_blas_describe(ctypes.byref(blas))
+    name = blas.better.decode() if blas.better else None
     if name:  # else it stays loaded, for the import that follows
         close = ctypes.CDLL(None).dlclose
         close.argtypes = [ctypes.c_void_p]

@@ -272,11 +272,10 @@ def _copy(estimator: Recommender, **params: Any) -> Recommender:
 def _tune_lambda(parts: List[Interactions], estimator: EASE, grid: Any, metric: str,
                  unknown: str, seconds: Optional[float],
                  show_progress: ShowProgress) -> Tuning:
-    method = "ease-nonneg" if estimator.nonnegative else "ease"
     lambdas = None if grid is None else np.array(list(grid["lambda_"]), np.float64)
     with watching(show_progress) as watch:
         trials, best, stopped, strange = _ease.tune(
-            parts[0]._handle, parts[1]._handle, parts[2]._handle, method, lambdas, metric,
+            parts[0]._handle, parts[1]._handle, parts[2]._handle, lambdas, metric,
             seconds or 0.0, estimator._options(unknown=unknown), watch)
     made = [Trial({"lambda_": t[0]}, *t[1:]) for t in trials]
     return Tuning(_copy(estimator, **made[best].params), made[best].params,

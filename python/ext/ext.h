@@ -94,8 +94,8 @@ PyObject *id_numbers(int64_t count, const char *(*at)(const void *of, int64_t nu
 /* For O& in formats: bytes, or None for NULL, which live as long as the arguments. */
 int take_path(PyObject *o, void *to);
 
-/* A nested tuple: (lambda, kind, precision, nonnegative, threads, memory_limit,
- * workdir, settings, validation_input, validation_target, metric). What it points to
+/* A nested tuple: (method, lambda, kind, precision, threads, memory_limit, workdir,
+ * settings, validation_input, validation_target, metric, unknown). What it points to
  * lives as long as the tuple. */
 bool take_train_options(PyObject *tuple, ease_train_options *o);
 /* (format, columns, separator, header, min_rating, weights, repeat, min_user,

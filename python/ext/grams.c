@@ -32,6 +32,20 @@ static const ease_gram *gram_of(PyObject *self)
     return ((gram_object *)self)->g;
 }
 
+/* (precision, threads, memory_limit) */
+static bool take_gram_options(PyObject *tuple, ease_gram_options *o)
+{
+    int precision;
+    Py_ssize_t limit;
+
+    ease_gram_options_init(o);
+    if (!PyArg_ParseTuple(tuple, "iin", &precision, &o->threads, &limit))
+        return false;
+    o->precision = (ease_precision)precision;
+    o->memory_limit = (size_t)limit;
+    return true;
+}
+
 typedef struct gram_job {
     const ease_interactions *x;
     const ease_gram *from;
@@ -40,7 +54,7 @@ typedef struct gram_job {
     int count;
     long long users;
     double *dense;
-    ease_train_options o;
+    ease_gram_options o;
     ease_gram *g;
 } gram_job;
 
@@ -58,7 +72,7 @@ static ease_status work_build(void *p, call *c)
 {
     gram_job *j = p;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     return ease_gram_build(j->x, &j->o, &j->g, &c->err);
 }
 
@@ -69,7 +83,7 @@ static PyObject *gram_build(PyObject *self, PyObject *args)
 
     (void)self;
     if (!PyArg_ParseTuple(args, "O!OO", interactions_type, &x, &options, &watch) ||
-        !take_train_options(options, &j.o))
+        !take_gram_options(options, &j.o))
         return NULL;
     j.x = ((interactions_object *)x)->x;
     return finish_gram(&j, watch, work_build);
@@ -79,7 +93,7 @@ static ease_status work_open(void *p, call *c)
 {
     gram_job *j = p;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     return ease_gram_open(j->path, &j->o, &j->g, &c->err);
 }
 
@@ -90,7 +104,7 @@ static PyObject *gram_open(PyObject *self, PyObject *args)
 
     (void)self;
     if (!PyArg_ParseTuple(args, "yOO", &j.path, &options, &watch) ||
-        !take_train_options(options, &j.o))
+        !take_gram_options(options, &j.o))
         return NULL;
     return finish_gram(&j, watch, work_open);
 }
@@ -99,16 +113,16 @@ static ease_status work_import(void *p, call *c)
 {
     gram_job *j = p;
 
-    j->o.hooks = c->hooks;
-    return ease_gram_import_shards(j->paths, j->count, j->items, j->users, &j->o, &j->g,
-                                   &c->err);
+    j->o.hooks = &c->hooks;
+    return ease_gram_import(j->paths, j->count, j->items, j->users, &j->o, &j->g,
+                            &c->err);
 }
 
 static ease_status work_merge(void *p, call *c)
 {
     gram_job *j = p;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     return ease_gram_merge(j->paths, j->count, &j->o, &j->g, &c->err);
 }
 
@@ -139,7 +153,7 @@ static PyObject *gram_import(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "O!O&LOO", &PyList_Type, &list, take_path, &j.items,
                           &j.users, &options, &watch) ||
-        !take_train_options(options, &j.o))
+        !take_gram_options(options, &j.o))
         return NULL;
     return gram_from_paths(&j, list, watch, work_import);
 }
@@ -151,7 +165,7 @@ static PyObject *gram_merge(PyObject *self, PyObject *args)
 
     (void)self;
     if (!PyArg_ParseTuple(args, "O!OO", &PyList_Type, &list, &options, &watch) ||
-        !take_train_options(options, &j.o))
+        !take_gram_options(options, &j.o))
         return NULL;
     return gram_from_paths(&j, list, watch, work_merge);
 }

@@ -86,7 +86,7 @@ static ease_status work_read(void *p, call *c)
 {
     read_job *j = p;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     return ease_interactions_read(j->path, &j->o, &j->x, &c->err);
 }
 
@@ -216,7 +216,7 @@ static ease_status work_table(void *p, call *c)
 {
     table_job *j = p;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     return ease_interactions_from_table(j->rows, &j->columns[0], &j->columns[1],
                                         j->values, &j->o, &j->x, &c->err);
 }
@@ -550,7 +550,7 @@ static ease_status work_split(void *p, call *c)
 {
     split_job *j = p;
 
-    j->r.hooks = j->o.hooks = c->hooks;
+    j->r.hooks = j->o.hooks = &c->hooks;
     return ease_split(j->data, &j->r, &j->o, j->dir, &j->info, &c->err);
 }
 

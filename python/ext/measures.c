@@ -45,7 +45,7 @@ static ease_status work_evaluate(void *p, call *c)
 {
     eval_job *j = p;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     return ease_evaluate(j->m, j->input, j->target, &j->o, &j->r, &c->err);
 }
 
@@ -138,6 +138,7 @@ static PyObject *report_user_ids(PyObject *self, PyObject *unused)
 typedef struct tune_job {
     const ease_interactions *x, *input, *target;
     ease_tune_options o;
+    ease_train_options train;
     ease_tuning *t;
 } tune_job;
 
@@ -145,7 +146,7 @@ static ease_status work_tune(void *p, call *c)
 {
     tune_job *j = p;
 
-    j->o.train.hooks = c->hooks;
+    j->train.hooks = &c->hooks;
     return ease_tune(j->x, j->input, j->target, &j->o, &j->t, &c->err);
 }
 
@@ -175,21 +176,21 @@ static PyObject *tune(PyObject *self, PyObject *args)
     tune_job j = {0};
     Py_buffer view = {0};
     PyObject *parts[3], *lambdas, *options, *watch, *made = NULL;
-    const char *method, *metric;
+    const char *metric;
     double seconds;
     Py_ssize_t count;
     call c;
 
     (void)self;
     ease_tune_options_init(&j.o);
-    if (!PyArg_ParseTuple(args, "O!O!O!sOsdOO", interactions_type, &parts[0],
+    if (!PyArg_ParseTuple(args, "O!O!O!OsdOO", interactions_type, &parts[0],
                           interactions_type, &parts[1], interactions_type, &parts[2],
-                          &method, &lambdas, &metric, &seconds, &options, &watch) ||
-        !take_train_options(options, &j.o.train))
+                          &lambdas, &metric, &seconds, &options, &watch) ||
+        !take_train_options(options, &j.train))
         return NULL;
-    j.o.method = method;
+    j.o.train = &j.train;
     j.o.metric = metric;
-    j.o.unknown = j.o.train.unknown;
+    j.o.unknown = j.train.unknown;
     j.o.seconds = seconds;
     j.x = ((interactions_object *)parts[0])->x;
     j.input = ((interactions_object *)parts[1])->x;

@@ -56,8 +56,8 @@ bool take_train_options(PyObject *tuple, ease_train_options *o)
     Py_ssize_t limit;
 
     ease_train_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "diiiinO&zOOsi", &o->lambda, &kind, &precision,
-                          &o->nonnegative, &o->threads, &limit, take_path, &o->workdir,
+    if (!PyArg_ParseTuple(tuple, "sdiiinO&zOOsi", &o->method, &o->lambda, &kind,
+                          &precision, &o->threads, &limit, take_path, &o->workdir,
                           &o->settings, &input, &target, &o->metric, &unknown))
         return false;
     o->kind = (ease_gram_kind)kind;
@@ -72,7 +72,6 @@ typedef struct train_job {
     const ease_interactions *x; /* or */
     const ease_gram *g;         /* or */
     const char *path;           /* of a Gram file */
-    const char *method;
     ease_train_options o;
     ease_model *m;
 } train_job;
@@ -83,9 +82,9 @@ static ease_status work_train(void *p, call *c)
     ease_gram *copy = NULL;
     ease_status status;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     if (j->x)
-        return ease_train_method(j->x, j->method, &j->o, &j->m, &c->err);
+        return ease_train(j->x, &j->o, &j->m, &c->err);
     if (j->path)
         return ease_train_gram_file(j->path, &j->o, &j->m, &c->err);
     status = ease_gram_copy(j->g, &copy, &c->err);
@@ -115,8 +114,7 @@ static PyObject *train(PyObject *self, PyObject *args)
     PyObject *x, *options, *watch;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!sOO", interactions_type, &x, &j.method, &options,
-                          &watch) ||
+    if (!PyArg_ParseTuple(args, "O!OO", interactions_type, &x, &options, &watch) ||
         !take_train_options(options, &j.o))
         return NULL;
     j.x = ((interactions_object *)x)->x;
@@ -202,8 +200,11 @@ typedef struct file_job {
 static ease_status work_open(void *p, call *c)
 {
     file_job *j = p;
+    ease_open_options o;
 
-    return ease_model_open_with(j->path, (ease_verify)j->verify, &j->m, &c->err);
+    ease_open_options_init(&o);
+    o.verify = (ease_verify)j->verify;
+    return ease_model_open(j->path, &o, &j->m, &c->err);
 }
 
 static PyObject *open_model(PyObject *self, PyObject *args)
@@ -527,7 +528,7 @@ static ease_status work_recommend(void *p, call *c)
     int32_t *counts = calloc(users, sizeof(*counts));
     ease_status status;
 
-    j->o.hooks = c->hooks;
+    j->o.hooks = &c->hooks;
     status = rows && recs && counts ? recommend_all(j, c, rows, recs, counts)
                                     : no_room(c, j->users);
     free(rows);

@@ -1,12 +1,13 @@
-/* The module ease._ease: what there is of the library, and its table of methods. */
+/* The module ease._ease: what there is of the library, and its tables of
+ * methods, metrics and formats. */
 #include "ext.h"
 
-static PyObject *method_settings(const char *method)
+static PyObject *method_settings(const ease_method_info *m)
 {
     PyObject *list = PyList_New(0);
-    const ease_setting *s;
 
-    for (int i = 0; list && (s = ease_method_setting(method, i)); i++) {
+    for (int i = 0; list && i < m->setting_count; i++) {
+        const ease_setting *s = &m->settings[i];
         PyObject *entry = Py_BuildValue("ssdddNz", s->name, s->about, s->value,
                                         s->least, s->most, PyBool_FromLong(s->whole),
                                         s->words);
@@ -22,15 +23,14 @@ static PyObject *method_settings(const char *method)
 static PyObject *methods(PyObject *self, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
-    const char *name;
+    const ease_method_info *m;
 
     (void)self;
     (void)unused;
-    for (int i = 0; list && (name = ease_method_name(i)); i++) {
-        PyObject *entry = Py_BuildValue("sNNzN", name,
-                                        PyBool_FromLong(ease_method_has_lambda(name)),
-                                        PyBool_FromLong(ease_method_known_users(name)),
-                                        ease_method_grid(name), method_settings(name));
+    for (int i = 0; list && (m = ease_method_at(i)); i++) {
+        PyObject *entry = Py_BuildValue(
+            "sNNzN", m->name, PyBool_FromLong(m->has_lambda),
+            PyBool_FromLong(m->known_users), m->grid, method_settings(m));
 
         if (!entry || PyList_Append(list, entry) < 0)
             Py_CLEAR(list);
@@ -39,16 +39,34 @@ static PyObject *methods(PyObject *self, PyObject *unused)
     return list;
 }
 
-/* A list of (name, direction), as ease_metric_direction gives it. */
+/* A list of (name, direction), as ease_metric_info has it. */
 static PyObject *metrics(PyObject *self, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
-    const char *name;
+    const ease_metric_info *m;
 
     (void)self;
     (void)unused;
-    for (int i = 0; list && (name = ease_metric_name(i)); i++) {
-        PyObject *entry = Py_BuildValue("si", name, ease_metric_direction(name));
+    for (int i = 0; list && (m = ease_metric_at(i)); i++) {
+        PyObject *entry = Py_BuildValue("si", m->name, m->direction);
+
+        if (!entry || PyList_Append(list, entry) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(entry);
+    }
+    return list;
+}
+
+/* A list of (name, what it is) of the formats of files. */
+static PyObject *formats(PyObject *self, PyObject *unused)
+{
+    PyObject *list = PyList_New(0);
+    const ease_format *f;
+
+    (void)self;
+    (void)unused;
+    for (int i = 0; list && (f = ease_format_at(i)); i++) {
+        PyObject *entry = Py_BuildValue("ss", f->name, f->about);
 
         if (!entry || PyList_Append(list, entry) < 0)
             Py_CLEAR(list);
@@ -67,15 +85,17 @@ static PyObject *version(PyObject *self, PyObject *unused)
 /* (kernels that OpenBLAS chose, better ones or None) */
 static PyObject *blas_core(PyObject *self, PyObject *unused)
 {
-    const char *better = NULL, *chosen = ease_blas_core(&better);
+    ease_blas_info blas = {.size = sizeof(blas)};
 
     (void)self;
     (void)unused;
-    return Py_BuildValue("sz", chosen, better);
+    ease_blas_describe(&blas);
+    return Py_BuildValue("sz", blas.core, blas.better);
 }
 
 static PyMethodDef functions[] = {{"methods", methods, METH_NOARGS, NULL},
                                   {"metrics", metrics, METH_NOARGS, NULL},
+                                  {"formats", formats, METH_NOARGS, NULL},
                                   {"version", version, METH_NOARGS, NULL},
                                   {"blas_core", blas_core, METH_NOARGS, NULL},
                                   {0}};

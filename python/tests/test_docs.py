@@ -56,6 +56,14 @@ def test_the_wheel_is_typed(tmp_path):
     assert status == 0, out + err
 
 
+def test_every_format_is_described():
+    text = " ".join(ease.interactions.__doc__.split())
+    assert len(ease._ease.formats()) > 4
+    for name, about in ease._ease.formats():
+        assert f"{name} ({about})" in text
+    assert "FORMATS" not in text
+
+
 def test_every_metric_is_named():
     for name, _ in ease._ease.metrics():
         assert f" {name}," in " ".join(ease.evaluate.__doc__.split())

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/blas.h"
+#include "core/sized.h"
 
 const char *ease__better_core(const char *chosen, bool avx2, bool avx512)
 {
@@ -17,10 +18,9 @@ const char *ease__better_core(const char *chosen, bool avx2, bool avx512)
     return avx512 ? "SkylakeX" : avx2 ? "Haswell" : NULL;
 }
 
-const char *ease_blas_core(const char **better)
+/* What ease_blas_info.better is. */
+static const char *better_than(const char *chosen)
 {
-    const char *chosen = openblas_get_corename();
-
 #if defined(__x86_64__)
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
@@ -29,9 +29,18 @@ const char *ease_blas_core(const char **better)
                   __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");
 
-    *better = ease__better_core(chosen, avx2, avx512);
+    return ease__better_core(chosen, avx2, avx512);
 #else
-    *better = NULL;
+    (void)chosen;
+    return NULL;
 #endif
-    return chosen;
+}
+
+void ease_blas_describe(ease_blas_info *info)
+{
+    const char *core = openblas_get_corename();
+    ease_blas_info found = {
+        .name = openblas_get_config(), .core = core, .better = better_than(core)};
+
+    ease__info_give(info, &found, sizeof(found));
 }

@@ -5,11 +5,6 @@
 
 #include "compute/blas.h"
 
-const char *ease_blas_name(void)
-{
-    return openblas_get_config();
-}
-
 static ease_status check_request(double amount, int threads, double seconds,
                                  const double *out, ease_error *err)
 {

@@ -11,13 +11,18 @@
 #include <sys/single_threaded.h>
 #include <time.h>
 
-#ifndef EASE_VERSION
-#error "EASE_VERSION comes from the build"
-#endif
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
 
 const char *ease_version(void)
 {
-    return EASE_VERSION;
+    return TEXT(EASE_VERSION_MAJOR) "." TEXT(EASE_VERSION_MINOR) "." TEXT(
+        EASE_VERSION_PATCH);
+}
+
+int ease_version_number(void)
+{
+    return EASE_VERSION_NUMBER;
 }
 
 const char *ease_status_name(ease_status s)

@@ -90,13 +90,6 @@ static inline ease_status ease__cancelled(ease_error *err)
     return ease__fail(err, EASE_E_CANCELLED, "cancelled");
 }
 
-/* Fails with EASE_E_ARG for options that were never initialized, or that belong to
- * another version of the header. */
-#define EASE__CHECK_OPTIONS(o, err) \
-    ((o)->size == sizeof(*(o))      \
-         ? EASE_OK                  \
-         : ease__fail((err), EASE_E_ARG, "options not initialised by their _init"))
-
 /* Seconds of a monotonic clock. */
 double ease__seconds(void);
 

@@ -72,7 +72,7 @@ static ease_status filter(finishing *f, ease_error *err)
     bool more = o->min_user > 0 || o->min_item > 0;
 
     while (more) {
-        if (ease__progress(&o->hooks, ease__stage_reading, 1.0))
+        if (ease__progress(o->hooks, ease__stage_reading, 1.0))
             return ease__cancelled(err);
         more = filter_once(f) && !o->one_pass;
     }

@@ -12,6 +12,7 @@
 
 #include "core/budget.h"
 #include "core/random.h"
+#include "core/sized.h"
 #include "data/interactions.h"
 
 enum { MAX_TASTES = 256, PATIENCE = 16 };
@@ -39,14 +40,16 @@ typedef struct candidate {
     int32_t item;
 } candidate;
 
-void ease_synth_options_init(ease_synth_options *o)
+void ease_synth_options_defaults(ease_synth_options *o)
 {
-    *o = (ease_synth_options){.size = sizeof(*o), .seed = 1};
+    static const ease_synth_options defaults = {.seed = 1};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 static ease_status check_options(const ease_synth_options *o, ease_error *err)
 {
-    if (EASE__CHECK_OPTIONS(o, err) || ease__threads_check(o->threads, err))
+    if (ease__threads_check(o->threads, err))
         return EASE_E_ARG;
     if (o->users < 1 || o->items < 1 || o->interactions < 1)
         return ease__fail(err, EASE_E_ARG,
@@ -430,7 +433,7 @@ static ease_status fill_rows(world *w, ease_error *err)
             if (atomic_load_explicit(&failure, memory_order_relaxed))
                 continue;
             if (omp_get_thread_num() == 0 && u % 256 == 0 &&
-                ease__progress(&w->o->hooks, "drawing", (double)u / (double)users)) {
+                ease__progress(w->o->hooks, "drawing", (double)u / (double)users)) {
                 atomic_store(&failure, EASE_E_CANCELLED);
                 continue;
             }
@@ -443,22 +446,25 @@ static ease_status fill_rows(world *w, ease_error *err)
     }
     if (failure == EASE_E_NOMEM)
         return ease__fail(err, EASE_E_NOMEM, "synthetic interactions");
-    if (failure || ease__progress(&w->o->hooks, "drawing", 1))
+    if (failure || ease__progress(w->o->hooks, "drawing", 1))
         return ease__cancelled(err);
     return EASE_OK;
 }
 
-ease_status ease_interactions_synth(const ease_synth_options *o,
+ease_status ease_interactions_synth(const ease_synth_options *given,
                                     ease_interactions **out, ease_error *err)
 {
-    world w = {.o = o};
+    ease_synth_options o;
+    world w = {.o = &o};
     ease_status status;
 
-    if (!o || !out)
+    if (!given || !out)
         return ease__fail(err, EASE_E_ARG, "options are required");
-    status = check_options(o, err);
+    status = EASE__OPTIONS_TAKE(ease_synth_options, &o, given, err);
     if (!status)
-        status = check_memory(o, err);
+        status = check_options(&o, err);
+    if (!status)
+        status = check_memory(&o, err);
     if (!status)
         status = world_alloc(&w, err);
     if (!status) {
@@ -470,11 +476,11 @@ ease_status ease_interactions_synth(const ease_synth_options *o,
         status = fill_rows(&w, err);
     }
     if (!status)
-        status = ease__ids_number(&w.x->user_ids, 0, o->users, err);
+        status = ease__ids_number(&w.x->user_ids, 0, o.users, err);
     if (!status)
-        status = ease__ids_number(&w.x->item_ids, 0, o->items, err);
+        status = ease__ids_number(&w.x->item_ids, 0, o.items, err);
     if (!status) {
-        w.x->counts.rows = o->interactions;
+        w.x->counts.rows = o.interactions;
         *out = w.x;
         w.x = NULL;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/csv.h"
+#include "core/sized.h"
 #include "data/interactions.h"
 #include "eval/metrics.h"
 
@@ -41,21 +42,21 @@ typedef struct evaluation {
     bool *hits;          /* most x k */
 } evaluation;
 
-void ease_eval_options_init(ease_eval_options *o)
+void ease_eval_options_defaults(ease_eval_options *o)
 {
-    *o = (ease_eval_options){.size = sizeof(*o),
-                             .metrics = "recall@20,recall@50,ndcg@100"};
+    static const ease_eval_options defaults = {
+        .metrics = "recall@20,recall@50,ndcg@100"};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
-ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
+static ease_status take_options(const ease_eval_options *given, ease_eval_options *o,
+                                ease_error *err)
 {
     ease__ranking_metric metrics[EASE__MAX_METRICS];
-    ease_status status;
+    ease_status status = EASE__OPTIONS_TAKE(ease_eval_options, o, given, err);
     int count;
 
-    if (!o)
-        return EASE_OK;
-    status = EASE__CHECK_OPTIONS(o, err);
     if (!status)
         status = ease__threads_check(o->threads, err);
     if (!status)
@@ -63,6 +64,13 @@ ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
     if (!status && !o->metrics)
         status = ease__fail(err, EASE_E_ARG, "metrics are required");
     return status ? status : ease__metrics_parse(o->metrics, metrics, &count, err);
+}
+
+ease_status ease_eval_options_check(const ease_eval_options *o, ease_error *err)
+{
+    ease_eval_options used;
+
+    return take_options(o, &used, err);
 }
 
 static ease_status no_memory(ease_error *err)
@@ -93,11 +101,13 @@ static int64_t held_out(const evaluation *e, int64_t user)
  * begins. */
 static ease_status check_known(const evaluation *e, ease_error *err)
 {
-    const char *method = ease_model_describe(e->model).method, *first = NULL;
+    const ease_method_info *method = ease_method_find(
+        ease_model_describe(e->model).method);
     const ease_report *r = e->report;
+    const char *first = NULL;
     int64_t strangers = 0;
 
-    for (int64_t u = 0; ease_method_known_users(method) && u < r->info.users; u++) {
+    for (int64_t u = 0; method->known_users && u < r->info.users; u++) {
         const char *id = ease__ids_at(&r->user_ids, u);
 
         if (ease_model_find_user(e->model, id) == EASE_NO_USER && !strangers++)
@@ -109,7 +119,8 @@ static ease_status check_known(const evaluation *e, ease_error *err)
                       "%s scores only the users that it was trained with, and %lld of "
                       "%lld are others, the first of them \"%.100s\": it needs a split "
                       "with the same users in all parts (weak generalization)",
-                      method, (long long)strangers, (long long)r->info.users, first);
+                      method->name, (long long)strangers, (long long)r->info.users,
+                      first);
 }
 
 /* Collects the users with held-out items, and their ids. */
@@ -257,12 +268,13 @@ static int report_progress(void *user, const char *stage, double fraction)
                   (double)e->report->info.users;
 
     (void)stage;
-    return ease__progress(&e->o.hooks, "evaluating", done);
+    return ease__progress(e->o.hooks, "evaluating", done);
 }
 
 static ease_status run_batch(evaluation *e, ease_error *err)
 {
     ease_report *r = e->report;
+    ease_hooks hooks = {.progress = report_progress, .user = e};
     ease_recommend_options o;
     ease_status status;
 
@@ -270,7 +282,7 @@ static ease_status run_batch(evaluation *e, ease_error *err)
     o.k = r->k;
     o.threads = e->o.threads;
     o.users = e->known;
-    o.hooks = (ease_hooks){.progress = report_progress, .user = e};
+    o.hooks = &hooks;
     find_histories(e);
     status = ease_recommend_many(e->model, e->histories, e->batch, &o, e->recs,
                                  e->counts, err);
@@ -334,13 +346,13 @@ static ease_status align(evaluation *e, const ease_interactions *input,
     info->unknown = e->o.unknown;
     e->held = dropped ? e->target : target;
     if (info->unknown_targets)
-        ease__log(&e->o.hooks, 1,
+        ease__log(e->o.hooks, 1,
                   "%lld of %lld held-out items are unknown to the model: they %s",
                   (long long)info->unknown_targets, (long long)target->nnz,
                   dropped ? "are dropped" : "count as misses");
     if (info->unknown_inputs)
         ease__log(
-            &e->o.hooks, 1,
+            e->o.hooks, 1,
             "%lld of %lld interactions of the input are with items unknown to the "
             "model: they are not used",
             (long long)info->unknown_inputs, (long long)input->nnz);
@@ -378,18 +390,14 @@ ease_status ease_evaluate(const ease_model *m, const ease_interactions *input,
                           ease_report **out, ease_error *err)
 {
     evaluation e = {.model = m};
-    ease_status status = EASE_OK;
+    ease_status status;
 
     if (!m || !input || !target || !out)
         return ease__fail(err, EASE_E_ARG,
                           "a model, an input and a target are required");
-    ease_eval_options_init(&e.o);
-    if (o) {
-        status = ease_eval_options_check(o, err);
-        if (status)
-            return status;
-        e.o = *o;
-    }
+    status = take_options(o, &e.o, err);
+    if (status)
+        return status;
     e.report = ease__alloc_zero(1, sizeof(*e.report));
     status = e.report ? run(&e, input, target, err) : no_memory(err);
     if (!status) {

@@ -8,37 +8,38 @@ const ease__metric_kind *ease__metric_kind_of(const char *metric)
 {
     size_t length = strcspn(metric, "@");
 
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->name; kind++)
-        if (strlen(kind->name) == length && memcmp(kind->name, metric, length) == 0)
+    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++)
+        if (strlen(kind->info.name) == length &&
+            memcmp(kind->info.name, metric, length) == 0)
             return kind;
     return NULL;
 }
 
 bool ease__metric_better(const ease__metric_kind *kind, double a, double b)
 {
-    return kind && kind->direction == EASE__LOWER_IS_BETTER ? a < b : a > b;
+    return kind && kind->info.direction == EASE__LOWER_IS_BETTER ? a < b : a > b;
 }
 
-const char *ease_metric_name(int index)
+const ease_metric_info *ease_metric_at(int index)
 {
-    for (int i = 0; index >= 0 && ease__metric_kinds[i].name; i++)
+    for (int i = 0; index >= 0 && ease__metric_kinds[i].info.name; i++)
         if (i == index)
-            return ease__metric_kinds[i].name;
+            return &ease__metric_kinds[i].info;
     return NULL;
 }
 
-const char *ease_metric_about(const char *metric)
+const ease_metric_info *ease_metric_find(const char *name)
 {
-    const ease__metric_kind *kind = metric ? ease__metric_kind_of(metric) : NULL;
+    const ease__metric_kind *kind = name ? ease__metric_kind_of(name) : NULL;
 
-    return kind ? kind->about : NULL;
+    return kind ? &kind->info : NULL;
 }
 
-int ease_metric_direction(const char *metric)
+static const char *name_at(int index)
 {
-    const ease__metric_kind *kind = metric ? ease__metric_kind_of(metric) : NULL;
+    const ease_metric_info *m = ease_metric_at(index);
 
-    return kind ? (int)kind->direction : 0;
+    return m ? m->name : NULL;
 }
 
 /* Parses one "name@k" of `length` bytes. */
@@ -65,7 +66,7 @@ static ease_status no_metric(const char *text, size_t length, ease_error *err)
 {
     char names[240];
 
-    ease__list_names(ease_metric_name, names, sizeof(names));
+    ease__list_names(name_at, names, sizeof(names));
     return ease__fail(
         err, EASE_E_ARG, "no metric '%.*s': NAME@K with K up to %d and NAME one of %s",
         (int)(length < 40 ? length : 40), text, (int)EASE__MAX_CUTOFF, names);
@@ -98,7 +99,7 @@ ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int
 
 bool ease__metric_by_user(const ease__ranking_metric *m)
 {
-    return !m->kind->from_times;
+    return m->kind->info.by_user;
 }
 
 ease_status ease__unknown_check(ease_unknown how, ease_error *err)
@@ -222,45 +223,55 @@ double ease__gini(int64_t *times, int32_t items)
 /* ---- the table ---------------------------------------------------------------- */
 
 const ease__metric_kind ease__metric_kinds[] = {
-    {.name = "recall",
-     .about = "hits / min(k, held out), as in the paper",
-     .direction = EASE__HIGHER_IS_BETTER,
+    {.info = {.name = "recall",
+              .about = "hits / min(k, held out), as in the paper",
+              .direction = EASE__HIGHER_IS_BETTER,
+              .by_user = 1},
      .from_hits = recall},
-    {.name = "plain-recall",
-     .about = "hits / held out",
-     .direction = EASE__HIGHER_IS_BETTER,
+    {.info = {.name = "plain-recall",
+              .about = "hits / held out",
+              .direction = EASE__HIGHER_IS_BETTER,
+              .by_user = 1},
      .from_hits = plain_recall},
-    {.name = "ndcg",
-     .about = "sum of 1 / log2(rank + 1) over hits, divided by that of an ideal list",
-     .direction = EASE__HIGHER_IS_BETTER,
+    {.info =
+         {.name = "ndcg",
+          .about =
+              "sum of 1 / log2(rank + 1) over hits, divided by that of an ideal list",
+          .direction = EASE__HIGHER_IS_BETTER,
+          .by_user = 1},
      .from_hits = ndcg},
-    {.name = "precision",
-     .about = "hits / k",
-     .direction = EASE__HIGHER_IS_BETTER,
+    {.info = {.name = "precision",
+              .about = "hits / k",
+              .direction = EASE__HIGHER_IS_BETTER,
+              .by_user = 1},
      .from_hits = precision},
-    {.name = "hit",
-     .about = "1 if there is a hit, 0 if there is none",
-     .direction = EASE__HIGHER_IS_BETTER,
+    {.info = {.name = "hit",
+              .about = "1 if there is a hit, 0 if there is none",
+              .direction = EASE__HIGHER_IS_BETTER,
+              .by_user = 1},
      .from_hits = any_hit},
-    {.name = "map",
-     .about = "sum of the precision at each hit / min(k, held out)",
-     .direction = EASE__HIGHER_IS_BETTER,
+    {.info = {.name = "map",
+              .about = "sum of the precision at each hit / min(k, held out)",
+              .direction = EASE__HIGHER_IS_BETTER,
+              .by_user = 1},
      .from_hits = average_precision},
-    {.name = "mrr",
-     .about = "1 / rank of the first hit, 0 if there is none",
-     .direction = EASE__HIGHER_IS_BETTER,
+    {.info = {.name = "mrr",
+              .about = "1 / rank of the first hit, 0 if there is none",
+              .direction = EASE__HIGHER_IS_BETTER,
+              .by_user = 1},
      .from_hits = reciprocal_rank},
-    {.name = "popularity",
-     .about = "mean count in the training data of the items recommended",
-     .direction = EASE__NEITHER_IS_BETTER,
+    {.info = {.name = "popularity",
+              .about = "mean count in the training data of the items recommended",
+              .direction = EASE__NEITHER_IS_BETTER,
+              .by_user = 1},
      .from_items = mean_popularity},
-    {.name = "coverage",
-     .about = "share of the catalog that is in any list",
-     .direction = EASE__HIGHER_IS_BETTER,
+    {.info = {.name = "coverage",
+              .about = "share of the catalog that is in any list",
+              .direction = EASE__HIGHER_IS_BETTER},
      .from_times = ease__coverage},
-    {.name = "gini",
-     .about =
-         "inequality of how often each item of the catalog is in a list, 0 if equal",
-     .direction = EASE__LOWER_IS_BETTER,
+    {.info = {.name = "gini",
+              .about = "inequality of how often each item of the catalog is in a list, "
+                       "0 if equal",
+              .direction = EASE__LOWER_IS_BETTER},
      .from_times = ease__gini},
-    {.name = NULL}};
+    {.info = {.name = NULL}}};

@@ -23,9 +23,7 @@ typedef struct ease__hits {
 /* A metric: one entry of the table in metrics.c, from which everything else is
  * derived. */
 typedef struct ease__metric_kind {
-    const char *name;
-    const char *about; /* one line */
-    ease__direction direction;
+    ease_metric_info info; /* what users see; its direction is an ease__direction */
     /* Exactly one of these functions is set. The first two give a value for each
      * user: from the positions of hits, or from the items of the list and the
      * popularity of every item of the catalog. The last one gives a value for all

@@ -269,8 +269,7 @@ ease_status ease_model_summarize_weights(const ease_model *m, ease_weight_summar
 
     if (!m || !out)
         return ease__fail(err, EASE_E_ARG, "a model is required");
-    if (ease_model_describe(m).storage >= EASE_STORE_NONE &&
-        ease_model_describe(m).storage != EASE_STORE_SPARSE)
+    if (m->form->store->empty)
         return ease__fail(err, EASE_E_ARG, "a model of %s has no weights",
                           ease_model_describe(m).method);
     s = scan_of(m, "reading weights", hooks);

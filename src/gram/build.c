@@ -381,34 +381,30 @@ ease_status ease__gram_element(const ease_interactions *x, ease_precision precis
     return EASE_OK;
 }
 
-ease_status ease_gram_build(const ease_interactions *x, const ease_train_options *o,
+ease_status ease_gram_build(const ease_interactions *x, const ease_gram_options *given,
                             ease_gram **out, ease_error *err)
 {
-    ease_train_options defaults;
+    ease_gram_options o;
     ease__element element;
     ease_status status;
     size_t held, peak;
 
     if (!x || !out)
         return ease__fail(err, EASE_E_ARG, "interactions are required");
-    if (!o) {
-        ease_train_options_init(&defaults);
-        o = &defaults;
-    }
-    status = ease__train_options_check(o, err);
+    status = ease__gram_options_take(given, &o, err);
     if (!status)
         status = ease__check_columns(x, err);
     if (!status)
-        status = ease__gram_element(x, o->precision, &element, err);
+        status = ease__gram_element(x, o.precision, &element, err);
     if (status)
         return status;
     held = ease__interactions_bytes(x);
     peak = ease__size_add(ease__tiled_bytes(x->items, element), held);
     peak = ease__size_add(peak, ease__gram_scratch_bytes(x->nnz, x->items, x->vals,
-                                                         ease__threads(o->threads)));
+                                                         ease__threads(o.threads)));
     status = ease__memory_check("the Gram matrix of", x->items, peak,
-                                ease__memory_allowed(o->memory_limit, held), err);
+                                ease__memory_allowed(o.memory_limit, held), err);
     if (status)
         return status;
-    return ease__gram_build(x, element, o->threads, &o->hooks, out, err);
+    return ease__gram_build(x, element, o.threads, o.hooks, out, err);
 }

@@ -59,9 +59,12 @@ ease_status ease__gram_read(const char *path, ease__element element,
 /* Fails with EASE_E_ARG if two of the paths are the same file or directory. */
 ease_status ease__shards_check(const char *const *paths, int count, ease_error *err);
 
-/* Checks the options that every use of a Gram matrix needs: size, kind, precision,
- * threads. */
-ease_status ease__train_options_check(const ease_train_options *o, ease_error *err);
+/* Take the options as EASE__OPTIONS_TAKE does, and check the values that every use of a
+ * Gram matrix relies on: kind, precision, threads. */
+ease_status ease__train_options_take(const ease_train_options *given,
+                                     ease_train_options *o, ease_error *err);
+ease_status ease__gram_options_take(const ease_gram_options *given,
+                                    ease_gram_options *o, ease_error *err);
 
 /* The scaling of G to the matrix that is inverted, n entries each:
  *

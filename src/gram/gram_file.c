@@ -96,14 +96,15 @@ static ease_status check_params(ease__gram_file *f, ease_error *err)
 ease_status ease__gram_file_open(const char *path, ease__gram_file *out,
                                  ease_error *err)
 {
-    static const char *const large_sections[] = {"tiles", NULL};
+    static const ease__section_rule sections[] = {
+        {"params", false}, {"ids", false}, {"sums", false}, {"tiles", true}, {0}};
     ease__gram_file f = {.file = EASE__CONTAINER_NONE};
     size_t bytes = 0;
     const void *ids;
     ease_status status = ease__container_open(path, "gram", VERSION, &f.file, err);
 
     if (!status)
-        status = ease__container_allow_large(&f.file, large_sections, err);
+        status = ease__container_check(&f.file, sections, err);
     if (!status)
         status = check_params(&f, err);
     if (!status) {
@@ -295,16 +296,17 @@ ease_status ease_gram_peek(const char *path, ease_gram_info *info, ease_error *e
     return EASE_OK;
 }
 
-ease_status ease_gram_open(const char *path, const ease_train_options *o,
+ease_status ease_gram_open(const char *path, const ease_gram_options *given,
                            ease_gram **out, ease_error *err)
 {
+    ease_gram_options o;
     ease_gram_info info;
     ease__element stored;
     ease_status status;
 
     if (!out)
         return ease__fail(err, EASE_E_ARG, "a place for the result is required");
-    status = o ? ease__train_options_check(o, err) : EASE_OK;
+    status = ease__gram_options_take(given, &o, err);
     if (!status)
         status = ease_gram_peek(path, &info, err);
     if (status)
@@ -312,8 +314,8 @@ ease_status ease_gram_open(const char *path, const ease_train_options *o,
     stored = info.wide ? EASE__F64 : EASE__U32;
     status = ease__memory_check("the Gram matrix of", info.items,
                                 ease__tiled_bytes(info.items, stored),
-                                ease__memory_allowed(o ? o->memory_limit : 0, 0), err);
+                                ease__memory_allowed(o.memory_limit, 0), err);
     if (status)
         return status;
-    return ease__gram_read(path, EASE__U32, o ? &o->hooks : NULL, out, err);
+    return ease__gram_read(path, EASE__U32, o.hooks, out, err);
 }

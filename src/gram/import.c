@@ -17,7 +17,7 @@ bool ease__import_same(double a, double b)
 
 ease_status ease__import_memory(const ease__importing *m, size_t bytes, ease_error *err)
 {
-    size_t limit = m->o ? m->o->memory_limit : 0;
+    size_t limit = m->o.memory_limit;
 
     return ease__memory_check("importing", (int32_t)m->g->ids.count, bytes,
                               ease__memory_allowed(limit, m->g->g.bytes), err);
@@ -115,7 +115,7 @@ static ease_status check_entries(const ease__importing *m, const double *d,
 
 #pragma omp parallel for schedule(dynamic, 64) reduction(min    \
                                                          : bad) \
-    num_threads(ease__threads(m->o ? m->o->threads : 0))
+    num_threads(ease__threads(m->o.threads))
     for (int32_t i = 0; i < t->n; i++)
         if (i < bad && find_excess(t, m->g->weighted, d, i) >= 0)
             bad = i;
@@ -162,7 +162,7 @@ static bool is_beyond_float(const ease__tiled *t)
 static ease_status finish(ease__importing *m, ease_error *err)
 {
     ease_gram *g = m->g;
-    bool wide = m->o && m->o->precision == EASE_F64;
+    bool wide = m->o.precision == EASE_F64;
     ease_status status = EASE_OK;
 
     g->weighted = m->fraction;
@@ -185,7 +185,7 @@ static ease_status finish(ease__importing *m, ease_error *err)
         ease__tiled_narrow(&g->g, EASE__U32);
     else if (g->weighted && !wide && !is_beyond_float(&g->g))
         ease__tiled_narrow(&g->g, EASE__F32);
-    ease__tiled_mirror_diagonal(&g->g, m->o ? m->o->threads : 0);
+    ease__tiled_mirror_diagonal(&g->g, m->o.threads);
     return EASE_OK;
 }
 
@@ -212,17 +212,16 @@ static ease_status read_matrix(ease__importing *m, const char *const *paths, int
     return status;
 }
 
-ease_status ease_gram_import_shards(const char *const *paths, int count,
-                                    const char *items, int64_t users,
-                                    const ease_train_options *o, ease_gram **out,
-                                    ease_error *err)
+ease_status ease_gram_import(const char *const *paths, int count, const char *items,
+                             int64_t users, const ease_gram_options *o, ease_gram **out,
+                             ease_error *err)
 {
-    ease__importing m = {.o = o};
+    ease__importing m = {0};
     ease_status status;
 
     if (!paths || count < 1 || !paths[0] || !out || users < -1)
         return ease__fail(err, EASE_E_ARG, "a matrix to import is required");
-    status = o ? ease__train_options_check(o, err) : EASE_OK;
+    status = ease__gram_options_take(o, &m.o, err);
     if (!status)
         status = ease__shards_check(paths, count, err);
     if (status)
@@ -245,11 +244,4 @@ ease_status ease_gram_import_shards(const char *const *paths, int count,
     }
     *out = m.g;
     return EASE_OK;
-}
-
-ease_status ease_gram_import(const char *path, const char *items, int64_t users,
-                             const ease_train_options *o, ease_gram **out,
-                             ease_error *err)
-{
-    return ease_gram_import_shards(&path, 1, items, users, o, out, err);
 }

@@ -6,10 +6,10 @@
 #include "input/input.h"
 
 typedef struct ease__importing {
-    const char *path;            /* name of the whole import, for messages */
-    const ease_train_options *o; /* NULL: defaults */
-    ease_gram *g;                /* its matrix is U32 or F64 */
-    bool fixed;                  /* the items are from a list */
+    const char *path; /* name of the whole import, for messages */
+    ease_gram_options o;
+    ease_gram *g;     /* its matrix is U32 or F64 */
+    bool fixed;       /* the items are from a list */
     uint32_t *listed; /* count of each item in the list; NULL: the list has none */
     size_t listed_capacity;
     int64_t diagonal; /* number of diagonal entries that were given */
@@ -20,7 +20,7 @@ typedef struct ease__importing {
 
 static inline const ease_hooks *ease__import_hooks(const ease__importing *m)
 {
-    return m->o ? &m->o->hooks : NULL;
+    return m->o.hooks;
 }
 
 static inline ease_status ease__import_no_memory(const ease__importing *m,

@@ -192,8 +192,7 @@ static ease_status take_file(listing *l, ease__input *in, ease_error *err)
     size_t got = 0;
     const char *text = NULL, *end;
     ease__importing *m = l->m;
-    ease_status status = ease__input_peek_all(in, m->o ? m->o->memory_limit : 0, &text,
-                                              &got, err);
+    ease_status status = ease__input_peek_all(in, m->o.memory_limit, &text, &got, err);
 
     if (status)
         return status;

@@ -8,7 +8,7 @@
 #include "gram/import.h"
 #include "input/parts.h"
 #include "read/blocks.h"
-#include "read/dialect.h"
+#include "read/layout.h"
 #include "text/number.h"
 
 enum { AHEAD = 16 };
@@ -332,13 +332,10 @@ static ease_status read_shard(tables *t, ease__input *in, ease_error *err)
     if (status || !more)
         return status;
     ease_read_options_init(&o);
-    if (m->o) {
-        o.threads = m->o->threads;
-        o.memory_limit = m->o->memory_limit;
-        o.hooks = m->o->hooks;
-    }
-    status = guess_splitter(in, m->o ? m->o->memory_limit : 0, &splitter, &fraction,
-                            err);
+    o.threads = m->o.threads;
+    o.memory_limit = m->o.memory_limit;
+    o.hooks = m->o.hooks;
+    status = guess_splitter(in, m->o.memory_limit, &splitter, &fraction, err);
     if (!status && m->fixed && !m->g->g.data)
         status = make_places(t, fraction ? EASE__F64 : EASE__U32, err);
     if (status)

@@ -148,7 +148,7 @@ static ease_status add_file(const ease__gram_file *f, const int32_t *place,
 }
 
 static ease_status merge(ease__gram_file *f, int count, int32_t **place,
-                         const ease_train_options *o, ease_gram *g, ease_error *err)
+                         const ease_gram_options *o, ease_gram *g, ease_error *err)
 {
     ease__element element = common_element(f, count);
     ease_status status = join_ids(f, count, g, place, err);
@@ -158,31 +158,30 @@ static ease_status merge(ease__gram_file *f, int count, int32_t **place,
     if (!status)
         status = ease__memory_check("the Gram matrix of", (int32_t)g->ids.count,
                                     ease__tiled_bytes((int32_t)g->ids.count, element),
-                                    ease__memory_allowed(o ? o->memory_limit : 0, 0),
-                                    err);
+                                    ease__memory_allowed(o->memory_limit, 0), err);
     if (!status)
         status = ease__tiled_new((int32_t)g->ids.count, element, &g->g, err);
     for (int k = 0; !status && k < count; k++)
-        status = add_file(&f[k], place[k], g, o ? &o->hooks : NULL, err);
+        status = add_file(&f[k], place[k], g, o->hooks, err);
     if (!status)
-        ease__tiled_mirror_diagonal(&g->g, o ? o->threads : 0);
+        ease__tiled_mirror_diagonal(&g->g, o->threads);
     return status;
 }
 
 ease_status ease_gram_merge(const char *const *paths, int count,
-                            const ease_train_options *o, ease_gram **out,
+                            const ease_gram_options *given, ease_gram **out,
                             ease_error *err)
 {
+    ease_gram_options o;
     ease__gram_file *f = NULL;
     int32_t **place = NULL;
     ease_gram *g = NULL;
-    ease_status status = EASE_OK;
+    ease_status status;
     int opened = 0;
 
     if (!paths || count < 1 || !out)
         return ease__fail(err, EASE_E_ARG, "at least one Gram file is required");
-    if (o)
-        status = ease__train_options_check(o, err);
+    status = ease__gram_options_take(given, &o, err);
     if (!status)
         status = ease__shards_check(paths, count, err);
     if (status)
@@ -199,7 +198,7 @@ ease_status ease_gram_merge(const char *const *paths, int count,
         opened += !status;
     }
     if (!status)
-        status = merge(f, count, place, o, g, err);
+        status = merge(f, count, place, &o, g, err);
 
 done:
     for (int k = 0; k < opened; k++)

@@ -1,14 +1,32 @@
-/* Training options, and the memory that they allow. */
+/* Options of training and of Gram matrices, and the memory that they allow. */
+#include "core/sized.h"
 #include "gram/gram.h"
 
-void ease_train_options_init(ease_train_options *o)
+void ease_train_options_defaults(ease_train_options *o)
 {
-    *o = (ease_train_options){.size = sizeof(*o), .metric = "ndcg@100"};
+    static const ease_train_options defaults = {.metric = "ndcg@100"};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
-ease_status ease__train_options_check(const ease_train_options *o, ease_error *err)
+void ease_gram_options_defaults(ease_gram_options *o)
 {
-    ease_status status = EASE__CHECK_OPTIONS(o, err);
+    static const ease_gram_options defaults = {0};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
+}
+
+static ease_status check_common(ease_precision precision, int threads, ease_error *err)
+{
+    if (precision != EASE_F32 && precision != EASE_F64)
+        return ease__fail(err, EASE_E_ARG, "unknown precision: %d", (int)precision);
+    return ease__threads_check(threads, err);
+}
+
+ease_status ease__train_options_take(const ease_train_options *given,
+                                     ease_train_options *o, ease_error *err)
+{
+    ease_status status = EASE__OPTIONS_TAKE(ease_train_options, o, given, err);
 
     if (status)
         return status;
@@ -16,9 +34,15 @@ ease_status ease__train_options_check(const ease_train_options *o, ease_error *e
         o->kind != EASE_GRAM_CORRELATION)
         return ease__fail(err, EASE_E_ARG, "unknown kind of Gram matrix: %d",
                           (int)o->kind);
-    if (o->precision != EASE_F32 && o->precision != EASE_F64)
-        return ease__fail(err, EASE_E_ARG, "unknown precision: %d", (int)o->precision);
-    return ease__threads_check(o->threads, err);
+    return check_common(o->precision, o->threads, err);
+}
+
+ease_status ease__gram_options_take(const ease_gram_options *given,
+                                    ease_gram_options *o, ease_error *err)
+{
+    ease_status status = EASE__OPTIONS_TAKE(ease_gram_options, o, given, err);
+
+    return status ? status : check_common(o->precision, o->threads, err);
 }
 
 size_t ease__memory_allowed(size_t limit, size_t held)

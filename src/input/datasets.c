@@ -17,8 +17,6 @@ enum {
     MOVIE_DIGITS = 7 /* of mv_0000001.txt */
 };
 
-static const char netflix[] = "netflix";
-
 /* ---- names -------------------------------------------------------------------- */
 
 /* The index of the ending that `rest` is; -1: none. */
@@ -195,7 +193,7 @@ static bool take_name(holdings *h, const char *name, bool movies_alone)
 }
 
 static ease_status look_into(holdings *h, const char *dir, bool movies_alone,
-                             bool netflix_alone, ease_error *err)
+                             bool series_alone, ease_error *err)
 {
     DIR *d = opendir(dir);
     ease_status status = EASE_OK;
@@ -204,7 +202,7 @@ static ease_status look_into(holdings *h, const char *dir, bool movies_alone,
     if (!d)
         return ease__fail_errno(err, "%s: cannot open", dir);
     while (!status && (entry = readdir(d))) {
-        if (netflix_alone && ease__names_data(entry->d_name))
+        if (series_alone && ease__names_data(entry->d_name))
             continue;
         if (!take_name(h, entry->d_name, movies_alone))
             status = no_memory(dir, err);
@@ -297,7 +295,7 @@ static ease_status open_series(series *s, const char *dir, int32_t last,
 
 /* ---- opening ------------------------------------------------------------------ */
 
-static ease_status check_forms(const holdings *h, bool netflix_alone, ease_error *err)
+static ease_status check_forms(const holdings *h, bool series_alone, ease_error *err)
 {
     if (h->forms == 1)
         return EASE_OK;
@@ -305,7 +303,7 @@ static ease_status check_forms(const holdings *h, bool netflix_alone, ease_error
         return ease__fail(err, EASE_E_DATA,
                           "%s: both %s and %s are there: name the one to be read",
                           h->dir, h->first, h->second);
-    if (netflix_alone)
+    if (series_alone)
         return ease__fail(err, EASE_E_DATA,
                           "%s: a directory without training_set, mv_0000001.txt or "
                           "combined_data_1.txt",
@@ -317,17 +315,17 @@ static ease_status check_forms(const holdings *h, bool netflix_alone, ease_error
                       h->dir);
 }
 
-static ease_status open_holdings(holdings *h, ease_read_options *o, ease__input **out,
-                                 ease_error *err)
+static ease_status open_holdings(holdings *h, bool series_alone,
+                                 const ease_hooks *hooks, ease__input **out,
+                                 bool *is_series, ease_error *err)
 {
-    bool alone = o->format && strcmp(o->format, netflix) == 0;
     const char *dir = h->dir;
-    ease_status status = look_into(h, dir, false, alone, err);
+    ease_status status = look_into(h, dir, false, series_alone, err);
 
     if (!status)
-        status = check_forms(h, alone, err);
+        status = check_forms(h, series_alone, err);
     if (!status && h->only)
-        return ease__input_open(h->only, &o->hooks, out, err);
+        return ease__input_open(h->only, hooks, out, err);
     if (!status && h->folder) {
         dir = h->folder;
         status = look_into(h, dir, true, true, err);
@@ -337,14 +335,14 @@ static ease_status open_holdings(holdings *h, ease_read_options *o, ease__input 
     }
     if (status)
         return status;
-    if (!o->format)
-        o->format = netflix;
+    *is_series = true;
     if (h->parts.count)
-        return open_series(&h->parts, dir, PARTS, &o->hooks, out, err);
-    return open_series(&h->movies, dir, 0, &o->hooks, out, err);
+        return open_series(&h->parts, dir, PARTS, hooks, out, err);
+    return open_series(&h->movies, dir, 0, hooks, out, err);
 }
 
-ease_status ease__data_open(const char *path, ease_read_options *o, ease__input **out,
+ease_status ease__data_open(const char *path, bool series_alone,
+                            const ease_hooks *hooks, ease__input **out, bool *is_series,
                             ease_error *err)
 {
     holdings h = {.dir = path,
@@ -352,9 +350,10 @@ ease_status ease__data_open(const char *path, ease_read_options *o, ease__input 
                   .parts = {.before = "combined_data_", .after = ".txt", .digits = 1}};
     ease_status status;
 
+    *is_series = false;
     if (!path || strcmp(path, "-") == 0 || !is_directory(path))
-        return ease__input_open(path, &o->hooks, out, err);
-    status = open_holdings(&h, o, out, err);
+        return ease__input_open(path, hooks, out, err);
+    status = open_holdings(&h, series_alone, hooks, out, is_series, err);
     holdings_free(&h);
     return status;
 }

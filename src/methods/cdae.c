@@ -26,12 +26,15 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__method ease__cdae = {
-    .name = "cdae",
-    .about = "collaborative denoising autoencoder (Wu et al., WSDM 2016)",
+    .info =
+        {
+            .name = "cdae",
+            .about = "collaborative denoising autoencoder (Wu et al., WSDM 2016)",
+            EASE__SETTINGS(settings),
+            .rounds = "epochs",
+            .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
+        },
     .number = 8,
-    .form = EASE__LATENT_FORM,
-    .settings = settings,
-    .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
-    .rounds = "epochs",
+    .form = &ease__form_latent,
     .fill = train,
 };

@@ -7,26 +7,36 @@ static const ease_setting settings[] = {{0}};
 static ease_status fit(const ease_interactions *x, const ease_train_options *o,
                        ease_model **out, ease_error *err)
 {
-    return ease_train(x, o, out, err);
+    return ease__train_dense(x, o, out, err);
 }
 
 const ease__method ease__ease = {
-    .name = "ease",
-    .about = "item-item weights in closed form (Steck, WWW 2019)",
+    .info =
+        {
+            .name = "ease",
+            .about = "item-item weights in closed form (Steck, WWW 2019)",
+            .has_lambda = 1,
+            .from_gram = 1,
+            .nonnegative = "ease-nonneg",
+            EASE__SETTINGS(settings),
+        },
     .number = 0,
-    .form = EASE__DENSE_FORM,
-    .has_lambda = true,
-    .settings = settings,
+    .form = &ease__form_packed,
     .fit = fit,
 };
 
 const ease__method ease__ease_nonneg = {
-    .name = "ease-nonneg",
-    .about = "EASE >= 0: the same with weights below 0 set to 0",
+    .info =
+        {
+            .name = "ease-nonneg",
+            .about = "EASE >= 0: the same with weights below 0 set to 0",
+            .has_lambda = 1,
+            .from_gram = 1,
+            .nonnegative = "ease-nonneg",
+            EASE__SETTINGS(settings),
+        },
     .number = 1,
-    .form = EASE__DENSE_FORM,
-    .has_lambda = true,
+    .form = &ease__form_packed,
     .nonnegative = true,
-    .settings = settings,
     .fit = fit,
 };

@@ -358,7 +358,7 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     ease_model *near = NULL;
     job j = {.x = x,
              .settings = given,
-             .hooks = &o->hooks,
+             .hooks = o->hooks,
              .threads = ease__threads(o->threads),
              .rank = (int)given[RANK],
              .width = width_for(x, (int)given[RANK])};
@@ -380,12 +380,16 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__method ease__ii_svd = {
-    .name = "ii-svd",
-    .about = "singular vectors of item-item scores (Volkovs and Yu, SIGIR 2015)",
+    .info =
+        {
+            .name = "ii-svd",
+            .about =
+                "singular vectors of item-item scores (Volkovs and Yu, SIGIR 2015)",
+            EASE__SETTINGS(settings),
+            .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
+                    "rank=200|500",
+        },
     .number = 7,
-    .form = EASE__LATENT_FORM,
-    .settings = settings,
-    .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
-            "rank=200|500",
+    .form = &ease__form_latent,
     .fill = train,
 };

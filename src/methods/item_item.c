@@ -629,7 +629,7 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
     job j = {.x = x,
              .similarity = (int)given[EASE__SIMILARITY],
              .shrinkage = given[EASE__SHRINKAGE],
-             .hooks = &o->hooks};
+             .hooks = o->hooks};
     ease_status status = check_memory(x, o, (int32_t)most, threads, err);
 
     if (!status)
@@ -651,12 +651,16 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__method ease__item_item = {
-    .name = "item-item",
-    .about = "neighbours by the users they share (Sarwar et al., WWW 2001)",
+    .info =
+        {
+            .name = "item-item",
+            .about = "neighbours by the users they share (Sarwar et al., WWW 2001)",
+            EASE__SETTINGS(settings),
+            .grid =
+                "similarity=cosine|jaccard|conditional,neighbours=5|10|20|50|100|200,"
+                "shrinkage=0|10|100",
+        },
     .number = 3,
-    .form = EASE__SPARSE_FORM,
-    .settings = settings,
-    .grid = "similarity=cosine|jaccard|conditional,neighbours=5|10|20|50|100|200,"
-            "shrinkage=0|10|100",
+    .form = &ease__form_sparse,
     .fill = train,
 };

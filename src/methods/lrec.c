@@ -240,11 +240,11 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
                           .tolerance = given[TOLERANCE],
                           .iterations = (int32_t)given[ITERATIONS]},
              .model = m,
-             .hooks = &o->hooks};
+             .hooks = o->hooks};
     ease_status status = check_memory(&j, o->memory_limit, threads, err);
 
     if (!status && x->vals)
-        ease__log(&o->hooks, 1, "lrec looks at who has what, not at the values");
+        ease__log(o->hooks, 1, "lrec looks at who has what, not at the values");
     if (!status)
         status = ease__item_users_new(x, threads, &columns, err);
     if (!status)
@@ -262,11 +262,15 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__method ease__lrec = {
-    .name = "lrec",
-    .about = "a logistic regression for each user (Sedhain et al., AAAI 2016)",
+    .info =
+        {
+            .name = "lrec",
+            .about = "a logistic regression for each user (Sedhain et al., AAAI 2016)",
+            .known_users = 1,
+            EASE__SETTINGS(settings),
+            .grid = "l2=1|3|10|30|100|300",
+        },
     .number = 11,
-    .form = EASE__KNOWN_FORM,
-    .settings = settings,
-    .grid = "l2=1|3|10|30|100|300",
+    .form = &ease__form_known,
     .fill = train,
 };

@@ -20,12 +20,12 @@ static ease_status tell_rounds(const ease__method *r, double *settings, ease_mod
 {
     char text[EASE__SETTINGS_CHARS];
 
-    if (!r->rounds || !m->rounds)
+    if (!r->info.rounds || !m->rounds)
         return EASE_OK;
-    for (int i = 0; r->settings[i].name; i++)
-        if (strcmp(r->settings[i].name, r->rounds) == 0)
+    for (int i = 0; r->info.settings[i].name; i++)
+        if (strcmp(r->info.settings[i].name, r->info.rounds) == 0)
             settings[i] = m->rounds;
-    ease__settings_print(r->settings, settings, NULL, text);
+    ease__settings_print(r->info.settings, settings, NULL, text);
     return ease__model_set_settings(m, text, err);
 }
 
@@ -64,8 +64,8 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
     ease_model *m = NULL;
     ease_status status;
 
-    ease__settings_print(r->settings, settings, NULL, text);
-    status = check_memory(x, r->name, o, err);
+    ease__settings_print(r->info.settings, settings, NULL, text);
+    status = check_memory(x, r->info.name, o, err);
     if (!status)
         status = ease__model_new(r, x, text, &m, err);
     if (!status)
@@ -84,53 +84,25 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
     return EASE_OK;
 }
 
-static ease_status no_method(const char *method, ease_error *err)
+ease_status ease_train(const ease_interactions *x, const ease_train_options *given,
+                       ease_model **out, ease_error *err)
 {
-    char names[200];
-
-    ease__list_names(ease_method_name, names, sizeof(names));
-    return ease__fail(err, EASE_E_ARG, "no method '%.40s': there are %s", method,
-                      names);
-}
-
-ease_status ease_method_check(const char *method, const char *settings, ease_error *err)
-{
-    const ease__method *m = ease__method_find(method);
-    double values[EASE__MOST_SETTINGS];
-    ease_status status;
-
-    if (!method)
-        return ease__fail(err, EASE_E_ARG, "the name of a method is required");
-    if (!m)
-        return no_method(method, err);
-    status = ease__settings_parse(m->settings, method, settings, values, NULL, err);
-    return status || !m->check ? status : m->check(values, err);
-}
-
-ease_status ease_train_method(const ease_interactions *x, const char *method,
-                              const ease_train_options *o, ease_model **out,
-                              ease_error *err)
-{
-    const ease__method *m = ease__method_find(method);
     double settings[EASE__MOST_SETTINGS];
-    ease_train_options used;
-    ease_status status = ease_method_check(method, o ? o->settings : NULL, err);
+    ease_train_options o;
+    const ease__method *m;
+    ease_status status = ease__train_options_take(given, &o, err);
 
+    if (!status)
+        status = ease__method_take(&o, &m, err);
     if (!status && (!x || !out || x->items < 1))
         status = ease__fail(err, EASE_E_ARG, "interactions are required");
-    if (!status && o)
-        status = ease__train_options_check(o, err);
     if (!status)
         status = ease__check_columns(x, err);
     if (status)
         return status;
-    ease_train_options_init(&used);
-    if (o)
-        used = *o;
-    ease_method_apply(method, &used);
     if (m->fit)
-        return m->fit(x, &used, out, err);
-    status = ease__settings_parse(m->settings, method, used.settings, settings, NULL,
-                                  err);
-    return status ? status : fill_model(m, x, &used, settings, out, err);
+        return m->fit(x, &o, out, err);
+    status = ease__settings_parse(m->info.settings, o.method, o.settings, settings,
+                                  NULL, err);
+    return status ? status : fill_model(m, x, &o, settings, out, err);
 }

@@ -54,22 +54,30 @@ static ease_status train_vae(const ease_interactions *x, const ease_train_option
 }
 
 const ease__method ease__mult_dae = {
-    .name = "mult-dae",
-    .about = "denoising autoencoder, multinomial likelihood (Liang et al., WWW 2018)",
+    .info =
+        {
+            .name = "mult-dae",
+            .about = "denoising autoencoder, multinomial likelihood (Liang et al., WWW "
+                     "2018)",
+            EASE__SETTINGS(dae_settings),
+            .rounds = "epochs",
+            .grid = "decay=2e-5|2e-4|2e-3",
+        },
     .number = 9,
-    .form = EASE__LATENT_FORM,
-    .settings = dae_settings,
-    .grid = "decay=2e-5|2e-4|2e-3",
-    .rounds = "epochs",
+    .form = &ease__form_latent,
     .fill = train_dae,
 };
 const ease__method ease__mult_vae = {
-    .name = "mult-vae",
-    .about = "variational autoencoder, multinomial likelihood (Liang et al., WWW 2018)",
+    .info =
+        {
+            .name = "mult-vae",
+            .about = "variational autoencoder, multinomial likelihood (Liang et al., "
+                     "WWW 2018)",
+            EASE__SETTINGS(vae_settings),
+            .rounds = "epochs",
+            .grid = "cap=0.2|0.5|1,anneal=1000|5000",
+        },
     .number = 10,
-    .form = EASE__LATENT_FORM,
-    .settings = vae_settings,
-    .grid = "cap=0.2|0.5|1,anneal=1000|5000",
-    .rounds = "epochs",
+    .form = &ease__form_latent,
     .fill = train_vae,
 };

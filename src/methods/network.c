@@ -299,7 +299,7 @@ static ease_status run_epoch(trainer *t, double *loss, ease_error *err)
     for (int64_t first = 0; first < users; first += t->batch.count) {
         double done = t->net.epoch - 1 + (double)first / (double)users, mean;
 
-        if (ease__progress(&t->o->hooks, "training", done / o->epochs))
+        if (ease__progress(t->o->hooks, "training", done / o->epochs))
             return ease__cancelled(err);
         fill_batch(t, first);
         mean = ease__network_step(&t->net, &t->batch);
@@ -360,14 +360,14 @@ static ease_status judge(trainer *t, double loss, ease_error *err)
     ease_status status;
 
     if (!t->o->validation_target) {
-        ease__log(&t->o->hooks, 2, "epoch %d: loss %.6g", (int)t->net.epoch, loss);
+        ease__log(t->o->hooks, 2, "epoch %d: loss %.6g", (int)t->net.epoch, loss);
         choose(t);
         return EASE_OK;
     }
     status = measure(t, &now, err);
     if (status)
         return status;
-    ease__log(&t->o->hooks, 2, "epoch %d: loss %.6g, %s %.5f", (int)t->net.epoch, loss,
+    ease__log(t->o->hooks, 2, "epoch %d: loss %.6g, %s %.5f", (int)t->net.epoch, loss,
               t->o->metric, now);
     if (t->chosen == 0 ||
         ease__metric_better(ease__metric_kind_of(t->o->metric), now, t->best)) {
@@ -385,7 +385,7 @@ static bool salvage(const trainer *t, ease_status status, const char *why)
     if (t->chosen == 0 ||
         !(status == EASE_E_CANCELLED || (status == EASE_E_ACCURACY && judged)))
         return false;
-    ease__log(&t->o->hooks, 1, "%s: the model is that of epoch %d, the %s one so far",
+    ease__log(t->o->hooks, 1, "%s: the model is that of epoch %d, the %s one so far",
               status == EASE_E_CANCELLED ? "stopped" : why, (int)t->chosen,
               judged ? "best" : "last");
     return true;
@@ -407,9 +407,9 @@ static ease_status run_epochs(trainer *t, ease_error *err)
             status = judge(t, loss, &why);
     }
     if (!status)
-        (void)ease__progress(&t->o->hooks, "training", 1); /* too late to stop */
+        (void)ease__progress(t->o->hooks, "training", 1); /* too late to stop */
     if (!status && t->o->validation_target)
-        ease__log(&t->o->hooks, 2, "best epoch: %d of %d, %s %.5f", (int)t->chosen,
+        ease__log(t->o->hooks, 2, "best epoch: %d of %d, %s %.5f", (int)t->chosen,
                   (int)epochs, t->o->metric, t->best);
     if (!status || salvage(t, status, why.text)) {
         t->model->rounds = t->chosen;
@@ -504,7 +504,7 @@ ease_status ease__network_train(const ease_interactions *x, const ease_train_opt
                                 ease_error *err)
 {
     ease__network_options n = *given;
-    int threads = ease__blas_threads(o->threads, &o->hooks);
+    int threads = ease__blas_threads(o->threads, o->hooks);
     trainer t = {.x = x, .o = o, .model = m};
     int64_t longest;
     ease_status status = check_validation(o, err);

@@ -20,11 +20,14 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__method ease__popularity = {
-    .name = "popularity",
-    .about = "an item's share of users, the same for everyone",
+    .info =
+        {
+            .name = "popularity",
+            .about = "an item's share of users, the same for everyone",
+            EASE__SETTINGS(settings),
+            .grid = "",
+        },
     .number = 2,
-    .form = EASE__BASE_FORM,
-    .settings = settings,
-    .grid = "",
+    .form = &ease__form_none,
     .fill = train,
 };

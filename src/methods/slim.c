@@ -558,7 +558,7 @@ static ease_status train(job *j, const ease_train_options *o, ease_model *m,
     int threads = ease__threads(o->threads);
     ease_status status;
 
-    j->hooks = &o->hooks;
+    j->hooks = o->hooks;
     j->fixed = fixed_bytes(j->x, threads);
     j->allowed = ease__memory_allowed(o->memory_limit, ease__interactions_bytes(j->x));
     status = ease__memory_check(j->method, j->x->items, j->fixed, j->allowed, err);
@@ -589,24 +589,30 @@ static ease_status train_free(const ease_interactions *x, const ease_train_optio
 }
 
 const ease__method ease__slim = {
-    .name = "slim",
-    .about =
-        "sparse weights of 0 or more by an elastic net (Ning and Karypis, ICDM 2011)",
+    .info =
+        {
+            .name = "slim",
+            .about = "sparse weights of 0 or more by an elastic net (Ning and Karypis, "
+                     "ICDM 2011)",
+            EASE__SETTINGS(settings),
+            .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
+        },
     .number = 4,
-    .form = EASE__SPARSE_FORM,
-    .settings = settings,
-    .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
+    .form = &ease__form_sparse,
     .check = check,
     .fill = train_slim,
 };
 /* Without the constraint a smaller l1 leaves many nonzero weights and takes long. */
 const ease__method ease__slim_free = {
-    .name = "slim-free",
-    .about = "SLIM with weights of either sign",
+    .info =
+        {
+            .name = "slim-free",
+            .about = "SLIM with weights of either sign",
+            EASE__SETTINGS(settings),
+            .grid = "l1=1|2|5,l2=30|100|300|1000",
+        },
     .number = 5,
-    .form = EASE__SPARSE_FORM,
-    .settings = settings,
-    .grid = "l1=1|2|5,l2=30|100|300|1000",
+    .form = &ease__form_sparse,
     .check = check,
     .fill = train_free,
 };

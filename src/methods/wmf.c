@@ -284,9 +284,9 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 {
     job j = {.x = x,
              .settings = given,
-             .hooks = &o->hooks,
+             .hooks = o->hooks,
              .kernels = m->kernels,
-             .threads = ease__blas_threads(o->threads, &o->hooks),
+             .threads = ease__blas_threads(o->threads, o->hooks),
              .rank = (int32_t)given[RANK]};
     ease_status status = check_data(x, given, err);
 
@@ -308,12 +308,16 @@ static ease_status train(const ease_interactions *x, const ease_train_options *o
 }
 
 const ease__method ease__wmf = {
-    .name = "wmf",
-    .about = "weighted matrix factorization (Hu, Koren and Volinsky, ICDM 2008)",
+    .info =
+        {
+            .name = "wmf",
+            .about =
+                "weighted matrix factorization (Hu, Koren and Volinsky, ICDM 2008)",
+            EASE__SETTINGS(settings),
+            .rounds = "iterations",
+            .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
+        },
     .number = 6,
-    .form = EASE__LATENT_FORM,
-    .settings = settings,
-    .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
-    .rounds = "iterations",
+    .form = &ease__form_latent,
     .fill = train,
 };

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "model/settings.h"
+
 const ease__method *ease__method_find(const char *name)
 {
     for (int i = 0; name && ease__methods[i]; i++)
-        if (strcmp(ease__methods[i]->name, name) == 0)
+        if (strcmp(ease__methods[i]->info.name, name) == 0)
             return ease__methods[i];
     return NULL;
 }
@@ -23,78 +25,71 @@ const ease__method *ease__dense_method(bool nonnegative)
 {
     int i = 0;
 
-    while (ease__methods[i]->form != EASE__DENSE_FORM ||
+    while (ease__methods[i]->form != &ease__form_packed ||
            ease__methods[i]->nonnegative != nonnegative)
         i++;
     return ease__methods[i];
 }
 
-ease__form ease__storage_form(ease_storage storage)
+ease_status ease__method_from_gram(const ease__method *m, ease_error *err)
 {
-    switch (storage) {
-    case EASE_STORE_NONE:
-        return EASE__BASE_FORM;
-    case EASE_STORE_SPARSE:
-        return EASE__SPARSE_FORM;
-    case EASE_STORE_LATENT:
-        return EASE__LATENT_FORM;
-    case EASE_STORE_KNOWN:
-        return EASE__KNOWN_FORM;
-    default:
-        return EASE__DENSE_FORM;
-    }
+    if (m->info.from_gram)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "%s needs more than a Gram matrix",
+                      m->info.name);
 }
 
-const char *ease_method_name(int index)
+/* ---- for users --------------------------------------------------------------------- */
+
+const ease_method_info *ease_method_at(int index)
 {
     for (int i = 0; index >= 0 && ease__methods[i]; i++)
         if (i == index)
-            return ease__methods[i]->name;
+            return &ease__methods[i]->info;
     return NULL;
 }
 
-const char *ease_method_about(const char *method)
+const ease_method_info *ease_method_find(const char *name)
 {
-    const ease__method *m = ease__method_find(method);
+    const ease__method *m = ease__method_find(name);
 
-    return m ? m->about : NULL;
+    return m ? &m->info : NULL;
 }
 
-int ease_method_has_lambda(const char *method)
+static const char *name_at(int index)
 {
-    const ease__method *m = ease__method_find(method);
+    const ease_method_info *m = ease_method_at(index);
 
-    return m && m->has_lambda;
+    return m ? m->name : NULL;
 }
 
-int ease_method_known_users(const char *method)
+ease_status ease_method_check(const char *method, const char *settings, ease_error *err)
 {
     const ease__method *m = ease__method_find(method);
+    double values[EASE__MOST_SETTINGS];
+    char names[200];
+    ease_status status;
 
-    return m && m->form == EASE__KNOWN_FORM;
+    if (!method)
+        return ease__fail(err, EASE_E_ARG, "the name of a method is required");
+    if (!m) {
+        ease__list_names(name_at, names, sizeof(names));
+        return ease__fail(err, EASE_E_ARG, "no method '%.40s': there are %s", method,
+                          names);
+    }
+    status = ease__settings_parse(m->info.settings, method, settings, values, NULL,
+                                  err);
+    return status || !m->check ? status : m->check(values, err);
 }
 
-void ease_method_apply(const char *method, ease_train_options *o)
+ease_status ease__method_take(ease_train_options *o, const ease__method **out,
+                              ease_error *err)
 {
-    const ease__method *m = ease__method_find(method);
+    ease_status status;
 
-    if (m && o)
-        o->nonnegative = o->nonnegative || m->nonnegative;
-}
-
-const ease_setting *ease_method_setting(const char *method, int index)
-{
-    const ease__method *m = ease__method_find(method);
-
-    for (int i = 0; m && index >= 0 && m->settings[i].name; i++)
-        if (i == index)
-            return &m->settings[i];
-    return NULL;
-}
-
-const char *ease_method_grid(const char *method)
-{
-    const ease__method *m = ease__method_find(method);
-
-    return m ? m->grid : NULL;
+    if (!o->method)
+        o->method = ease__methods[0]->info.name;
+    status = ease_method_check(o->method, o->settings, err);
+    *out = ease__method_find(o->method);
+    return status;
 }

@@ -3,28 +3,18 @@
 #ifndef EASE_MODEL_METHOD_H
 #define EASE_MODEL_METHOD_H
 
-#include "core/core.h"
+#include "model/form.h"
 
-/* What a model of a method consists of. */
-typedef enum ease__form {
-    EASE__DENSE_FORM,  /* rows or the packed triangle */
-    EASE__BASE_FORM,   /* the base alone */
-    EASE__SPARSE_FORM, /* rows of few weights */
-    EASE__LATENT_FORM, /* an encoder and factors */
-    EASE__KNOWN_FORM   /* scores of the users of the training data */
-} ease__form;
+/* The settings of a method: an array that is ended by a NULL name, of
+ * EASE__MOST_SETTINGS at most. */
+#define EASE__SETTINGS(array) \
+    .setting_count = (int)(sizeof(array) / sizeof((array)[0])) - 1, .settings = (array)
 
 typedef struct ease__method {
-    const char *name;
-    const char *about; /* one line: what it does, and where it was published */
-    uint32_t number;   /* of its models in files: never changed, never used again */
-    ease__form form;
-    bool has_lambda;  /* o->lambda is required, and ease_tune can search for it */
-    bool nonnegative; /* weights below 0 become 0, whatever o->nonnegative is */
-    const ease_setting
-        *settings;      /* ended by a NULL name; EASE__MOST_SETTINGS at most */
-    const char *grid;   /* as ease_method_grid() returns it */
-    const char *rounds; /* the setting with the number of rounds; NULL: no rounds */
+    ease_method_info info; /* what users see; settings as by EASE__SETTINGS */
+    uint32_t number;       /* of its models in files: never changed, never used again */
+    const ease__form *form; /* of the models that training makes */
+    bool nonnegative;       /* weights below 0 become 0 */
     /* Refuses settings that are each valid, but not together; may be NULL. */
     ease_status (*check)(const double *settings, ease_error *err);
     /* Exactly one of the next two is there. `settings` has a number for each entry of the
@@ -42,6 +32,11 @@ typedef struct ease__method {
  * src/methods/methods.c, since the functions of the table stand behind this folder. */
 extern const ease__method *const ease__methods[];
 
+/* The method that options name; the first of all, which is then named in them, if they
+ * name none. EASE_E_ARG if there is no such method, or it does not accept their
+ * settings. */
+ease_status ease__method_take(ease_train_options *o, const ease__method **out,
+                              ease_error *err);
 /* NULL: there is none of this name, or of this number in files. */
 const ease__method *ease__method_find(const char *name);
 const ease__method *ease__method_numbered(uint32_t number);
@@ -49,6 +44,7 @@ const ease__method *ease__method_numbered(uint32_t number);
 /* The method of a dense model that was trained without a name: EASE, or EASE >= 0. */
 const ease__method *ease__dense_method(bool nonnegative);
 
-ease__form ease__storage_form(ease_storage storage);
+/* EASE_E_ARG unless the method is trained from a Gram matrix alone. */
+ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
 
 #endif

@@ -12,15 +12,25 @@
 static ease_status check_options(const ease_train_options *o, ease_error *err)
 {
     const ease__solver *solver;
-    ease_status status;
 
-    if (!o)
-        return ease__fail(err, EASE_E_ARG, "options with a lambda are required");
-    status = ease__train_options_check(o, err);
-    if (!status && !(isfinite(o->lambda) && o->lambda > 0))
-        status = ease__fail(err, EASE_E_ARG,
-                            "lambda must be finite and above 0, not %g", o->lambda);
-    return status ? status : ease__solver_find(o->backend, &solver, err);
+    if (!(isfinite(o->lambda) && o->lambda > 0))
+        return ease__fail(err, EASE_E_ARG, "lambda must be finite and above 0, not %g",
+                          o->lambda);
+    return ease__solver_find(o->backend, &solver, err);
+}
+
+/* Options of what is trained from a Gram matrix alone. */
+static ease_status take_options(const ease_train_options *given, ease_train_options *o,
+                                ease_error *err)
+{
+    const ease__method *m;
+    ease_status status = ease__train_options_take(given, o, err);
+
+    if (!status)
+        status = ease__method_take(o, &m, err);
+    if (!status)
+        status = ease__method_from_gram(m, err);
+    return status ? status : check_options(o, err);
 }
 
 /* ---- one solve ------------------------------------------------------------------- */
@@ -117,7 +127,7 @@ static ease_status invert_gram(ease_gram *g, const ease_train_options *o, vector
     if (status)
         return status;
     status = ease__solve(&g->g, o->lambda, v->scales.ridge, solver, o->threads,
-                         &o->hooks, residual, &found);
+                         o->hooks, residual, &found);
     return status ? tell_failure(g, g->g.element, &found, err) : EASE_OK;
 }
 
@@ -130,7 +140,7 @@ static ease__model_parts recipe_of(ease_gram *g, const ease_train_options *o,
         .precision = element == EASE__F64 ? EASE_F64 : EASE_F32,
         .lambda = o->lambda,
         .residual = residual,
-        .nonnegative = o->nonnegative,
+        .nonnegative = ease__method_find(o->method)->nonnegative,
         .threads = o->threads,
         .users = g->users,
         .interactions = g->interactions,
@@ -160,8 +170,7 @@ static ease_status fit(ease_gram *g, const ease_train_options *o, double *residu
     return status;
 }
 
-/* ---- from a source that can be read again -------------------------------------------
- */
+/* ---- from a source that can be read again ---------------------------------------- */
 
 typedef struct source source;
 
@@ -179,19 +188,17 @@ static ease_status load_interactions(const source *s, ease__element element,
                                      const ease_train_options *o, ease_gram **out,
                                      ease_error *err)
 {
-    return ease__gram_build_bands(s->x, element, bands, o->threads, &o->hooks, out,
-                                  err);
+    return ease__gram_build_bands(s->x, element, bands, o->threads, o->hooks, out, err);
 }
 
 static ease_status load_file(const source *s, ease__element element,
                              const ease__bands *bands, const ease_train_options *o,
                              ease_gram **out, ease_error *err)
 {
-    return ease__gram_read_bands(s->path, element, bands, &o->hooks, out, err);
+    return ease__gram_read_bands(s->path, element, bands, o->hooks, out, err);
 }
 
-/* ---- one solve in a work file ---------------------------------------------------------
- */
+/* ---- one solve in a work file ---------------------------------------------------- */
 
 typedef struct spill {
     const ease_train_options *o;
@@ -224,7 +231,7 @@ static ease_status solve_spilled(const spill *s, const ease_gram *g, size_t memo
     if (status)
         return status;
     status = ease__solve_file(s->file, s->o->lambda, s->v.scales.ridge, solver, memory,
-                              s->o->threads, &s->o->hooks, residual, &found);
+                              s->o->threads, s->o->hooks, residual, &found);
     return status ? tell_failure(g, s->file->shape.element, &found, err) : EASE_OK;
 }
 
@@ -258,7 +265,7 @@ static ease_status make_work_file(const source *s, ease__element element, spill 
     status = ease__tilefile_new(p->o->workdir, &shape, p->file, err);
     if (!status)
         ease__log(
-            &p->o->hooks, 2, "the matrix is in a work file in %s, %s", p->o->workdir,
+            p->o->hooks, 2, "the matrix is in a work file in %s, %s", p->o->workdir,
             p->file->direct ? "past the page cache"
                             : "through the page cache, which is emptied behind it");
     return status;
@@ -290,8 +297,7 @@ static ease_status fit_in_file(const source *s, ease__element element,
     return status;
 }
 
-/* ---- training ------------------------------------------------------------------------
- */
+/* ---- training -------------------------------------------------------------------- */
 
 static ease_status train_once(const source *s, ease__element element,
                               const ease_train_options *o, double *residual,
@@ -325,11 +331,11 @@ static ease_status train_wide(const source *s, const ease_train_options *o,
                              (double)f.allowed / 1e9);
     if (first->status == EASE_E_ACCURACY)
         ease__log(
-            &o->hooks, 1,
+            o->hooks, 1,
             "float32 is not enough here (residual %.1e): solving again in float64",
             residual);
     else
-        ease__log(&o->hooks, 1,
+        ease__log(o->hooks, 1,
                   "float32 is not enough here (a pivot failed at item %lld): solving "
                   "again in float64",
                   (long long)first->where);
@@ -352,48 +358,42 @@ static ease_status train(const source *s, const ease_train_options *o, ease_mode
     return status;
 }
 
-ease_status ease_train(const ease_interactions *x, const ease_train_options *o,
-                       ease_model **out, ease_error *err)
+ease_status ease__train_dense(const ease_interactions *x, const ease_train_options *o,
+                              ease_model **out, ease_error *err)
 {
     source s = {.load = load_interactions, .x = x};
-    ease_status status;
+    ease_status status = check_options(o, err);
 
-    if (!x || !out)
-        return ease__fail(err, EASE_E_ARG, "interactions are required");
-    status = check_options(o, err);
     if (!status)
-        status = ease__check_columns(x, err);
-    if (status)
-        return status;
-    status = ease__train_info(x, &s.info, err);
+        status = ease__train_info(x, &s.info, err);
     if (status)
         return status;
     if (s.info.wide && o->precision != EASE_F64)
-        ease__log(&o->hooks, 1,
+        ease__log(o->hooks, 1,
                   "some values are too large or too small for float32: solving in "
                   "float64");
     return train(&s, o, out, err);
 }
 
-ease_status ease_train_gram_file(const char *path, const ease_train_options *o,
+ease_status ease_train_gram_file(const char *path, const ease_train_options *given,
                                  ease_model **out, ease_error *err)
 {
     source s = {.load = load_file, .path = path};
+    ease_train_options o;
     ease_status status;
 
     if (!path || !out)
         return ease__fail(err, EASE_E_ARG, "a Gram file is required");
-    status = check_options(o, err);
+    status = take_options(given, &o, err);
     if (!status)
         status = ease_gram_peek(path, &s.info, err);
     if (status)
         return status;
     s.info.users = s.info.interactions = 0; /* counted in the file, not held here */
-    return train(&s, o, out, err);
+    return train(&s, &o, out, err);
 }
 
-/* ---- from a Gram matrix in memory
- * ------------------------------------------------------ */
+/* ---- from a Gram matrix in memory ------------------------------------------------ */
 
 static void widen_tile(const ease__tiled *from, size_t count, size_t at, double *to)
 {
@@ -427,9 +427,10 @@ static ease_status widen(ease__tiled *g, const ease_train_options *o, ease_error
     return EASE_OK;
 }
 
-ease_status ease_gram_solve(ease_gram **g, const ease_train_options *o,
+ease_status ease_gram_solve(ease_gram **g, const ease_train_options *given,
                             ease_model **out, ease_error *err)
 {
+    ease_train_options o;
     ease_gram *taken;
     double residual = UNSOLVED;
     ease_status status;
@@ -438,13 +439,13 @@ ease_status ease_gram_solve(ease_gram **g, const ease_train_options *o,
         return ease__fail(err, EASE_E_ARG, "a Gram matrix is required");
     taken = *g;
     *g = NULL;
-    status = out ? check_options(o, err)
+    status = out ? take_options(given, &o, err)
                  : ease__fail(err, EASE_E_ARG, "a place for the model is required");
-    if (!status && o->precision == EASE_F64 && taken->g.element != EASE__F64)
-        status = widen(&taken->g, o, err);
+    if (!status && o.precision == EASE_F64 && taken->g.element != EASE__F64)
+        status = widen(&taken->g, &o, err);
     if (status) {
         ease_gram_free(taken);
         return status;
     }
-    return fit(taken, o, &residual, out, err);
+    return fit(taken, &o, &residual, out, err);
 }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "input/datasets.h"
 #include "read/readers.h"
 
 void ease__events_free(ease__events *e)
@@ -19,9 +18,9 @@ void ease__events_free(ease__events *e)
     *e = (ease__events){0};
 }
 
-/* ---- from what readers give --------------------------------------------------- */
+/* ---- from records or rows -------------------------------------------------- */
 
-static bool make_room(ease__events *e, int64_t count, bool timed)
+static bool allocate(ease__events *e, int64_t count, bool timed)
 {
     size_t n = (size_t)count;
 
@@ -33,7 +32,7 @@ static bool make_room(ease__events *e, int64_t count, bool timed)
     return e->user && e->item && (!timed || e->time);
 }
 
-/* Places of events are numbers of 32 bits. */
+/* `order` holds indices of events as 32-bit numbers. */
 static ease_status check_count(int64_t count, const char *name, ease_error *err)
 {
     if (count <= (int64_t)UINT32_MAX)
@@ -46,7 +45,7 @@ static bool take_records(ease__draft *d, ease__events *e)
     size_t words = ease__record_words(d->weighted, d->timed);
     int64_t at = 0;
 
-    if (!make_room(e, d->records, d->timed))
+    if (!allocate(e, d->records, d->timed))
         return false;
     for (size_t i = 0; i < d->chunk_count; i++) {
         ease__chunk *c = &d->chunks[i];
@@ -69,10 +68,10 @@ static bool take_records(ease__draft *d, ease__events *e)
     return true;
 }
 
-/* Of an input that has rows itself: they stand user by user. */
+/* Takes over the rows of an input that has rows itself: events are ordered by user. */
 static bool take_rows(ease_interactions *x, ease__events *e)
 {
-    if (!make_room(e, x->nnz, false))
+    if (!allocate(e, x->nnz, false))
         return false;
     for (int64_t u = 0; u < x->users; u++)
         for (int64_t i = x->row_ptr[u]; i < x->row_ptr[u + 1]; i++)
@@ -88,7 +87,7 @@ static bool take_rows(ease_interactions *x, ease__events *e)
     return true;
 }
 
-/* ---- by user -------------------------------------------------------------------- */
+/* ---- by user --------------------------------------------------------------- */
 
 /* A counting sort: stable, so that a user's events stay in file order. */
 static ease_status sort_by_user(ease__events *e, ease_error *err)
@@ -113,7 +112,7 @@ static ease_status sort_by_user(ease__events *e, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- folding and filtering ------------------------------------------------------ */
+/* ---- folding and filtering ------------------------------------------------- */
 
 static ease_status fold(ease__events *e, bool last, ease_error *err)
 {
@@ -139,7 +138,8 @@ static ease_status fold(ease__events *e, bool last, ease_error *err)
     return EASE_OK;
 }
 
-/* Drops what belongs to someone with fewer than `least`. Returns how many that were. */
+/* Drops the events of users (or items) with fewer than `least` events. Returns how many
+ * were dropped. */
 static int64_t drop_rare(ease__events *e, int64_t least, bool users, int64_t *count)
 {
     int64_t who = users ? e->users : e->items, dropped = 0;
@@ -167,7 +167,7 @@ static ease_status filter(ease__events *e, const ease_read_options *o, ease_erro
         return ease__fail(err, EASE_E_NOMEM, "counting %lld ids", (long long)most);
     do {
         dropped = 0;
-        if (ease__progress(&o->hooks, ease__stage_reading, 1.0))
+        if (ease__progress(o->hooks, ease__stage_reading, 1.0))
             status = ease__cancelled(err);
         if (!status && o->min_item > 0)
             dropped += drop_rare(e, o->min_item, false, count);
@@ -194,8 +194,9 @@ static ease_status finish(ease__events *e, const ease_read_options *o, const cha
     return e->counts.interactions ? EASE_OK : ease__nothing_left(&e->counts, name, err);
 }
 
-/* What dividing takes at most: of an event what stands in ease__events, and for one
- * protocol its time again; of a user its place in several orders. */
+/* Checks the most memory that dividing takes: for an event the arrays of ease__events,
+ * and for one protocol a second copy of its time; for a user a place in several
+ * orders. */
 static ease_status check_memory(const ease__draft *d, const ease_interactions *x,
                                 ease__budget *b, const char *name, ease_error *err)
 {
@@ -212,28 +213,24 @@ static ease_status check_memory(const ease__draft *d, const ease_interactions *x
     return ease__budget_allows(b, need) ? EASE_OK : ease__budget_fail(b, name, err);
 }
 
-static ease_status read_with(ease__input *in, const char *path,
-                             const ease_read_options *o, size_t block_bytes, bool timed,
-                             ease_interactions *x, ease__events *e, ease_error *err)
+static ease_status read_events(ease__reading *r, ease__events *e, ease_error *err)
 {
-    const char *name = ease__input_name(in);
-    ease__budget budget;
-    ease__draft draft = {.budget = &budget};
-    ease_status status;
+    ease__budget *budget = r->draft->budget;
+    ease__draft *draft = r->draft;
+    ease_interactions *x = r->x;
+    const char *name = ease__input_name(r->in);
+    ease_status status = ease__reading_run(r, err);
 
-    ease__budget_start(&budget, o->memory_limit);
-    status = ease__read_any(in, path, o, block_bytes, timed, &draft, x, err);
-
-    if (!status && draft.doubt)
-        status = ease__fail(err, EASE_E_ARG, "%s", draft.doubt);
+    if (!status && draft->doubt)
+        status = ease__fail(err, EASE_E_ARG, "%s", draft->doubt);
     if (!status)
-        status = check_count(x->row_ptr ? x->nnz : draft.records, name, err);
+        status = check_count(x->row_ptr ? x->nnz : draft->records, name, err);
     if (!status)
-        status = check_memory(&draft, x, &budget, name, err);
-    if (!status && !(x->row_ptr ? take_rows(x, e) : take_records(&draft, e)))
+        status = check_memory(draft, x, budget, name, err);
+    if (!status && !(x->row_ptr ? take_rows(x, e) : take_records(draft, e)))
         status = ease__fail(err, EASE_E_NOMEM, "interactions of %s", name);
-    ease__draft_free(&draft);
-    return status ? status : finish(e, o, name, err);
+    ease__draft_free(draft);
+    return status ? status : finish(e, r->o, name, err);
 }
 
 ease_status ease__events_read(const char *path, const ease_read_options *o,
@@ -241,19 +238,26 @@ ease_status ease__events_read(const char *path, const ease_read_options *o,
                               ease_error *err)
 {
     ease__events e = {0};
-    ease__input *in = NULL;
-    ease_interactions *x = ease__alloc_zero(1, sizeof(*x));
+    ease__budget budget;
+    ease__draft draft = {.budget = &budget};
     ease_read_options used = *o;
+    ease__reading r = {.path = path,
+                       .o = &used,
+                       .block_bytes = block_bytes,
+                       .timed = timed,
+                       .draft = &draft,
+                       .x = ease__alloc_zero(1, sizeof(*r.x))};
     ease_status status;
 
-    used.memory_limit = ease__memory_limit(o->memory_limit);
-    if (!x)
+    ease__budget_start(&budget, o->memory_limit);
+    used.memory_limit = budget.limit;
+    if (!r.x)
         return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
-    status = ease__data_open(path, &used, &in, err);
+    status = ease__reading_open(&r, err);
     if (!status)
-        status = read_with(in, path, &used, block_bytes, timed, x, &e, err);
-    ease__input_close(in);
-    ease_interactions_free(x);
+        status = read_events(&r, &e, err);
+    ease__reading_close(&r);
+    ease_interactions_free(r.x);
     if (status) {
         ease__events_free(&e);
         return status;

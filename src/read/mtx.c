@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "read/blocks.h"
-#include "read/dialect.h"
+#include "read/layout.h"
 #include "read/readers.h"
 #include "text/number.h"
 
@@ -18,10 +18,12 @@ typedef struct mtx {
     int64_t lines; /* of the head */
 } mtx;
 
-bool ease__mtx_begins(const char *sample, size_t bytes)
+static ease_status recognize(const ease__reading *r, bool *is, ease_error *err)
 {
-    return bytes >= sizeof(banner) - 1 &&
-           strncasecmp(sample, banner, sizeof(banner) - 1) == 0;
+    (void)err;
+    *is = r->sample_bytes >= sizeof(banner) - 1 &&
+          strncasecmp(r->sample, banner, sizeof(banner) - 1) == 0;
+    return EASE_OK;
 }
 
 static ease_status bad_head(const mtx *m, const char *what, ease_error *err)
@@ -30,10 +32,10 @@ static ease_status bad_head(const mtx *m, const char *what, ease_error *err)
                          (long long)m->lines, what);
 }
 
-enum { LINE_ROOM = 1 << 12 };
+enum { LINE_BYTES = 1 << 12 };
 
-/* A line of the head, without its end; the text is at `line`, cut if it is long. */
-static ease_status next_line(mtx *m, char line[LINE_ROOM], size_t *length,
+/* Reads a line of the head, without its end; long lines are cut. */
+static ease_status next_line(mtx *m, char line[LINE_BYTES], size_t *length,
                              ease_error *err)
 {
     size_t used = 0;
@@ -50,7 +52,7 @@ static ease_status next_line(mtx *m, char line[LINE_ROOM], size_t *length,
             return bad_head(m, "the file ends within its head", err);
         if (got == 0 || c == '\n')
             break;
-        if (used < LINE_ROOM - 1)
+        if (used < LINE_BYTES - 1)
             line[used++] = c;
     }
     if (used && line[used - 1] == '\r')
@@ -60,7 +62,8 @@ static ease_status next_line(mtx *m, char line[LINE_ROOM], size_t *length,
     return EASE_OK;
 }
 
-/* The words of a line, in place; returns how many, `most` + 1 if there are more. */
+/* Splits a line into words, in place. Returns their number, or `most` + 1 if there are
+ * more. */
 static size_t split_words(char *line, char **words, size_t most)
 {
     char *rest = NULL;
@@ -76,7 +79,7 @@ static size_t split_words(char *line, char **words, size_t most)
 
 static ease_status read_banner(mtx *m, ease_error *err)
 {
-    char line[LINE_ROOM], *word[5];
+    char line[LINE_BYTES], *word[5];
     size_t length;
     ease_status status = next_line(m, line, &length, err);
 
@@ -105,7 +108,7 @@ static bool take_size(const char *word, int64_t *out)
 
 static ease_status read_sizes(mtx *m, ease_error *err)
 {
-    char line[LINE_ROOM], *word[3];
+    char line[LINE_BYTES], *word[3];
     size_t length, blanks;
 
     do {
@@ -121,22 +124,22 @@ static ease_status read_sizes(mtx *m, ease_error *err)
     return EASE_OK;
 }
 
-static ease_status read_entries(mtx *m, const ease_read_options *o, size_t block_bytes,
-                                ease__draft *draft, ease_error *err)
+static ease_status read_entries(const mtx *m, const ease__reading *r, ease_error *err)
 {
     ease__row_form form = {.kind = EASE__ROWS_COORDINATES,
                            .fields = m->pattern ? 2 : 3,
                            .value = m->pattern ? -1 : 2,
                            .time = -1,
-                           .weighted = o->weights != 0,
-                           .min_rating = o->min_rating,
+                           .weighted = r->o->weights != 0,
+                           .min_rating = r->o->min_rating,
                            .rows = m->rows,
                            .columns = m->columns};
+    ease__draft *draft = r->draft;
     ease_status status = ease__splitter_make(" ", &form.splitter, err);
 
     if (!status)
-        status = ease__blocks_read(m->in, &form, m->lines + 1, block_bytes, o, draft,
-                                   err);
+        status = ease__blocks_read(m->in, &form, m->lines + 1, r->block_bytes, r->o,
+                                   draft, err);
     if (status)
         return status;
     if (draft->counts.rows != m->entries)
@@ -147,35 +150,39 @@ static ease_status read_entries(mtx *m, const ease_read_options *o, size_t block
     return status ? status : ease__ids_number(&draft->item_ids, 1, m->columns, err);
 }
 
-static ease_status describe(const mtx *m, ease__draft *draft, ease_error *err)
+static ease_status describe(const mtx *m, const ease__reading *r, ease_error *err)
 {
     char all[160];
 
     snprintf(all, sizeof(all), "%sMatrixMarket coordinate%s, %lld x %lld",
              ease__input_coding(m->in), m->pattern ? " pattern" : "",
              (long long)m->rows, (long long)m->columns);
-    draft->recognized = ease__copy_string(all);
-    return draft->recognized ? EASE_OK
-                             : ease__fail(err, EASE_E_NOMEM, "reading %s", m->name);
+    return ease__set_recognized(r, all, err);
 }
 
-ease_status ease__mtx_read(ease__input *in, const ease_read_options *o,
-                           size_t block_bytes, ease__draft *draft, ease_error *err)
+static ease_status read_mtx(const ease__reading *r, ease_error *err)
 {
-    mtx m = {.in = in, .name = ease__input_name(in)};
-    ease_status status = ease__check_no_table(m.name, "MatrixMarket", false, o, err);
+    mtx m = {.in = r->in, .name = ease__input_name(r->in)};
+    ease_status status = ease__check_no_table(m.name, "MatrixMarket", false, r->o, err);
 
     if (!status)
         status = read_banner(&m, err);
     if (!status)
         status = read_sizes(&m, err);
     if (!status)
-        status = ease__check_claim(m.name, m.rows, m.columns, 0, o, err);
+        status = ease__check_claim(m.name, m.rows, m.columns, 0, r->o, err);
     if (!status)
-        status = describe(&m, draft, err);
+        status = describe(&m, r, err);
     if (!status)
-        status = ease__check_values(m.name, draft->recognized, !m.pattern, o, err);
-    if (!status)
-        status = read_entries(&m, o, block_bytes, draft, err);
-    return status;
+        status = ease__check_values(m.name, r->draft->recognized, !m.pattern, r->o,
+                                    err);
+    return status ? status : read_entries(&m, r, err);
 }
+
+const ease__reader ease__mtx_reader = {
+    .format = {.name = "mtx",
+               .about = "MatrixMarket coordinates: rows are users, columns are items",
+               .values = 1},
+    .recognize = recognize,
+    .read = read_mtx,
+};

@@ -6,15 +6,18 @@
 
 #include "input/npy.h"
 #include "input/zip.h"
-#include "read/dialect.h"
+#include "read/layout.h"
 #include "read/readers.h"
 
 enum { PART_BYTES = 1 << 18 };
 
-bool ease__npz_begins(const char *sample, size_t bytes)
+/* A zip file: those with one text in them are unpacked by the input already. */
+static ease_status recognize(const ease__reading *r, bool *is, ease_error *err)
 {
-    return bytes >= 4 &&
-           (memcmp(sample, "PK\3\4", 4) == 0 || memcmp(sample, "PK\5\6", 4) == 0);
+    (void)err;
+    *is = r->sample_bytes >= 4 &&
+          (memcmp(r->sample, "PK\3\4", 4) == 0 || memcmp(r->sample, "PK\5\6", 4) == 0);
+    return EASE_OK;
 }
 
 /* ---- one array ------------------------------------------------------------- */
@@ -62,7 +65,7 @@ static void close_array(array *a)
     *a = (array){0};
 }
 
-/* In place; to be closed in any case. */
+/* Opens an array of the zip file; close it in any case. */
 static ease_status open_array(const ease__zip *z, const char *name, array *a,
                               ease_error *err)
 {
@@ -82,7 +85,7 @@ static ease_status open_array(const ease__zip *z, const char *name, array *a,
                    : ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
 }
 
-/* The next element's bytes; the caller counts. */
+/* The bytes of the next element; the caller knows how many there are. */
 static ease_status next_element(array *a, const unsigned char **out, ease_error *err)
 {
     if (a->part_at == a->part_end) {
@@ -114,7 +117,7 @@ typedef struct npz {
     int64_t rows, columns;
 } npz;
 
-/* A word: bytes, or characters of 4 bytes. */
+/* Reads a scalar string: of bytes, or of characters of 4 bytes. */
 static ease_status read_word(array *a, char text[100], ease_error *err)
 {
     size_t step = a->form.kind == 'U' ? 4 : 1, length = a->form.size;
@@ -201,7 +204,7 @@ static ease_status still_wanted(const npz *n, int64_t done, ease_error *err)
     double all = 2.0 * (double)n->x->nnz + 1.0;
 
     if (done % (1 << 18) == 0 &&
-        ease__progress(&n->o->hooks, ease__stage_reading, (double)done / all))
+        ease__progress(n->o->hooks, ease__stage_reading, (double)done / all))
         return ease__cancelled(err);
     return EASE_OK;
 }
@@ -234,7 +237,7 @@ static ease_status read_indices(npz *n, array *a, ease_error *err)
     return EASE_OK;
 }
 
-/* Values are checked, whether used or not; what is below the rating goes. */
+/* Reads and checks all values, used or not, and drops entries below the rating. */
 static ease_status read_data(npz *n, array *a, ease_error *err)
 {
     ease_interactions *x = n->x;
@@ -313,21 +316,20 @@ static ease_status label(npz *n, ease_error *err)
     return status ? status : ease__ids_number(&x->item_ids, 0, x->items, err);
 }
 
-ease_status ease__npz_read(ease__input *in, const ease_read_options *o,
-                           ease_interactions *x, ease_error *err)
+static ease_status read_npz(const ease__reading *r, ease_error *err)
 {
-    npz n = {.zip = EASE__ZIP_NONE, .in = in, .o = o, .x = x};
-    ease_status status = ease__check_no_table(ease__input_name(in), ".npz", false, o,
-                                              err);
+    npz n = {.zip = EASE__ZIP_NONE, .in = r->in, .o = r->o, .x = r->x};
+    ease_status status = ease__check_no_table(ease__input_name(r->in), ".npz", false,
+                                              r->o, err);
 
     if (!status)
-        status = ease__zip_open(in, o->memory_limit, &n.zip, err);
+        status = ease__zip_open(r->in, r->o->memory_limit, &n.zip, err);
     if (!status)
         status = check_format(&n, err);
     if (!status)
         status = read_shape(&n, err);
     if (!status)
-        status = ease__check_claim(n.zip.name, n.rows, n.columns, 0, o, err);
+        status = ease__check_claim(n.zip.name, n.rows, n.columns, 0, r->o, err);
     if (!status)
         status = read_indptr(&n, err);
     if (!status)
@@ -337,3 +339,11 @@ ease_status ease__npz_read(ease__input *in, const ease_read_options *o,
     ease__zip_close(&n.zip);
     return status;
 }
+
+const ease__reader ease__npz_reader = {
+    .format = {.name = "npz",
+               .about = "a SciPy CSR matrix: rows are users, columns are items",
+               .values = 1},
+    .recognize = recognize,
+    .read = read_npz,
+};

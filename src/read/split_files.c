@@ -1,15 +1,13 @@
 #include "read/split_files.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "read/readers.h"
 #include "text/number.h"
 
-/* ---- names ------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------- */
 
 #define AT(member) offsetof(ease_split_info, member)
 
@@ -40,15 +38,15 @@ int ease__split_file_named(const char *name)
 
 char *ease__split_path(const char *dir, const char *name)
 {
-    size_t room = strlen(dir) + strlen(name) + 2;
-    char *path = ease__alloc_array(room, 1);
+    size_t bytes = strlen(dir) + strlen(name) + 2;
+    char *path = ease__alloc_array(bytes, 1);
 
     if (path)
-        snprintf(path, room, "%s/%s", dir, name);
+        snprintf(path, bytes, "%s/%s", dir, name);
     return path;
 }
 
-/* ---- lists of ids ------------------------------------------------------------------ */
+/* ---- lists of ids ---------------------------------------------------------- */
 
 static ease_status add_line(ease__ids *ids, const char *line, size_t length,
                             const char *path, ease_error *err)
@@ -123,7 +121,7 @@ void ease__split_ids_free(ease__split_ids *ids)
     ease__ids_free(&ids->items);
 }
 
-/* ---- numbers back to ids ------------------------------------------------------------- */
+/* ---- numbers back to ids --------------------------------------------------- */
 
 /* The ids of a table are numbers of lines in the list, from 0. */
 static ease_status restore(ease__ids *ids, const ease__ids *list, const char *path,
@@ -175,137 +173,12 @@ ease_status ease__split_ids_restore(const ease__split_ids *ids, ease__ids *users
     return status;
 }
 
-/* ---- a table by itself --------------------------------------------------------------- */
-
-static const char header[] = "uid,sid";
-
-/* The path without its last component; NULL: no memory. */
-static char *directory_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *dir = ease__copy_string(slash ? path : ".");
-
-    if (dir && slash)
-        dir[slash == path ? 1 : slash - path] = '\0';
-    return dir;
-}
-
-/* True if the directory has a list of items or a record: one of them is in every
- * split. */
-static bool has_marks(const char *dir)
-{
-    int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool has = fd >= 0 && (faccessat(fd, EASE__ITEMS_LIST, F_OK, 0) == 0 ||
-                           faccessat(fd, EASE__SPLIT_RECORD, F_OK, 0) == 0);
-
-    if (fd >= 0)
-        close(fd);
-    return has;
-}
-
-static ease_status find_marks(const char *path, char **dir, ease_error *err)
-{
-    char *found = directory_of(path);
-
-    if (!found)
-        return ease__fail(err, EASE_E_NOMEM, "reading %s", path);
-    if (has_marks(found)) {
-        *dir = found;
-        return EASE_OK;
-    }
-    ease__free(found);
-    return EASE_OK;
-}
-
-ease_status ease__split_of_table(const char *path, const char *sample, size_t bytes,
-                                 const ease_read_options *o, char **dir,
-                                 ease_error *err)
-{
-    size_t length = sizeof(header) - 1;
-    struct stat st;
-    char *real;
-    ease_status status;
-
-    *dir = NULL;
-    if (o->format || o->columns || o->header == 0 ||
-        (o->separator && strcmp(o->separator, ",") != 0) || bytes <= length ||
-        memcmp(sample, header, length) != 0 || !strchr("\r\n", sample[length]) ||
-        strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return EASE_OK;
-    status = find_marks(path, dir, err);
-    if (status || *dir || !(real = realpath(path, NULL)))
-        return status;
-    status = find_marks(real, dir, err);
-    free(real);
-    return status;
-}
+/* ---- options --------------------------------------------------------------- */
 
 void ease__split_table_options(ease_read_options *o)
 {
-    o->format = "table";
-    o->columns = header;
+    o->format = ease__table_reader.format.name;
+    o->columns = EASE__SPLIT_HEADER;
     o->separator = ",";
     o->header = 1;
-}
-
-/* False: the file that was read is no longer the one at `path`. */
-static bool is_still_there(const ease__input *in, const char *path)
-{
-    size_t bytes;
-    int fd = ease__input_file(in, &bytes);
-    struct stat had, has;
-
-    return fd < 0 || fstat(fd, &had) != 0 ||
-           (stat(path, &has) == 0 && had.st_dev == has.st_dev &&
-            had.st_ino == has.st_ino);
-}
-
-static ease_status check_counts(const ease__split_record *r, const char *path,
-                                const ease__draft *d, ease_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    int file = ease__split_file_named(slash ? slash + 1 : path);
-    ease_split_part found = {.users = d->user_ids.count,
-                             .items = (int32_t)d->item_ids.count,
-                             .interactions = d->records};
-
-    if (!r->there || file < 0 || file >= EASE__SPLIT_TABLES || !r->has[file])
-        return EASE_OK;
-    return ease__split_record_check(r, file, found, path, err);
-}
-
-static ease_status describe(const ease__split_ids *ids, ease__draft *d, ease_error *err)
-{
-    char all[500];
-
-    snprintf(all, sizeof(all), "%s; part of a split: ids from %s%s%s", d->recognized,
-             ids->users.count ? EASE__USERS_LIST : "",
-             ids->users.count && ids->items.count ? ", " : "",
-             ids->items.count ? EASE__ITEMS_LIST : "");
-    ease__free(d->recognized);
-    d->recognized = ease__copy_string(all);
-    return d->recognized ? EASE_OK : ease__fail(err, EASE_E_NOMEM, "recognizing");
-}
-
-ease_status ease__split_table_restore(const ease__input *in, const char *path,
-                                      const char *dir, ease__draft *draft,
-                                      ease_error *err)
-{
-    ease__split_record record = {0};
-    ease__split_ids ids = {0};
-    ease_status status = ease__split_record_read(dir, &record, err);
-
-    if (!status)
-        status = ease__split_ids_read(dir, &record, &ids, err);
-    if (!is_still_there(in, path))
-        status = ease__fail(err, EASE_E_IO, "%s: was replaced while it was read", path);
-    if (!status)
-        status = check_counts(&record, path, draft, err);
-    if (!status)
-        status = ease__split_ids_restore(&ids, &draft->user_ids, &draft->item_ids, path,
-                                         err);
-    if (!status)
-        status = describe(&ids, draft, err);
-    ease__split_ids_free(&ids);
-    return status;
 }

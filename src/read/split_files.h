@@ -6,11 +6,12 @@
 #include "data/draft.h"
 #include "input/input.h"
 
-/* ---- names ----------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------- */
 
 #define EASE__USERS_LIST   "unique_uid.txt"
 #define EASE__ITEMS_LIST   "unique_sid.txt"
 #define EASE__SPLIT_RECORD "split.json"
+#define EASE__SPLIT_HEADER "uid,sid" /* of every table */
 
 enum {
     EASE__TABLE_TRAIN,
@@ -37,7 +38,7 @@ int ease__split_file_named(const char *name);
 /* "dir/name", to be freed; NULL: no memory. */
 char *ease__split_path(const char *dir, const char *name);
 
-/* ---- the record ------------------------------------------------------------------ */
+/* ---- the record ------------------------------------------------------------ */
 
 typedef struct ease__split_record {
     bool there; /* false: no record, as the published code leaves it */
@@ -59,7 +60,7 @@ ease_status ease__split_record_check(const ease__split_record *r, int table,
                                      ease_split_part found, const char *path,
                                      ease_error *err);
 
-/* ---- ids ------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------- */
 
 /* The ids of users and items by number. An empty table means that numbers are the
  * ids. */
@@ -76,22 +77,9 @@ ease_status ease__split_ids_restore(const ease__split_ids *ids, ease__ids *users
                                     ease__ids *items, const char *path,
                                     ease_error *err);
 
-/* ---- a table by itself ----------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------- */
 
-/* Finds out whether the file at `path` is a table of a split: its first line, in the
- * sample, is the header uid,sid, its directory (or that of the file that a link points
- * to) has a list of items or a record, and `o` does not describe another layout. If so,
- * *dir is the path of that directory, to be freed by the caller; otherwise NULL. */
-ease_status ease__split_of_table(const char *path, const char *sample, size_t bytes,
-                                 const ease_read_options *o, char **dir,
-                                 ease_error *err);
 /* Sets the options with which tables of a split are read. */
 void ease__split_table_options(ease_read_options *o);
-/* Replaces the numbers in the draft, which was read from `in`, by the ids of the split,
- * and checks its counts against the record, if there is one. Fails with EASE_E_IO if
- * the split was replaced while it was read. */
-ease_status ease__split_table_restore(const ease__input *in, const char *path,
-                                      const char *dir, ease__draft *draft,
-                                      ease_error *err);
 
 #endif

@@ -108,13 +108,14 @@ static ease_status probe_cpu(ease_error *why)
 
 static void warn_of_slow_kernels(const ease_hooks *hooks)
 {
-    const char *better, *chosen = ease_blas_core(&better);
+    ease_blas_info blas = {.size = sizeof(blas)};
 
-    if (better)
+    ease_blas_describe(&blas);
+    if (blas.better)
         ease__log(hooks, 1,
                   "OpenBLAS uses its kernels for %s, an older processor: "
                   "OPENBLAS_CORETYPE=%s in the environment makes it faster",
-                  chosen, better);
+                  blas.core, blas.better);
 }
 
 static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hooks,

@@ -190,7 +190,7 @@ static ease_status draw_with(ease__split *s, uint8_t from, uint8_t to, how_many 
     for (int64_t i = 0; i < s->user_count; i++) {
         int64_t n = gather(&s->events, s->ascending[i], from, events), k;
 
-        if (i % 4096 == 0 && ease__progress(&s->options.hooks, stage_splitting,
+        if (i % 4096 == 0 && ease__progress(s->options.hooks, stage_splitting,
                                             (double)i / (double)s->user_count))
             return ease__cancelled(err);
         k = n ? count(s, n) : -1;

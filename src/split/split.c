@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "read/readers.h"
 #include "split/split_place.h"
 
-void ease_split_options_init(ease_split_options *o)
+void ease_split_options_defaults(ease_split_options *o)
 {
-    *o = (ease_split_options){.size = sizeof(*o), .seed = 98765};
+    static const ease_split_options defaults = {.seed = 98765};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 /* ---- options --------------------------------------------------------------------- */
@@ -61,15 +64,15 @@ static ease_status settle_options(ease__split *s, ease_error *err)
 static ease_status settle_reading(ease__split *s, const ease_read_options *r,
                                   ease_error *err)
 {
-    ease_status status;
+    ease_status status = EASE__OPTIONS_TAKE(ease_read_options, &s->reading, r, err);
 
-    ease_read_options_init(&s->reading);
-    s->reading.hooks = s->options.hooks;
-    if (r)
-        s->reading = *r;
-    else if (s->recipe)
+    if (status)
+        return status;
+    if (!r)
+        s->reading.hooks = s->options.hooks;
+    if (!r && s->recipe)
         ease_recipe_apply(s->recipe, &s->reading);
-    else if (s->protocol->strong)
+    else if (!r && s->protocol->strong)
         s->reading.min_user = 5;
     status = ease__check_read_options(&s->reading, err);
     if (status)
@@ -163,11 +166,9 @@ ease_status ease_split(const char *data, const ease_read_options *r,
     if (!data || !*data || !o || !dir || !*dir)
         return ease__fail(err, EASE_E_ARG,
                           "data, options and a directory are required");
-    status = EASE__CHECK_OPTIONS(o, err);
-    if (status)
-        return status;
-    s.options = *o;
-    status = settle_recipe(&s, err);
+    status = EASE__OPTIONS_TAKE(ease_split_options, &s.options, o, err);
+    if (!status)
+        status = settle_recipe(&s, err);
     if (!status)
         status = ease__find_protocol(s.options.protocol, &s.protocol, err);
     if (!status)

@@ -136,7 +136,7 @@ static bool has_any(const ease__events *e, uint32_t user, uint8_t parts)
 static bool is_stopped(const writing *w, sheet *f, int64_t done, int64_t all)
 {
     if (!f->status && done % 65536 == 0 &&
-        ease__progress(&w->s->options.hooks, stage_writing, (double)done / (double)all))
+        ease__progress(w->s->options.hooks, stage_writing, (double)done / (double)all))
         f->status = ease__cancelled(f->err);
     return f->status != EASE_OK;
 }

@@ -30,25 +30,26 @@ static ease_status leave_out_fixed(plan *p, bool own, const bool *fixed,
             g->axis[kept++] = *a;
         } else if (own) {
             return ease__fail(err, EASE_E_ARG, "%s is fixed, and in the grid as well",
-                              p->method->settings[a->setting].name);
+                              p->method->info.settings[a->setting].name);
         }
     }
     g->axes = kept;
     return EASE_OK;
 }
 
-static ease_status make_plan(const ease_tune_options *o, plan *out, ease_error *err)
+static ease_status make_plan(const ease__tuner *t, plan *out, ease_error *err)
 {
-    const ease__method *r = ease__method_find(o->method);
-    plan p = {.method = r, .rounds = -1};
-    ease_status status = ease__settings_parse(r->settings, o->method, o->train.settings,
+    const ease__method *m = ease__method_find(t->train.method);
+    const ease_method_info *r = &m->info;
+    plan p = {.method = m, .rounds = -1};
+    ease_status status = ease__settings_parse(r->settings, r->name, t->train.settings,
                                               p.values, p.shown, err);
 
     if (!status)
-        status = ease__grid_parse(r->settings, o->method, o->grid ? o->grid : r->grid,
+        status = ease__grid_parse(r->settings, r->name, t->o.grid ? t->o.grid : r->grid,
                                   &p.grid, err);
     if (!status)
-        status = leave_out_fixed(&p, o->grid != NULL, p.shown, err);
+        status = leave_out_fixed(&p, t->o.grid != NULL, p.shown, err);
     if (status)
         return status;
     for (int k = 0; k < p.grid.axes; k++)
@@ -77,14 +78,14 @@ static ease_status check_points(const plan *p, ease_error *err)
     return status;
 }
 
-ease_status ease__tune_grid_check(const ease_tune_options *o, ease_error *err)
+ease_status ease__tune_grid_check(const ease__tuner *t, ease_error *err)
 {
     plan p;
     ease_status status;
 
-    if (o->lambdas)
-        return ease__fail(err, EASE_E_ARG, "%s has no lambda to tune", o->method);
-    status = make_plan(o, &p, err);
+    if (t->o.lambdas)
+        return ease__fail(err, EASE_E_ARG, "%s has no lambda to tune", t->train.method);
+    status = make_plan(t, &p, err);
     return status ? status : check_points(&p, err);
 }
 
@@ -96,7 +97,7 @@ static void log_warnings(void *user, int level, const char *text)
     const ease__tuner *t = user;
 
     if (level <= 1)
-        ease__log(&t->o.train.hooks, level, "%s", text);
+        ease__log(t->train.hooks, level, "%s", text);
 }
 
 /* Records that a hook cancelled: a method may then return its model so far instead
@@ -105,14 +106,14 @@ static int watch_progress(void *user, const char *stage, double fraction)
 {
     ease__tuner *t = user;
 
-    if (ease__progress(&t->o.train.hooks, stage, fraction))
+    if (ease__progress(t->train.hooks, stage, fraction))
         t->cancelled = true;
     return t->cancelled;
 }
 
 static void tell(const ease__tuner *t, const ease__attempt *a, int point, int points)
 {
-    ease__log(&t->o.train.hooks, 2,
+    ease__log(t->train.hooks, 2,
               "trial %d of %d, %s: %s %.5f, standard error %.5f, %.2g s", point + 1,
               points, a->settings[0] ? a->settings : "defaults", t->o.metric,
               a->trial.mean, a->trial.standard_error, a->trial.seconds);
@@ -147,19 +148,19 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
 {
     char settings[EASE__SETTINGS_CHARS];
     double values[EASE__MOST_SETTINGS];
-    ease_train_options o = t->o.train;
+    ease_train_options o = t->train;
 
     memcpy(values, p->values, sizeof(values));
     ease__grid_point(&p->grid, point, values);
-    ease__settings_print(p->method->settings, values, NULL, settings);
+    ease__settings_print(p->method->info.settings, values, NULL, settings);
     o.settings = settings;
     o.memory_limit = limit_beside(o.memory_limit, t->result->model);
     o.validation_input = t->input;
     o.validation_target = t->target;
     o.metric = t->o.metric;
     o.unknown = t->o.unknown;
-    o.hooks = *hooks;
-    return ease_train_method(t->x, t->o.method, &o, out, err);
+    o.hooks = hooks;
+    return ease_train(t->x, &o, out, err);
 }
 
 /* Writes the settings of a point for users; with the number of rounds if it is not
@@ -167,11 +168,11 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
 static ease_status name_point(const ease__tuner *t, const plan *p, const ease_model *m,
                               ease__attempt *out, ease_error *err)
 {
-    const ease_setting *table = p->method->settings;
+    const ease_setting *table = p->method->info.settings;
     double values[EASE__MOST_SETTINGS];
     bool shown[EASE__MOST_SETTINGS];
     ease_status status = ease__settings_parse(
-        table, t->o.method, ease_model_describe(m).settings, values, NULL, err);
+        table, t->train.method, ease_model_describe(m).settings, values, NULL, err);
 
     if (status)
         return status;
@@ -217,12 +218,12 @@ static bool left_out(ease__tuner *t, ease_status status, int point,
         status != EASE_E_MEMORY_LIMIT)
         return false;
     if (status == EASE_E_MEMORY_LIMIT && t->result->model)
-        ease__log(&t->o.train.hooks, 1,
+        ease__log(t->train.hooks, 1,
                   "trial %d is left out: beside the best model so far, %.2f GB, %s",
                   point + 1, (double)ease__model_held(t->result->model) / 1e9,
                   found->text);
     else
-        ease__log(&t->o.train.hooks, 1, "trial %d is left out: %s", point + 1,
+        ease__log(t->train.hooks, 1, "trial %d is left out: %s", point + 1,
                   found->text);
     t->why = *found;
     return true;
@@ -255,7 +256,7 @@ static ease_status try_all(ease__tuner *t, const plan *p, ease_error *err)
 ease_status ease__tune_grid(ease__tuner *t, ease_error *err)
 {
     plan p;
-    ease_status status = make_plan(&t->o, &p, err);
+    ease_status status = make_plan(t, &p, err);
 
     if (!status && t->target->nnz == 0)
         status = ease__fail(err, EASE_E_DATA,

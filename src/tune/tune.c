@@ -4,14 +4,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/sized.h"
+
 /* The unit of the search is an eighth of a decade: 0 is lambda 1, 8 is 10. */
 enum { DECADE = 8, START = 2 * DECADE, LEAST = -6 * DECADE, MOST = 9 * DECADE };
 
-void ease_tune_options_init(ease_tune_options *o)
+void ease_tune_options_defaults(ease_tune_options *o)
 {
-    *o = (ease_tune_options){
-        .size = sizeof(*o), .method = "ease", .metric = "ndcg@100"};
-    ease_train_options_init(&o->train);
+    static const ease_tune_options defaults = {.metric = "ndcg@100"};
+
+    ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
 void ease_tuning_forget(ease_tuning *t)
@@ -64,7 +66,7 @@ int ease_tuning_best(const ease_tuning *t)
         double now = t->tried[i].trial.mean, before = t->tried[best].trial.mean;
 
         if (ease__metric_better(t->metric, now, before) ||
-            (now == before && t->method->has_lambda))
+            (now == before && t->method->info.has_lambda))
             best = i;
     }
     return best;
@@ -132,6 +134,7 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
                                 ease__attempt *out, ease_error *err)
 {
     ease_eval_options e;
+    ease_hooks used = {0};
     ease_report *report = NULL;
     ease_metric value;
     ease_status status;
@@ -139,11 +142,12 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
     ease_eval_options_init(&e);
     e.metrics = t->o.metric;
     e.unknown = t->o.unknown;
-    e.threads = t->o.train.threads;
+    e.threads = t->train.threads;
     if (hooks)
-        e.hooks = *hooks;
+        used = *hooks;
     if (t->result->unknown_targets >= 0)
-        e.hooks.log = NULL; /* all trials have the same users and items */
+        used.log = NULL; /* all trials have the same users and items */
+    e.hooks = &used;
     status = ease_evaluate(m, t->input, t->target, &e, &report, err);
     if (status)
         return status;
@@ -158,7 +162,7 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
 
 static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
 {
-    ease_train_options o = t->o.train;
+    ease_train_options o = t->train;
     ease__attempt a = {.trial = {.lambda = lambda}};
     ease_model *m = NULL;
     double begin = ease__seconds();
@@ -167,11 +171,11 @@ static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
     o.lambda = lambda;
     status = solve(t->result, &o, &m, err);
     if (!status)
-        status = ease__tuner_measure(t, m, &o.hooks, begin, &a, err);
+        status = ease__tuner_measure(t, m, o.hooks, begin, &a, err);
     if (!status) {
         a.wide = ease_model_describe(m).precision == EASE_F64;
         keep(t->result, a);
-        ease__log(&o.hooks, 2, "lambda %g: %s %.5f, standard error %.5f, %.2g s%s",
+        ease__log(o.hooks, 2, "lambda %g: %s %.5f, standard error %.5f, %.2g s%s",
                   lambda, t->o.metric, a.trial.mean, a.trial.standard_error,
                   a.trial.seconds,
                   a.wide && o.precision == EASE_F32 ? ", in float64" : "");
@@ -220,8 +224,7 @@ static ease_status consider(ease__tuner *t, double lambda, bool *go_on, ease_err
         return EASE_OK;
     }
     if (numerical(status)) {
-        ease__log(&t->o.train.hooks, 1, "lambda %g is left out: %s", lambda,
-                  found.text);
+        ease__log(t->train.hooks, 1, "lambda %g is left out: %s", lambda, found.text);
         t->unsolvable = lambda;
         t->why = found;
         status = EASE_OK;
@@ -292,10 +295,13 @@ static ease_status search(ease__tuner *t, ease_error *err)
 
 /* ---- tuning ------------------------------------------------------------------- */
 
-static ease_status check_lambdas(const ease_tune_options *o, ease_error *err)
+static ease_status check_lambdas(const ease__tuner *t, ease_error *err)
 {
+    const ease_tune_options *o = &t->o;
+
     if (o->grid)
-        return ease__fail(err, EASE_E_ARG, "%s has no settings to tune", o->method);
+        return ease__fail(err, EASE_E_ARG, "%s has no settings to tune",
+                          t->train.method);
     if (o->lambdas && (o->count < 1 || o->count > EASE__MOST_TRIALS))
         return ease__fail(err, EASE_E_ARG, "a grid has 1 to %d values of lambda",
                           (int)EASE__MOST_TRIALS);
@@ -307,32 +313,43 @@ static ease_status check_lambdas(const ease_tune_options *o, ease_error *err)
     return EASE_OK;
 }
 
-ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
+/* Into `t`, of which nothing else is used. */
+static ease_status take_options(const ease_tune_options *given, ease__tuner *t,
+                                ease_error *err)
 {
     ease__ranking_metric metric[EASE__MAX_METRICS];
+    const ease_tune_options *o = &t->o;
+    const ease__method *method;
     ease_status status;
     int count = 0;
 
-    if (!o)
+    if (!given)
         return ease__fail(err, EASE_E_ARG, "options of the tuning are required");
-    status = EASE__CHECK_OPTIONS(o, err);
+    status = EASE__OPTIONS_TAKE(ease_tune_options, &t->o, given, err);
     if (!status)
-        status = ease_method_check(o->method, o->train.settings, err);
+        status = ease__train_options_take(o->train, &t->train, err);
+    if (!status)
+        status = ease__method_take(&t->train, &method, err);
     if (!status && !o->metric)
         status = ease__fail(err, EASE_E_ARG, "tuning needs a metric");
     if (!status)
         status = ease__unknown_check(o->unknown, err);
-    if (!status)
-        status = ease__train_options_check(&o->train, err);
     if (!status)
         status = ease__metrics_parse(o->metric, metric, &count, err);
     if (!status && (count != 1 || !ease__metric_by_user(&metric[0])))
         status = ease__fail(err, EASE_E_ARG, "tuning needs one metric of users, not %s",
                             o->metric);
     if (!status)
-        status = ease_method_has_lambda(o->method) ? check_lambdas(o, err)
-                                                   : ease__tune_grid_check(o, err);
+        status = method->info.has_lambda ? check_lambdas(t, err)
+                                         : ease__tune_grid_check(t, err);
     return status;
+}
+
+ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
+{
+    ease__tuner t = {0};
+
+    return take_options(o, &t, err);
 }
 
 /* Checks the memory: the Gram matrix, a copy that is solved in place, and for
@@ -356,11 +373,17 @@ static ease_status check_memory(const ease_interactions *x, const ease_train_opt
 
 static ease_status tune_lambda(ease__tuner *t, ease_error *err)
 {
-    const ease_train_options *o = &t->o.train;
+    const ease_train_options *o = &t->train;
+    ease_gram_options g;
     ease_status status = check_memory(t->x, o, err);
 
+    ease_gram_options_init(&g);
+    g.memory_limit = o->memory_limit;
+    g.precision = o->precision;
+    g.threads = o->threads;
+    g.hooks = o->hooks;
     if (!status)
-        status = ease_gram_build(t->x, o, &t->result->gram, err);
+        status = ease_gram_build(t->x, &g, &t->result->gram, err);
     if (!status)
         t->result->held = ease__size_add(ease__interactions_bytes(t->x),
                                          t->result->gram->g.bytes);
@@ -371,8 +394,8 @@ static ease_status tune_lambda(ease__tuner *t, ease_error *err)
 
 static ease_status run(ease__tuner *t, ease_error *err)
 {
-    ease_status status = t->result->method->has_lambda ? tune_lambda(t, err)
-                                                       : ease__tune_grid(t, err);
+    ease_status status = t->result->method->info.has_lambda ? tune_lambda(t, err)
+                                                            : ease__tune_grid(t, err);
 
     if (!status && t->result->count == 0) {
         status = t->why.status;
@@ -394,20 +417,18 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
         return ease__fail(err, EASE_E_ARG,
                           "data to train on, an input, a target and options are "
                           "required");
-    status = ease_tune_options_check(o, err);
+    status = take_options(o, &t, err);
     if (!status)
         status = ease__check_columns(x, err);
     if (status)
         return status;
-    t.o = *o;
-    ease_method_apply(o->method, &t.o.train);
     t.result = ease__alloc_zero(1, sizeof(*t.result));
     if (!t.result)
         return ease__fail(err, EASE_E_NOMEM, "tuning");
-    t.result->train = t.o.train;
+    t.result->train = t.train;
     t.result->unknown_targets = -1;
-    t.result->method = ease__method_find(o->method);
-    t.result->metric = ease__metric_kind_of(o->metric);
+    t.result->method = ease__method_find(t.train.method);
+    t.result->metric = ease__metric_kind_of(t.o.metric);
     status = run(&t, err);
     if (status) {
         ease_tuning_free(t.result);
@@ -436,6 +457,6 @@ ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_mode
     o.lambda = best->trial.lambda;
     if (best->wide)
         o.precision = EASE_F64;
-    o.hooks = hooks ? *hooks : (ease_hooks){0};
+    o.hooks = hooks;
     return ease_gram_solve(&t->gram, &o, out, err);
 }

@@ -36,6 +36,7 @@ typedef struct ease__tuner {
     ease_tuning *result;
     const ease_interactions *x, *input, *target;
     ease_tune_options o;
+    ease_train_options train; /* what o.train is, or the defaults */
     double begin;
     double unsolvable; /* the largest lambda that was too small */
     ease_error why;    /* why the last skipped trial was skipped */
@@ -50,7 +51,7 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
                                 ease__attempt *out, ease_error *err);
 
 /* Tunes settings by a grid. The check needs no data. */
-ease_status ease__tune_grid_check(const ease_tune_options *o, ease_error *err);
+ease_status ease__tune_grid_check(const ease__tuner *t, ease_error *err);
 ease_status ease__tune_grid(ease__tuner *t, ease_error *err);
 
 #endif

@@ -1,0 +1,288 @@
+/* Delimited tables: a row for each interaction, with columns for the user, the item and
+ * perhaps a value and a time. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "read/blocks.h"
+#include "read/layout.h"
+#include "read/readers.h"
+#include "read/recognize.h"
+#include "text/number.h"
+
+typedef struct dialect {
+    ease__layout layout;
+    ease_columns columns;
+    bool guessed;     /* the columns were recognized, not given */
+    char *recognized; /* in words */
+} dialect;
+
+/* ---- columns that are given ------------------------------------------------ */
+
+static bool same_name(const ease__field *f, const char *name, size_t length)
+{
+    const char *colon = ease__has_recbole_type(f) ? memchr(f->text, ':', f->length)
+                                                  : NULL;
+    size_t bare = colon ? (size_t)(colon - f->text) : f->length;
+
+    return (f->length == length && strncasecmp(f->text, name, length) == 0) ||
+           (bare == length && strncasecmp(f->text, name, length) == 0);
+}
+
+/* "userId, movieId, rating": for a message. */
+static void list_names(const ease__layout *l, char *to, size_t size)
+{
+    size_t used = 0;
+
+    to[0] = '\0';
+    for (size_t i = 0; l->names && i < l->fields && used < size; i++) {
+        char shown[EASE__EXCERPT_CHARS];
+
+        used += (size_t)snprintf(
+            to + used, size - used, "%s%s", i ? ", " : "",
+            ease__excerpt(l->names[i].text, l->names[i].length, shown));
+    }
+}
+
+static ease_status find_column(const ease__layout *l, const char *input,
+                               const char *name, size_t length, int *out,
+                               ease_error *err)
+{
+    char shown[EASE__EXCERPT_CHARS], names[256];
+    int64_t number;
+
+    ease__excerpt(name, length, shown);
+    if (ease__parse_int(name, length, &number) == EASE__NUMBER_OK) {
+        if (number < 1 || (uint64_t)number > l->fields)
+            return ease__fail(err, EASE_E_ARG, "%s: no column %s: there are %zu", input,
+                              shown, l->fields);
+        *out = (int)number - 1;
+        return EASE_OK;
+    }
+    for (size_t i = 0; l->header && i < l->fields; i++) {
+        if (same_name(&l->names[i], name, length)) {
+            *out = (int)i;
+            return EASE_OK;
+        }
+    }
+    if (!l->header)
+        return ease__fail(err, EASE_E_ARG,
+                          "%s: no column '%s': without a header, columns are numbers "
+                          "from 1",
+                          input, shown);
+    list_names(l, names, sizeof(names));
+    return ease__fail(err, EASE_E_ARG, "%s: no column '%s' in the header: %s", input,
+                      shown, names);
+}
+
+/* Is none of the columns there twice? */
+static bool all_differ(const dialect *d)
+{
+    const ease_columns *c = &d->columns;
+    const int column[] = {c->user, c->item, c->value, c->time};
+
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < i; j++)
+            if (column[i] >= 0 && column[i] == column[j])
+                return false;
+    return true;
+}
+
+/* "USER,ITEM[,VALUE[,TIME]]"; the value may be empty before a time. */
+static ease_status set_columns(dialect *d, const char *input, const char *columns,
+                               ease_error *err)
+{
+    ease_columns *c = &d->columns;
+    int *place[] = {&c->user, &c->item, &c->value, &c->time};
+    int count = 0;
+    const char *p = columns;
+
+    for (;;) {
+        size_t length = strcspn(p, ",");
+        bool no_value = count == 2 && length == 0 && p[0];
+        ease_status status = EASE_OK;
+
+        if (count == 4 || (length == 0 && !no_value))
+            return ease__fail(err, EASE_E_ARG,
+                              "columns '%.80s': not USER,ITEM[,VALUE[,TIME]]", columns);
+        if (!no_value)
+            status = find_column(&d->layout, input, p, length, place[count], err);
+        count++;
+        if (status)
+            return status;
+        if (!p[length])
+            break;
+        p += length + 1;
+    }
+    if (count < 2 || !all_differ(d))
+        return ease__fail(err, EASE_E_ARG,
+                          "columns '%.80s': two to four different ones are needed",
+                          columns);
+    return EASE_OK;
+}
+
+/* ---- in words -------------------------------------------------------------- */
+
+static const char *kind_of_table(const ease__layout *l, char *buffer, size_t bytes)
+{
+    const char *s = l->splitter.text;
+
+    if (l->splitter.kind == EASE__SPLIT_BLANKS)
+        return "space-separated table";
+    if (strcmp(s, ",") == 0)
+        return "CSV";
+    if (strcmp(s, "\t") == 0)
+        return "TSV";
+    snprintf(buffer, bytes, "table separated by '%s'", s);
+    return buffer;
+}
+
+/* Writes what the input was recognized as; to be freed with the dialect. */
+static bool describe(dialect *d, const char *coding, bool timed)
+{
+    const ease__layout *l = &d->layout;
+    bool recbole = l->header && ease__all_have_recbole_type(l->names, l->fields);
+    char kind[64], columns[300], all[400];
+
+    ease__describe_columns(&d->columns, l->header ? l->names : NULL, timed, columns,
+                           sizeof(columns));
+    snprintf(all, sizeof(all), "%s%s %s header: %s", coding,
+             recbole ? "RecBole .inter" : kind_of_table(l, kind, sizeof(kind)),
+             l->header ? "with" : "without", columns);
+    d->recognized = ease__copy_string(all);
+    return d->recognized != NULL;
+}
+
+/* ---- recognizing columns --------------------------------------------------- */
+
+/* False: no memory. */
+static bool survey_rows(const ease__reading *r, const ease__layout *l, ease__survey *s)
+{
+    ease__sample_rest t = {r->sample + l->skip, r->sample + r->sample_bytes, r->whole};
+    ease__record record = {0};
+    bool nomem = false, more = true;
+
+    while (more && ease__sample_next(&t, &l->splitter, &record, &nomem))
+        if (record.count == l->fields)
+            more = ease__survey_add(s, record.fields);
+    ease__free(record.fields);
+    return !nomem;
+}
+
+static ease_status recognize_columns(dialect *d, const ease__reading *r,
+                                     ease_error *err)
+{
+    const ease__layout *l = &d->layout;
+    const char *name = ease__input_name(r->in);
+    ease__survey s = {0};
+    ease_error why = {0};
+    ease_status status;
+
+    if (!ease__survey_start(&s, l->fields) || !survey_rows(r, l, &s)) {
+        ease__survey_free(&s);
+        return ease__fail(err, EASE_E_NOMEM, "recognizing columns");
+    }
+    status = ease__recognize(&s, l->header ? l->names : NULL, r->o->columns_option,
+                             &d->columns, &why);
+    ease__survey_free(&s);
+    if (status)
+        return ease__fail_at(err, status, why.where,
+                             why.where >= 0 ? "%s:1: %s" : "%s: %s", name, why.text);
+    d->guessed = true;
+    return EASE_OK;
+}
+
+/* Fills *d, to be freed in any case. */
+static ease_status settle(const ease__reading *r, const ease_read_options *o,
+                          dialect *d, ease_error *err)
+{
+    ease_status status = ease__layout_of_pairs(r, o->separator, o->header, &d->layout,
+                                               err);
+
+    if (status)
+        return status;
+    status = o->columns ? set_columns(d, ease__input_name(r->in), o->columns, err)
+                        : recognize_columns(d, r, err);
+    /* A time is named where a value is missed: it may have been meant. */
+    if (!status &&
+        !describe(d, ease__input_coding(r->in),
+                  r->timed || (ease__wants_values(o) && d->columns.value < 0)))
+        status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
+    return status;
+}
+
+/* ---- reading --------------------------------------------------------------- */
+
+static ease_status read_rows(const ease__reading *r, const ease_read_options *o,
+                             const dialect *d, ease_error *err)
+{
+    const ease__layout *l = &d->layout;
+    ease__row_form form = {
+        .kind = EASE__ROWS_TABLE,
+        .splitter = l->splitter,
+        .fields = l->fields,
+        .user = d->columns.user,
+        .item = d->columns.item,
+        .value = d->columns.value,
+        .time = r->timed ? d->columns.time : -1,
+        .weighted = o->weights != 0,
+        .timed = r->timed && d->columns.time >= 0,
+        .min_rating = o->min_rating,
+    };
+    ease_status status;
+
+    ease__input_skip(r->in, l->skip);
+    status = ease__blocks_read(r->in, &form, l->lines + 1, r->block_bytes, o, r->draft,
+                               err);
+    if (!status && r->draft->counts.rows == 0 && l->header)
+        status = ease__fail(err, EASE_E_DATA, "%s: a header and no rows",
+                            ease__input_name(r->in));
+    return status;
+}
+
+ease_status ease__read_table(const ease__reading *r, const ease_read_options *o,
+                             ease_error *err)
+{
+    const char *name = ease__input_name(r->in);
+    dialect d = {.columns = {.user = -1, .item = -1, .value = -1, .time = -1}};
+    ease_status status = settle(r, o, &d, err);
+
+    if (!status)
+        status = ease__check_values(name, d.recognized, d.columns.value >= 0, o, err);
+    if (!status)
+        status = read_rows(r, o, &d, err);
+    if (!status)
+        status = ease__draft_doubt(
+            r->draft, o->guess || !d.guessed ? o->guess : &d.columns, name, err);
+    if (!status) {
+        r->draft->recognized = d.recognized;
+        d.recognized = NULL;
+    }
+    ease__layout_free(&d.layout);
+    ease__free(d.recognized);
+    return status;
+}
+
+static ease_status read_table(const ease__reading *r, ease_error *err)
+{
+    return ease__read_table(r, r->o, err);
+}
+
+/* Any input that no other reader recognizes: if it is no table, reading says why. */
+static ease_status recognize(const ease__reading *r, bool *is, ease_error *err)
+{
+    (void)r;
+    (void)err;
+    *is = true;
+    return EASE_OK;
+}
+
+const ease__reader ease__table_reader = {
+    .format = {.name = "table",
+               .about = "a row for each interaction: CSV, TSV, MovieLens ::, RecBole "
+                        ".inter and other separated text",
+               .values = 1,
+               .times = 1},
+    .recognize = recognize,
+    .read = read_table,
+};
