@@ -177,6 +177,7 @@ typedef enum ease_repeat {
 /* The columns of a table that hold the user, the item, the value and the time: indices
  * from 0 on, or -1 if there is no such column. */
 typedef struct ease_columns {
+    size_t size;
     int user, item, value, time;
     int guessed;      /* EASE_GUESSED_... bits: columns chosen by their values, by their
                          order or by a name that is only a last resort (an invoice) */
@@ -211,6 +212,7 @@ typedef struct ease_read_options {
 } ease_read_options;
 
 typedef struct ease_interactions_info {
+    size_t size;
     int64_t users, interactions;
     int32_t items;
     int weighted;
@@ -342,7 +344,10 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_write(const ease_interactio
                                                            const ease_hooks *hooks,
                                                            ease_error *err);
 
-EASE_API ease_interactions_info ease_interactions_describe(const ease_interactions *x);
+EASE_API void ease_interactions_describe(const ease_interactions *x,
+                                         ease_interactions_info *info);
+EASE_API int64_t ease_interactions_users(const ease_interactions *x);
+EASE_API int32_t ease_interactions_items(const ease_interactions *x);
 EASE_API ease_row ease_interactions_row(const ease_interactions *x, int64_t user);
 EASE_API const char *ease_interactions_user_id(const ease_interactions *x,
                                                int64_t user);
@@ -408,11 +413,14 @@ typedef struct ease_split_part {
 } ease_split_part;
 
 typedef struct ease_split_info {
-    char recognized[400];        /* what the file was taken for, in words */
-    ease_interactions_info data; /* what was read and kept; `recognized` is NULL */
-    int by_time;                 /* leave-last and time: 1, or 0 for file order */
-    int64_t users;               /* with a number in the split, ... */
-    int32_t items;               /* ... and items */
+    size_t size;
+    /* What was read and kept; `recognized` in it is NULL. Set by the caller, with its
+     * size; NULL: not wanted. */
+    ease_interactions_info *data;
+    char recognized[400]; /* what the file was taken for, in words */
+    int by_time;          /* leave-last and time: 1, or 0 for file order */
+    int64_t users;        /* with a number in the split, ... */
+    int32_t items;        /* ... and items */
     ease_split_part train, validation_train; /* the same where only one is written */
     ease_split_part validation_input, validation_target;
     ease_split_part test_input, test_target;
@@ -445,6 +453,7 @@ EASE_API EASE_MUST_USE ease_status ease_split(const char *data,
 
 /* A split's directory, read: every part with the ids of the data that was split. */
 typedef struct ease_split_parts {
+    size_t size;
     ease_interactions *train;            /* what the final model is fitted on */
     ease_interactions *validation_train; /* what is fitted for tuning; NULL: train */
     ease_interactions *validation_input, *validation_target;
@@ -518,7 +527,7 @@ typedef struct ease_train_options {
     const char *settings; /* of the others, "rank=64"; NULL: defaults */
     ease_gram_kind kind;
     ease_precision precision; /* of the solve */
-    const char *backend;      /* NULL or "cpu" */
+    const char *backend;      /* what solves: see ease_backend_at; NULL: the first */
     size_t memory_limit;      /* bytes; 0: what is available */
     /* A directory, or NULL. Where memory does not hold the matrix, ease_train and its
      * relatives that read data or a file keep it in a nameless file there, with the
@@ -535,8 +544,22 @@ typedef struct ease_train_options {
     const ease_hooks *hooks; /* NULL: none */
 } ease_train_options;
 
+/* A backend: code that solves on some hardware. */
+typedef struct ease_backend_info {
+    const char *name;  /* as in ease_train_options.backend */
+    const char *about; /* one line */
+} ease_backend_info;
+
+/* Backends from 0 on; NULL: there is none. The first is the default. */
+EASE_API const ease_backend_info *ease_backend_at(int index);
+/* Checks that a backend (NULL: the default) can be used on this machine. Fails with
+ * EASE_E_ARG if there is none of this name, or EASE_E_BACKEND with the reason. */
+EASE_API EASE_MUST_USE ease_status ease_backend_check(const char *name,
+                                                      ease_error *err);
+
 /* What training will take, known before anything large is allocated. */
 typedef struct ease_plan {
+    size_t size;
     int64_t users, interactions;
     int32_t items;
     size_t matrix_bytes;    /* the tiled triangle */
@@ -547,9 +570,11 @@ typedef struct ease_plan {
     size_t work_bytes;      /* of the matrix in a file, if a workdir is given */
     size_t least_bytes;     /* memory that suffices with such a file */
     size_t traffic_bytes;   /* to and from it; 0: the matrix will be in memory */
+    size_t device_bytes;    /* in the memory of the backend's device; 0: it has none */
+    size_t device_available_bytes; /* free there; 0: unknown */
     double gram_seconds, solve_seconds, write_seconds;
     double flops;          /* of the solve: items^3 */
-    double flops_a_second; /* measured here, now, by a small product */
+    double flops_a_second; /* measured or estimated by the backend, here and now */
     int threads;
     int fits;
 } ease_plan;
@@ -642,6 +667,7 @@ EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,
 /* ---- Gram matrices: all that training needs -------------------------------- */
 
 typedef struct ease_gram_info {
+    size_t size;
     int64_t users, interactions; /* -1: unknown */
     int32_t items;
     int weighted; /* 0: counts, exact integers */
@@ -709,7 +735,8 @@ EASE_API EASE_MUST_USE ease_status ease_gram_import(const char *const *paths, in
                                                     const ease_gram_options *o,
                                                     ease_gram **out, ease_error *err);
 
-EASE_API ease_gram_info ease_gram_describe(const ease_gram *g);
+EASE_API void ease_gram_describe(const ease_gram *g, ease_gram_info *info);
+EASE_API int32_t ease_gram_items(const ease_gram *g);
 EASE_API double ease_gram_at(const ease_gram *g, int32_t i, int32_t j);
 EASE_API const char *ease_gram_item_id(const ease_gram *g, int32_t item);
 EASE_API void ease_gram_free(ease_gram *g);
@@ -717,6 +744,7 @@ EASE_API void ease_gram_free(ease_gram *g);
 /* ---- models ---------------------------------------------------------------- */
 
 typedef struct ease_model_info {
+    size_t size;
     const char *method;   /* the name of one, see ease_method_find; static */
     const char *settings; /* all of the method's, "" if it has none; the model's own.
                              Rounds (epochs, iterations) are those of this model */
@@ -806,7 +834,9 @@ EASE_API EASE_MUST_USE ease_status ease_model_set_titles(ease_model *m,
                                                          const char *const *titles,
                                                          ease_error *err);
 
-EASE_API ease_model_info ease_model_describe(const ease_model *m);
+EASE_API void ease_model_describe(const ease_model *m, ease_model_info *info);
+EASE_API int32_t ease_model_items(const ease_model *m);
+EASE_API const ease_method_info *ease_model_method(const ease_model *m);
 EASE_API int32_t ease_model_find(const ease_model *m,
                                  const char *item_id); /* or EASE_NO_ITEM */
 EASE_API const char *ease_model_item_id(const ease_model *m, int32_t item);
@@ -934,6 +964,7 @@ typedef struct ease_eval_options {
 } ease_eval_options;
 
 typedef struct ease_report_info {
+    size_t size;
     int64_t users;           /* that the means are over */
     int64_t without_target;  /* users left out: nothing was held out */
     int64_t without_input;   /* users with an empty history, or for a method of known
@@ -946,6 +977,7 @@ typedef struct ease_report_info {
 
 /* The standard error is std / sqrt(users), NaN for a measure of all lists together. */
 typedef struct ease_metric {
+    size_t size;
     const char *name; /* borrowed */
     double mean, standard_error;
 } ease_metric;
@@ -983,8 +1015,10 @@ EASE_API EASE_MUST_USE ease_status ease_evaluate(const ease_model *m,
                                                  const ease_interactions *target,
                                                  const ease_eval_options *o,
                                                  ease_report **out, ease_error *err);
-EASE_API ease_report_info ease_report_describe(const ease_report *r);
-EASE_API ease_metric ease_report_metric(const ease_report *r, int metric);
+EASE_API void ease_report_describe(const ease_report *r, ease_report_info *info);
+EASE_API int64_t ease_report_users(const ease_report *r);
+EASE_API int ease_report_metrics(const ease_report *r); /* how many there are */
+EASE_API void ease_report_metric(const ease_report *r, int metric, ease_metric *out);
 /* By user, in the order of the target; NaN for a measure of all lists together. */
 EASE_API double ease_report_value(const ease_report *r, int metric, int64_t user);
 EASE_API const char *ease_report_user_id(const ease_report *r, int64_t user);
@@ -1019,6 +1053,7 @@ EASE_API EASE_MUST_USE ease_status ease_compare(const ease_report *const *report
 typedef struct ease_tuning ease_tuning;
 
 typedef struct ease_trial {
+    size_t size;
     double lambda;               /* 0: the method has none */
     const char *settings;        /* what was tried, "" for EASE; the tuning's own */
     double mean, standard_error; /* of the metric */
@@ -1068,7 +1103,7 @@ EASE_API int ease_tuning_count(const ease_tuning *t);
  * ease_tuning_best says which is best: the highest mean, of equal ones the largest
  * lambda or the first point. A method trained with the settings of a trial, on the same
  * data, gives its model again. */
-EASE_API ease_trial ease_tuning_trial(const ease_tuning *t, int trial);
+EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out);
 EASE_API int ease_tuning_best(const ease_tuning *t);
 EASE_API int ease_tuning_stopped(const ease_tuning *t); /* 1: before it was done */
 /* The number of interactions of the validation target with unknown items. */
@@ -1114,6 +1149,7 @@ enum { EASE_WEIGHT_QUANTILES = 7 };
 
 /* Of the weights off the diagonal. All is 0 where there are none (one item). */
 typedef struct ease_weight_summary {
+    size_t size;
     int64_t count;         /* items x (items - 1) */
     double negative, zero; /* shares of them, 0 .. 1; zero: exactly */
     double smallest, largest, mean;

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "core/container.h"
+#include "infos.h"
 
 enum { FUZZ_PATH = 48 };
 

@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void use_gram(ease_gram *g, const char *path, const char *copy)
 {
     const char *paths[2] = {path, copy};
-    ease_gram_info info = ease_gram_describe(g);
+    ease_gram_info info = gram_info(g);
     ease_gram *sum = NULL;
     ease_model *m = NULL;
     ease_train_options o;

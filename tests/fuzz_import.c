@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     o.threads = THREADS;
     if (ease_gram_import(paths, divide ? 2 : 1, data[0] & 128 ? items : NULL, -1, &o,
                          &g, NULL) == EASE_OK) {
-        ease_gram_info info = ease_gram_describe(g);
+        ease_gram_info info = gram_info(g);
 
         for (int32_t i = 0; i < info.items; i++)
             if (!(ease_gram_at(g, i, i) >= 0))

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "infos.h"
 #include "read/readers.h"
 
 enum { FUZZ_THREADS = 3 };
@@ -30,7 +31,7 @@ static inline const char *fuzz_path(const uint8_t *data, size_t size, int *fd)
 /* Looks at all that was read, so that a sanitizer sees it too. */
 static inline void fuzz_look(const ease_interactions *x)
 {
-    ease_interactions_info info = ease_interactions_describe(x);
+    ease_interactions_info info = interactions_info(x);
     int64_t seen = 0;
 
     for (int64_t u = 0; u < info.users; u++) {

@@ -42,7 +42,7 @@ static void use_scorer(const ease_model *m, int32_t n)
 
 static void use_model(const ease_model *m)
 {
-    ease_model_info info = ease_model_describe(m);
+    ease_model_info info = model_info(m);
     float *row = malloc((size_t)info.items * sizeof(*row));
 
     for (int32_t i = 0; i < info.items; i++) {

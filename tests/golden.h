@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ease.h"
+#include "infos.h"
 
 enum { GOLDEN_HISTORIES = 5, GOLDEN_MOST_ITEMS = 16 };
 
@@ -45,7 +45,7 @@ static inline void golden_list(FILE *to, const char *what, ease_status status,
 /* The size of the file is left out: it is another in each version of the format. */
 static inline void golden_info(FILE *to, const ease_model *m)
 {
-    ease_model_info info = ease_model_describe(m);
+    ease_model_info info = model_info(m);
 
     fprintf(to, "method %s settings '%s' items %d users %lld interactions %lld\n",
             info.method, info.settings, (int)info.items, (long long)info.users,
@@ -136,7 +136,7 @@ static inline void golden_scores(FILE *to, const ease_model *m, int32_t items)
 /* All that a model says of itself and of histories. Allocated. */
 static inline char *golden_answers(const ease_model *m)
 {
-    int32_t items = ease_model_describe(m).items;
+    int32_t items = model_info(m).items;
     size_t bytes = 0;
     char *text = NULL;
     FILE *to = open_memstream(&text, &bytes);

@@ -13,6 +13,7 @@
 
 #include "core/random.h"
 #include "data.h"
+#include "infos.h"
 #include "methods/network.h"
 
 enum { USERS = 100, ITEMS = 700 };
@@ -152,8 +153,8 @@ static void tell_report(const ease_model *m, const char *name,
     if (ease_evaluate(m, input, target, NULL, &r, &err))
         require(false, err.text);
     printf("{\"users\": \"%s\"", name);
-    for (int i = 0; i < ease_report_describe(r).metrics; i++) {
-        ease_metric one = ease_report_metric(r, i);
+    for (int i = 0; i < report_info(r).metrics; i++) {
+        ease_metric one = report_metric(r, i);
 
         printf(", \"%s\": [%.5f, %.5f]", one.name, one.mean, one.standard_error);
     }
@@ -163,7 +164,7 @@ static void tell_report(const ease_model *m, const char *name,
 
 static int run_training(char **argv, bool validated)
 {
-    ease_split_parts p;
+    ease_split_parts p = {.size = sizeof(p)};
     ease_train_options o;
     ease_model *m = NULL;
     ease_error err;

@@ -15,8 +15,7 @@ const char *__lsan_default_suppressions(void)
 
 static bool same(const ease_interactions *a, const ease_interactions *b)
 {
-    ease_interactions_info x = ease_interactions_describe(a),
-                           y = ease_interactions_describe(b);
+    ease_interactions_info x = interactions_info(a), y = interactions_info(b);
 
     if (x.users != y.users || x.items != y.items || x.interactions != y.interactions ||
         x.weighted != y.weighted || x.rows != y.rows || x.repeated != y.repeated ||
@@ -92,7 +91,7 @@ static void check_table(test *t, const table *rows, const char *path,
                  EASE_OK);
     check(t, same(x, y));
     check(t, same(x, z));
-    for (int64_t u = 0; u < ease_interactions_describe(x).users; u++)
+    for (int64_t u = 0; u < interactions_info(x).users; u++)
         check_int(t, ease_interactions_find_user(y, ease_interactions_user_id(y, u)),
                   u);
     check_int(t, ease_interactions_find_user(y, "nobody"), EASE_NO_USER);
@@ -272,7 +271,7 @@ static void a_matrix_takes_the_ids_of_others(test *t)
     } while (st == EASE_E_NOMEM);
     if (!check_status(t, st, EASE_OK))
         return;
-    check_int(t, ease_interactions_describe(out).users, 2);
+    check_int(t, interactions_info(out).users, 2);
     check_text(t, ease_interactions_user_id(out, 1), "bob");
     check_text(t, ease_interactions_item_id(out, 0), "7");
     check_int(t, ease_interactions_find_user(out, "ann"), 0);

@@ -168,7 +168,7 @@ static answer answer_of(ease_status status, const void *data, size_t bytes)
 static void spread(const ease_model *m, int32_t items[][LENGTH], ease_row *rows,
                    int64_t *users)
 {
-    int32_t n = ease_model_describe(m).items;
+    int32_t n = model_info(m).items;
 
     for (int32_t h = 0; h < HISTORIES; h++) {
         for (int32_t i = 0; i < LENGTH; i++)
@@ -249,7 +249,7 @@ static answer use_explain(const ease_model *m)
 
 static answer use_row(const ease_model *m)
 {
-    size_t n = (size_t)ease_model_describe(m).items;
+    size_t n = (size_t)model_info(m).items;
     float *row = calloc(n, sizeof(*row));
     answer a = answer_of(ease_model_row(m, (int32_t)n / 3, row, NULL), row,
                          n * sizeof(*row));
@@ -293,7 +293,7 @@ static answer use_export(const ease_model *m)
 
 static answer use_summary(const ease_model *m)
 {
-    ease_weight_summary s = {0};
+    ease_weight_summary s = {.size = sizeof(s)};
 
     return answer_of(ease_model_summarize_weights(m, &s, NULL, NULL), &s, sizeof(s));
 }
@@ -311,8 +311,7 @@ static answer use_rows(const ease_model *m)
     size_t stride = 0;
     ease_status status = ease_model_rows(m, &rows, &stride, NULL);
 
-    return answer_of(status, rows,
-                     rows ? stride * (size_t)ease_model_describe(m).items : 0);
+    return answer_of(status, rows, rows ? stride * (size_t)model_info(m).items : 0);
 }
 
 typedef answer use(const ease_model *m);
@@ -485,7 +484,7 @@ static void verifying_all_can_be_cancelled(test *t)
     ease_hooks hooks = {.progress = stop_verifying};
     ease_row row = {.items = (int32_t[]){2, 1500}, .count = 2};
     ease_recommend_options o;
-    ease_weight_summary summary;
+    ease_weight_summary summary = {.size = sizeof(summary)};
     ease_model *m = NULL, *n = NULL;
     ease_rec recs[10];
     int32_t count;

@@ -379,7 +379,7 @@ static void numbers_are_of_first_appearance_among_kept_rows(test *t)
     check_text(t, ease_interactions_user_id(x, 2), "z");
     check_text(t, ease_interactions_item_id(x, 0), "y");
     check_text(t, ease_interactions_item_id(x, 2), "q");
-    check_int(t, ease_interactions_describe(x).below_rating, 1);
+    check_int(t, interactions_info(x).below_rating, 1);
     ease_interactions_free(x);
 }
 
@@ -396,11 +396,11 @@ static void repeats_fold_as_asked(test *t)
         o.repeat = (ease_repeat)i;
         check_status(t, ease_interactions_read(path, &o, &x, NULL), EASE_OK);
         check(t, ease_interactions_row(x, 0).weights[0] == want[i]);
-        check_int(t, ease_interactions_describe(x).repeated, 2);
+        check_int(t, interactions_info(x).repeated, 2);
         ease_interactions_free(x);
         o.weights = 0;
         check_status(t, ease_interactions_read(path, &o, &x, NULL), EASE_OK);
-        check_int(t, ease_interactions_describe(x).weighted, i == EASE_REPEAT_SUM);
+        check_int(t, interactions_info(x).weighted, i == EASE_REPEAT_SUM);
         if (i == EASE_REPEAT_SUM)
             check(t, ease_interactions_row(x, 0).weights[0] == 3.0f);
         ease_interactions_free(x);
@@ -601,12 +601,12 @@ static void csr_is_copied_and_sorted(test *t)
     check_int(t, ease_interactions_row(x, 1).count, 0);
     check_text(t, ease_interactions_user_id(x, 2), "2");
     check_text(t, ease_interactions_item_id(x, 3), "3");
-    check_text(t, ease_interactions_describe(x).recognized, "");
+    check_text(t, interactions_info(x).recognized, "");
     ease_interactions_free(x);
     check_status(t,
                  ease_interactions_from_csr(3, 4, tiny_ptr, tiny_cols, NULL, &x, NULL),
                  EASE_OK);
-    check_int(t, ease_interactions_describe(x).weighted, 0);
+    check_int(t, interactions_info(x).weighted, 0);
     check_int(t, x->nnz, 4);
     ease_interactions_free(x);
 }

@@ -234,7 +234,7 @@ static int compare_ranked(const void *a, const void *b)
 static int32_t rank_all(const ease_model *m, const dense *input, int64_t user,
                         ranked *out)
 {
-    int32_t n = ease_model_describe(m).items, count = 0, known = 0;
+    int32_t n = model_info(m).items, count = 0, known = 0;
     float *row = malloc((size_t)n * sizeof(*row));
     float *score = calloc((size_t)n, sizeof(*score));
 
@@ -311,19 +311,19 @@ static double naive_gini(const int64_t *times, int32_t n)
 /* Items of the twin's target that count as held out. */
 static int32_t counted_items(const ease_model *m, const dense *target, ease_unknown how)
 {
-    return how == EASE_UNKNOWN_DROP ? ease_model_describe(m).items : target->items;
+    return how == EASE_UNKNOWN_DROP ? model_info(m).items : target->items;
 }
 
 /* One metric of the report against the twin. */
 static void check_metric(test *t, const ease_model *m, const dense *input,
                          const dense *target, const ease_report *r, int metric)
 {
-    int32_t n = ease_model_describe(m).items;
-    int32_t counted = counted_items(m, target, ease_report_describe(r).unknown);
+    int32_t n = model_info(m).items;
+    int32_t counted = counted_items(m, target, report_info(r).unknown);
     ranked *list = malloc((size_t)n * sizeof(*list));
     int64_t *times = calloc((size_t)n, sizeof(*times));
-    ease_metric got = ease_report_metric(r, metric);
-    int64_t users = ease_report_describe(r).users;
+    ease_metric got = report_metric(r, metric);
+    int64_t users = report_info(r).users;
     int32_t k = atoi(strchr(got.name, '@') + 1);
     double sum = 0, square = 0;
 
@@ -440,8 +440,8 @@ static void evaluation_equals_its_naive_twin(test *t)
 
             o.unknown = (ease_unknown)how;
             check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, NULL), EASE_OK);
-            check_int(t, ease_report_describe(r).metrics, 16);
-            check_int(t, ease_report_describe(r).unknown, how);
+            check_int(t, report_info(r).metrics, 16);
+            check_int(t, report_info(r).unknown, how);
             for (int i = 0; i < 16; i++)
                 check_metric(t, m, &s.input, &s.target, r, i);
             ease_report_free(r);
@@ -503,11 +503,11 @@ static void what_is_left_out_is_counted(test *t)
     ease_eval_options_init(&o);
     o.unknown = EASE_UNKNOWN_DROP;
     check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_OK);
-    check_info(t, ease_report_describe(r), drop);
+    check_info(t, report_info(r), drop);
     ease_report_free(r);
     check_status(t, ease_evaluate(s.model, s.x, s.y, NULL, &r, NULL), EASE_OK);
-    check_info(t, ease_report_describe(r), miss);
-    check_text(t, ease_report_metric(r, 2).name, "ndcg@100");
+    check_info(t, report_info(r), miss);
+    check_text(t, report_metric(r, 2).name, "ndcg@100");
     check(t, ease_report_times(r, &k) != NULL);
     check_int(t, k, 100);
     /* Every list holds the whole catalog less the input. */
@@ -541,8 +541,8 @@ static void unknown_items_are_said(test *t)
     static const char *const fate[] = {"they count as misses", "they are dropped"};
     scene s = make_scene(9);
     ease_report_info want = naive_info(&s, EASE_UNKNOWN_MISS);
-    int64_t held_out = ease_interactions_describe(s.y).interactions;
-    int64_t given = ease_interactions_describe(s.x).interactions;
+    int64_t held_out = interactions_info(s.y).interactions;
+    int64_t given = interactions_info(s.x).interactions;
     ease_eval_options o;
 
     ease_eval_options_init(&o);
@@ -573,10 +573,10 @@ static void what_a_report_does_not_have_is_nan_or_null(test *t)
     int64_t users;
 
     check_status(t, ease_evaluate(s.model, s.x, s.y, NULL, &r, NULL), EASE_OK);
-    users = ease_report_describe(r).users;
-    check(t, is_no_metric(ease_report_metric(r, -1)));
-    check(t, is_no_metric(ease_report_metric(r, 3)));
-    check(t, is_no_metric(ease_report_metric(r, INT_MAX)));
+    users = report_info(r).users;
+    check(t, is_no_metric(report_metric(r, -1)));
+    check(t, is_no_metric(report_metric(r, 3)));
+    check(t, is_no_metric(report_metric(r, INT_MAX)));
     check(t, isnan(ease_report_value(r, -1, 0)));
     check(t, isnan(ease_report_value(r, 3, 0)));
     check(t, isnan(ease_report_value(r, INT_MIN, INT64_MIN)));
@@ -652,7 +652,7 @@ static void threads_do_not_change_a_bit(test *t)
         o.threads = threads;
         check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r, NULL), EASE_OK);
         for (int i = 0; one && i < 16; i++) {
-            ease_metric a = ease_report_metric(one, i), b = ease_report_metric(r, i);
+            ease_metric a = report_metric(one, i), b = report_metric(r, i);
 
             check(t, memcmp(&a.mean, &b.mean, sizeof(a.mean)) == 0);
             check(t, memcmp(&a.standard_error, &b.standard_error,
@@ -688,9 +688,8 @@ static void batches_do_not_show(test *t)
     o.metrics = "ndcg@10,gini@10,hit@10000";
     check_status(t, ease_evaluate(m, x, y, &o, &many, NULL), EASE_OK);
     for (int i = 0; i < 2; i++)
-        check_near(t, ease_report_metric(few, i).mean, ease_report_metric(many, i).mean,
-                   0);
-    check_near(t, ease_report_metric(many, 2).mean, 1, 0);
+        check_near(t, report_metric(few, i).mean, report_metric(many, i).mean, 0);
+    check_near(t, report_metric(many, 2).mean, 1, 0);
     ease_report_free(few);
     ease_report_free(many);
     ease_interactions_free(x);
@@ -777,7 +776,7 @@ static void the_values_of_users_are_written_exactly(test *t)
     text = slurp(path);
     line = strtok(text, "\n");
     check_text(t, line, "user,ndcg@5,popularity@3");
-    for (int64_t u = 0; u < ease_report_describe(r).users; u++) {
+    for (int64_t u = 0; u < report_info(r).users; u++) {
         char *end;
 
         line = strtok(NULL, "\n");
@@ -990,7 +989,7 @@ static void only_what_counts_in_one_way_is_compared(test *t)
     for (int how = EASE_UNKNOWN_MISS; how <= EASE_UNKNOWN_DROP; how++) {
         o.unknown = (ease_unknown)how;
         check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r[how], NULL), EASE_OK);
-        check_int(t, ease_report_describe(r[how]).users, USERS);
+        check_int(t, report_info(r[how]).users, USERS);
         both[how] = r[how];
     }
     check_status(t, ease_compare(both, 2, 0, &d, &err), EASE_E_ARG);
@@ -1110,11 +1109,11 @@ static void split_free(split *s)
 
 static void check_same_weights(test *t, const ease_model *a, const ease_model *b)
 {
-    int32_t n = ease_model_describe(a).items;
+    int32_t n = model_info(a).items;
     float x[64], y[64];
 
-    check_int(t, ease_model_describe(b).items, n);
-    check_near(t, ease_model_describe(a).lambda, ease_model_describe(b).lambda, 0);
+    check_int(t, model_info(b).items, n);
+    check_near(t, model_info(a).lambda, model_info(b).lambda, 0);
     for (int32_t i = 0; i < n; i++) {
         check_status(t, ease_model_row(a, i, x, NULL), EASE_OK);
         check_status(t, ease_model_row(b, i, y, NULL), EASE_OK);
@@ -1139,7 +1138,7 @@ static void a_grid_measures_what_training_gives(test *t)
     check_int(t, w.trials, 4);
     check_int(t, w.counted, 1);
     for (int i = 0; i < 4; i++) {
-        ease_trial trial = ease_tuning_trial(tuned, i);
+        ease_trial trial = tuning_trial(tuned, i);
         ease_eval_options e;
         ease_report *r = NULL;
         ease_model *m = NULL;
@@ -1147,13 +1146,13 @@ static void a_grid_measures_what_training_gives(test *t)
         w.train.lambda = trial.lambda;
         ease_eval_options_init(&e);
         e.metrics = "ndcg@10";
-        check(t, i == 0 || ease_tuning_trial(tuned, i - 1).lambda < trial.lambda);
+        check(t, i == 0 || tuning_trial(tuned, i - 1).lambda < trial.lambda);
         check_status(t, train_method(s.train, "ease-nonneg", &w.train, &m, NULL),
                      EASE_OK);
         check_status(t, ease_evaluate(m, s.input, s.target, &e, &r, NULL), EASE_OK);
-        check_near(t, trial.mean, ease_report_metric(r, 0).mean, 0);
-        check_near(t, trial.standard_error, ease_report_metric(r, 0).standard_error, 0);
-        check(t, trial.mean <= ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean);
+        check_near(t, trial.mean, report_metric(r, 0).mean, 0);
+        check_near(t, trial.standard_error, report_metric(r, 0).standard_error, 0);
+        check(t, trial.mean <= tuning_trial(tuned, ease_tuning_best(tuned)).mean);
         ease_report_free(r);
         ease_model_free(m);
     }
@@ -1178,10 +1177,10 @@ static void a_trial_that_was_not_made_is_nan(test *t)
     o.lambdas = grid;
     o.count = COUNT(grid);
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
-    check(t, is_no_trial(ease_tuning_trial(tuned, -1)));
-    check(t, is_no_trial(ease_tuning_trial(tuned, 2)));
-    check(t, is_no_trial(ease_tuning_trial(tuned, INT_MAX)));
-    check(t, !is_no_trial(ease_tuning_trial(tuned, 1)));
+    check(t, is_no_trial(tuning_trial(tuned, -1)));
+    check(t, is_no_trial(tuning_trial(tuned, 2)));
+    check(t, is_no_trial(tuning_trial(tuned, INT_MAX)));
+    check(t, !is_no_trial(tuning_trial(tuned, 1)));
     ease_tuning_free(tuned);
     split_free(&s);
 }
@@ -1203,7 +1202,7 @@ static void of_equal_lambdas_the_largest_is_best(test *t)
     o.lambdas = grid;
     o.count = 3;
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
-    check_near(t, ease_tuning_trial(tuned, ease_tuning_best(tuned)).lambda, 1e8, 0);
+    check_near(t, tuning_trial(tuned, ease_tuning_best(tuned)).lambda, 1e8, 0);
     ease_tuning_free(tuned);
     split_free(&s);
     free(d.at);
@@ -1214,7 +1213,7 @@ static void of_equal_lambdas_the_largest_is_best(test *t)
 static bool was_tried(const ease_tuning *t, double low, double high)
 {
     for (int i = 0; i < ease_tuning_count(t); i++) {
-        double lambda = ease_tuning_trial(t, i).lambda;
+        double lambda = tuning_trial(t, i).lambda;
 
         if (lambda >= low && lambda <= high)
             return true;
@@ -1226,7 +1225,7 @@ static void the_search_brackets_the_best(test *t)
 {
     split s = make_split();
     ease_tuning *tuned = NULL;
-    ease_trial best;
+    ease_trial best = {.size = sizeof(best)};
     watch w;
     ease_tune_options o = tune_options(&w);
 
@@ -1234,21 +1233,21 @@ static void the_search_brackets_the_best(test *t)
     check_int(t, w.counted, 1);
     check_int(t, w.trials, ease_tuning_count(tuned));
     check_int(t, ease_tuning_stopped(tuned), 0);
-    best = ease_tuning_trial(tuned, ease_tuning_best(tuned));
+    best = tuning_trial(tuned, ease_tuning_best(tuned));
     check(t, best.lambda > 1e-5 && best.lambda < 1e8);
     /* The neighbours at an eighth and at a decade. */
     check(t, was_tried(tuned, best.lambda / 1.36, best.lambda / 1.31));
     check(t, was_tried(tuned, best.lambda * 1.31, best.lambda * 1.36));
-    check(t, ease_tuning_trial(tuned, 0).lambda < best.lambda / 2);
-    check(t, ease_tuning_trial(tuned, ease_tuning_count(tuned) - 1).lambda >
-                 best.lambda * 2);
+    check(t, tuning_trial(tuned, 0).lambda < best.lambda / 2);
+    check(t,
+          tuning_trial(tuned, ease_tuning_count(tuned) - 1).lambda > best.lambda * 2);
     for (int i = 0; i < ease_tuning_count(tuned); i++) {
-        double lambda = ease_tuning_trial(tuned, i).lambda;
+        double lambda = tuning_trial(tuned, i).lambda;
         char text[32];
 
         snprintf(text, sizeof(text), "%.3g", lambda);
         check(t, strtod(text, NULL) == lambda);
-        check(t, i == 0 || lambda > ease_tuning_trial(tuned, i - 1).lambda);
+        check(t, i == 0 || lambda > tuning_trial(tuned, i - 1).lambda);
     }
     ease_tuning_free(tuned);
     split_free(&s);
@@ -1267,8 +1266,8 @@ static void the_best_is_trained_from_the_matrix_at_hand(test *t)
         check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL),
                      EASE_OK);
         check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
-        check_text(t, ease_model_describe(m).method, w.train.method);
-        w.train.lambda = ease_tuning_trial(tuned, ease_tuning_best(tuned)).lambda;
+        check_text(t, model_info(m).method, w.train.method);
+        w.train.lambda = tuning_trial(tuned, ease_tuning_best(tuned)).lambda;
         check_status(t, train_method(s.train, w.train.method, &w.train, &again, NULL),
                      EASE_OK);
         check_same_weights(t, m, again);
@@ -1294,7 +1293,7 @@ static void tuning_ends_when_time_is_over(test *t)
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     check_int(t, ease_tuning_count(tuned), 1);
     check_int(t, ease_tuning_stopped(tuned), 1);
-    check_near(t, ease_tuning_trial(tuned, 0).lambda, 100, 0);
+    check_near(t, tuning_trial(tuned, 0).lambda, 100, 0);
     ease_tuning_free(tuned);
     o.seconds = 1e9;
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
@@ -1356,7 +1355,7 @@ static void a_lambda_that_cannot_be_solved_with_is_left_out(test *t)
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     check_int(t, ease_tuning_count(tuned), 3);
     check_int(t, w.left_out, 1);
-    check_near(t, ease_tuning_trial(tuned, 0).lambda, 0.001, 0);
+    check_near(t, tuning_trial(tuned, 0).lambda, 0.001, 0);
     ease_tuning_free(tuned);
     tuned = NULL;
     /* What took float64 in the trial takes it again in the end. */
@@ -1364,7 +1363,7 @@ static void a_lambda_that_cannot_be_solved_with_is_left_out(test *t)
     o.count = 1;
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
-    check_int(t, ease_model_describe(m).precision, EASE_F64);
+    check_int(t, model_info(m).precision, EASE_F64);
     ease_model_free(m);
     ease_tuning_free(tuned);
     tuned = NULL;
@@ -1390,7 +1389,7 @@ static double mean_of(const ease_model *m, const scene *s, ease_unknown how)
     o.metrics = "ndcg@10";
     o.unknown = how;
     if (ease_evaluate(m, s->x, s->y, &o, &r, NULL) == EASE_OK)
-        mean = ease_report_metric(r, 0).mean;
+        mean = report_metric(r, 0).mean;
     ease_report_free(r);
     return mean;
 }
@@ -1438,7 +1437,7 @@ static void trials_count_unknown_items_as_told(test *t)
         check_int(t, ease_tuning_unknown_targets(tuned), strange);
         check_int(t, lines_with(log, "held-out items"), 1);
         check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
-        check_near(t, ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean,
+        check_near(t, tuning_trial(tuned, ease_tuning_best(tuned)).mean,
                    mean_of(m, &s, how), 1e-15);
         check(t, mean_of(m, &s, EASE_UNKNOWN_MISS) < mean_of(m, &s, EASE_UNKNOWN_DROP));
         ease_model_free(m);
@@ -1522,7 +1521,7 @@ static double measured(const ease_model *m, const split *s, const char *metric)
     ease_eval_options_init(&e);
     e.metrics = metric;
     if (ease_evaluate(m, s->input, s->target, &e, &r, NULL) == EASE_OK)
-        mean = ease_report_metric(r, 0).mean;
+        mean = report_metric(r, 0).mean;
     ease_report_free(r);
     return mean;
 }
@@ -1558,7 +1557,7 @@ static void every_point_measures_what_training_gives(test *t)
         check_int(t, ease_tuning_count(tuned), cases[i].points);
         check_int(t, ease_tuning_stopped(tuned), 0);
         for (int k = 0; k < ease_tuning_count(tuned); k++) {
-            ease_trial trial = ease_tuning_trial(tuned, k);
+            ease_trial trial = tuning_trial(tuned, k);
             ease_train_options by_hand;
             ease_model *m = NULL;
 
@@ -1568,13 +1567,12 @@ static void every_point_measures_what_training_gives(test *t)
             check_status(t, train_method(s.train, cases[i].method, &by_hand, &m, NULL),
                          EASE_OK);
             check_near(t, measured(m, &s, "ndcg@10"), trial.mean, 0);
-            check(t,
-                  trial.mean <= ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean);
+            check(t, trial.mean <= tuning_trial(tuned, ease_tuning_best(tuned)).mean);
             ease_model_free(m);
         }
         check_status(t, ease_tuning_train(tuned, NULL, &best, NULL), EASE_OK);
         check_near(t, measured(best, &s, "ndcg@10"),
-                   ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean, 0);
+                   tuning_trial(tuned, ease_tuning_best(tuned)).mean, 0);
         ease_model_free(best);
         best = NULL;
         check_status(t, ease_tuning_train(tuned, NULL, &best, NULL), EASE_E_ARG);
@@ -1596,7 +1594,7 @@ static void trials_are_in_the_order_of_the_grid(test *t)
 
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     for (int i = 0; i < COUNT(wanted); i++)
-        check_text(t, ease_tuning_trial(tuned, i).settings, wanted[i]);
+        check_text(t, tuning_trial(tuned, i).settings, wanted[i]);
     ease_tuning_free(tuned);
     tuned = NULL;
     /* What is fixed is no part of a method's own grid: 3 x 6 points are left. */
@@ -1618,7 +1616,7 @@ static void a_point_that_cannot_be_trained_is_left_out(test *t)
     check_status(t, ease_tune(s.train, s.input, s.target, &o, &tuned, NULL), EASE_OK);
     check_int(t, ease_tuning_count(tuned), 1);
     check_int(t, w.left_out, 1);
-    check_text(t, ease_tuning_trial(tuned, 0).settings, "rank=4");
+    check_text(t, tuning_trial(tuned, 0).settings, "rank=4");
     ease_tuning_free(tuned);
     tuned = NULL;
     o.grid = "rank=4000|5000";
@@ -1706,7 +1704,7 @@ static void a_tuning_can_forget_its_model(test *t)
                      EASE_OK);
         ease_tuning_forget(tuned);
         check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_E_ARG);
-        check(t, ease_tuning_trial(tuned, ease_tuning_best(tuned)).mean > 0);
+        check(t, tuning_trial(tuned, ease_tuning_best(tuned)).mean > 0);
         ease_tuning_free(tuned);
     }
     ease_tuning_forget(NULL);
@@ -1729,11 +1727,11 @@ static void a_stopped_network_is_a_trial_of_the_epochs_it_had(test *t)
     check_int(t, ease_tuning_stopped(tuned), 1);
     check_status(t, ease_tuning_train(tuned, NULL, &m, NULL), EASE_OK);
     ease_train_options_init(&by_hand);
-    by_hand.settings = ease_tuning_trial(tuned, 0).settings;
+    by_hand.settings = tuning_trial(tuned, 0).settings;
     check(t, strstr(by_hand.settings, "epochs=10") == NULL);
     check_status(t, train_method(s.train, "mult-dae", &by_hand, &again, NULL), EASE_OK);
     check_near(t, measured(m, &s, "ndcg@10"), measured(again, &s, "ndcg@10"), 0);
-    check_text(t, ease_model_describe(m).settings, ease_model_describe(again).settings);
+    check_text(t, model_info(m).settings, model_info(again).settings);
     ease_model_free(m);
     ease_model_free(again);
     ease_tuning_free(tuned);

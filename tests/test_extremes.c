@@ -368,7 +368,7 @@ static void a_work_file_gives_the_same_bits_at_any_scale(test *t)
     ease_interactions *x;
     ease_train_options o = options(1e36, EASE_GRAM_COUNTS);
     ease_model *inside = NULL, *outside = NULL;
-    ease_plan plan;
+    ease_plan plan = {.size = sizeof(plan)};
     ease__random r;
     ease_error err = {0};
 

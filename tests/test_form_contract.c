@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/random.h"
+#include "infos.h"
 #include "model/model.h"
 #include "quick.h"
 #include "score/scoring.h"
@@ -249,8 +250,8 @@ static void save_again(subject *s)
     check(s->t, same_lists(&opened, &again, o.k));
     if (!s->form->store->halves && !check(s->t, same_lists(&made, &opened, o.k)))
         complain(s);
-    check_text(s->t, ease_model_describe(s->opened).method, s->method->info.name);
-    check_int(s->t, ease_model_describe(s->opened).storage, s->form->number);
+    check_text(s->t, model_info(s->opened).method, s->method->info.name);
+    check_int(s->t, model_info(s->opened).storage, s->form->number);
     ease_model_free(back);
     a = test_read(path, &bytes);
     b = test_read(s->path, &was_bytes);
@@ -545,7 +546,7 @@ static void use_weights(subject *s)
     const char *path = test_path("weights.npy");
     ease_error err = {0};
     ease_status status = ease_model_export(s->opened, path, 0, NULL, &err);
-    ease_weight_summary w;
+    ease_weight_summary w = {.size = sizeof(w)};
 
     if (s->form->store->empty)
         says_why_not(s, status, &err);

@@ -142,12 +142,12 @@ static void description_and_ids_follow_the_data(test *t)
     ease_interactions *x = random_interactions(USERS, 3, 0.5, true, 3);
     ease_gram_options o;
     ease_gram *g = NULL;
-    ease_gram_info info;
+    ease_gram_info info = {.size = sizeof(info)};
 
     ease_gram_options_init(&o);
     o.precision = EASE_F64;
     check_status(t, ease_gram_build(x, &o, &g, NULL), EASE_OK);
-    info = ease_gram_describe(g);
+    info = gram_info(g);
     check_int(t, info.users, USERS);
     check_int(t, info.interactions, x->nnz);
     check_int(t, info.items, 3);
@@ -160,7 +160,7 @@ static void description_and_ids_follow_the_data(test *t)
     ease__ids_add(&x->item_ids, "bee", 3);
     ease__ids_add(&x->item_ids, "cow", 3);
     check_status(t, ease_gram_build(x, NULL, &g, NULL), EASE_OK);
-    info = ease_gram_describe(g);
+    info = gram_info(g);
     check_int(t, info.wide, false);
     check_text(t, ease_gram_item_id(g, 1), "bee");
     ease_gram_free(g);

@@ -206,8 +206,7 @@ static void models_have_the_scores_of_their_users(test *t)
             check_near(t, (double)got[i], s.scratch.scores[i * EASE__LANES],
                        half * 1.01 + 1e-6);
     }
-    check_text(t, ease_model_describe(m).settings,
-               "l2=2,tolerance=1e-10,iterations=100");
+    check_text(t, model_info(m).settings, "l2=2,tolerance=1e-10,iterations=100");
     check_int(t, ease_method_find("lrec")->known_users, 1);
     check_int(t, ease_method_find("ease")->known_users, 0);
     ease_model_free(m);
@@ -332,8 +331,8 @@ static void models_come_back_from_files(test *t)
     check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
     if (!check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK))
         abort();
-    check_int(t, ease_model_describe(back).storage, EASE_STORE_KNOWN);
-    check_text(t, ease_model_describe(back).method, "lrec");
+    check_int(t, model_info(back).storage, EASE_STORE_KNOWN);
+    check_text(t, model_info(back).method, "lrec");
     check(t, memcmp(m->known.codes, back->known.codes,
                     50 * 30 * sizeof(*m->known.codes)) == 0);
     for (int64_t u = 0; u < 50; u++) {
@@ -485,8 +484,8 @@ static void only_users_without_training_get_popular_items(test *t)
     target = from_csr(USERS, ITEMS, out, targets, NULL);
     m = train(t, x, NULL, 1);
     check_status(t, ease_evaluate(m, input, target, NULL, &r, NULL), EASE_OK);
-    check_int(t, ease_report_describe(r).users, USERS);
-    check_int(t, ease_report_describe(r).without_input, 1);
+    check_int(t, report_info(r).users, USERS);
+    check_int(t, report_info(r).without_input, 1);
     ease_report_free(r);
     ease_model_free(m);
     ease_interactions_free(target);

@@ -459,7 +459,7 @@ static void latent_models_come_back_from_files(test *t)
     for (int i = 0; i < 2; i++) {
         ease_model *m = train(t, x, methods[i], small[i], 1);
         ease_model *back = reopened(t, m, EASE_STORE_F16);
-        ease_model_info info = ease_model_describe(back);
+        ease_model_info info = model_info(back);
 
         check_text(t, info.method, methods[i]);
         check_text(t, info.settings, says[i]);
@@ -494,9 +494,10 @@ static void damaged_latent_files_are_refused(test *t)
         ease_model *m = train(t, x, methods[i], small[i], 1);
         ease__latent_shape good = m->latent.shape, bad = good;
 
-        bad.encoder = i == 0 ? EASE__NETWORK : EASE__FOLD_IN;
-        check_refused(t, m, bad, EASE_E_FORMAT);
-        bad = good;
+        if (i == 0) { /* the matrices of a network would be too few for fold-in */
+            bad.encoder = EASE__NETWORK;
+            check_refused(t, m, bad, EASE_E_FORMAT);
+        }
         bad.encoder = EASE__FOLD_IN + 1; /* a later version may have it */
         check_refused(t, m, bad, EASE_E_VERSION);
         bad = good;

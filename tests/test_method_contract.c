@@ -130,8 +130,7 @@ static ease_rec *lists_of(test *t, const ease_model *m, const ease_interactions 
 
     ease_recommend_options_init(&o);
     o.k = K;
-    o.users = ease_method_find(ease_model_describe(m).method)->known_users ? users
-                                                                           : NULL;
+    o.users = ease_method_find(model_info(m).method)->known_users ? users : NULL;
     for (int64_t u = 0; u < USERS; u++) {
         rows[u] = ease_interactions_row(x, u);
         users[u] = u;
@@ -157,9 +156,8 @@ static void saved_models_open_to_the_same_lists(test *t)
                           EASE_OK) ||
             !check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK))
             abort();
-        check_text(t, ease_model_describe(back).method, ease__methods[i]->info.name);
-        check_text(t, ease_model_describe(back).settings,
-                   ease_model_describe(made).settings);
+        check_text(t, model_info(back).method, ease__methods[i]->info.name);
+        check_text(t, model_info(back).settings, model_info(made).settings);
         before = lists_of(t, made, x);
         after = lists_of(t, back, x);
         check(t, memcmp(before, after, USERS * K * sizeof(*before)) == 0);

@@ -72,10 +72,10 @@ static void methods_train_what_they_say(test *t)
         /* Its default rank is above the number of users here. */
         o.settings = strcmp(method_name(i), "ii-svd") == 0 ? "rank=20" : NULL;
         check_status(t, train_method(x, method_name(i), &o, &m, NULL), EASE_OK);
-        check_text(t, ease_model_describe(m).method, method_name(i));
-        check_int(t, ease_model_describe(m).nonnegative, i == 1);
+        check_text(t, model_info(m).method, method_name(i));
+        check_int(t, model_info(m).nonnegative, i == 1);
         back = reopen(t, m, EASE_STORE_F32);
-        check_text(t, ease_model_describe(back).method, method_name(i));
+        check_text(t, model_info(back).method, method_name(i));
         ease_model_free(m);
         ease_model_free(back);
     }
@@ -135,7 +135,7 @@ static void popularity_is_the_share_of_users(test *t)
         ease_interactions *x = some_data(weighted);
         double *dense = dense_interactions(x);
         ease_model *made = popularity_of(x), *m = reopen(t, made, EASE_STORE_F16);
-        ease_model_info info = ease_model_describe(m);
+        ease_model_info info = model_info(m);
         float row[100];
 
         check_int(t, info.items, 100);
@@ -210,7 +210,7 @@ static void what_needs_weights_is_refused(test *t)
     ease_interactions *x = some_data(false);
     ease_model *m = popularity_of(x), *weights = NULL;
     ease_train_options o;
-    ease_weight_summary w;
+    ease_weight_summary w = {.size = sizeof(w)};
     ease_scorer *s = NULL;
     ease_rec recs[10];
     int32_t count = -1;

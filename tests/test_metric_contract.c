@@ -27,7 +27,8 @@ static void entries_are_complete(test *t)
 {
     int count = 0;
 
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
+    for (int at = 0; ease__metric_kinds[at]; at++) {
+        const ease__metric_kind *kind = ease__metric_kinds[at];
         ease__ranking_metric wanted = metric_at(kind, 7), parsed[EASE__MAX_METRICS];
         ease_error err;
         int n = 0;
@@ -96,7 +97,8 @@ static void hits_make_a_list_better(test *t)
     bool all[LENGTH], none[LENGTH] = {false};
 
     memset(all, true, sizeof(all));
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
+    for (int at = 0; ease__metric_kinds[at]; at++) {
+        const ease__metric_kind *kind = ease__metric_kinds[at];
         ease__random r;
 
         if (!kind->from_hits)
@@ -132,7 +134,8 @@ static void shuffle(ease__random *r, int64_t *x, int32_t n)
 
 static void equal_shares_are_best_and_one_item_worst(test *t)
 {
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
+    for (int at = 0; ease__metric_kinds[at]; at++) {
+        const ease__metric_kind *kind = ease__metric_kinds[at];
         ease__random r;
 
         if (!kind->from_times)
@@ -234,12 +237,12 @@ static void reports_do_not_depend_on_the_order_of_held_out_items(test *t)
     for (int i = 0; metric_name(i); i++) {
         const ease__metric_kind *kind = ease__metric_kind_of(metric_name(i));
         double most = kind->from_items ? USERS : 1;
-        ease_metric x = ease_report_metric(a, i), y = ease_report_metric(b, i);
+        ease_metric x = report_metric(a, i), y = report_metric(b, i);
 
         check(t, x.mean > 0 && x.mean <= most);
         check_near(t, y.mean, x.mean, 0);
         check_int(t, isnan(x.standard_error), kind->from_times != NULL);
-        for (int64_t u = 0; u < ease_report_describe(a).users; u++) {
+        for (int64_t u = 0; u < report_info(a).users; u++) {
             double value = ease_report_value(a, i, u);
 
             if (kind->from_times)
@@ -267,7 +270,9 @@ static void the_best_trial_is_that_of_the_metrics_direction(test *t)
     tuned->count = 4;
     for (int i = 0; i < tuned->count; i++)
         tuned->tried[i].trial.mean = means[i];
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
+    for (int at = 0; ease__metric_kinds[at]; at++) {
+        const ease__metric_kind *kind = ease__metric_kinds[at];
+
         tuned->metric = kind;
         check_int(t, ease_tuning_best(tuned),
                   kind->info.direction == EASE__LOWER_IS_BETTER ? 1 : 2);
@@ -297,7 +302,7 @@ static void the_best_epoch_is_that_of_the_metrics_direction(test *t)
     o.validation_input = x;
     o.validation_target = target;
     for (int i = 0; metric_name(i); i++) {
-        ease__ranking_metric metric = metric_at(&ease__metric_kinds[i], 10);
+        ease__ranking_metric metric = metric_at(ease__metric_kinds[i], 10);
         ease_report *chosen;
         ease_model *m;
         double value;
@@ -305,10 +310,10 @@ static void the_best_epoch_is_that_of_the_metrics_direction(test *t)
         o.metric = metric.name;
         m = trained(x, "mult-dae", &o);
         chosen = report_of(m, x, target, metric.name);
-        value = ease_report_metric(chosen, 0).mean;
+        value = report_metric(chosen, 0).mean;
         for (int e = 0; e < EPOCHS; e++)
-            check(t, !ease__metric_better(metric.kind,
-                                          ease_report_metric(after[e], i).mean, value));
+            check(t, !ease__metric_better(metric.kind, report_metric(after[e], i).mean,
+                                          value));
         ease_report_free(chosen);
         ease_model_free(m);
     }

@@ -85,7 +85,7 @@ static void weights_are_those_worked_by_hand_and_not_transposed(test *t)
 static void a_model_describes_itself_and_its_items(test *t)
 {
     ease_model *m = worked_model(false);
-    ease_model_info info = ease_model_describe(m);
+    ease_model_info info = model_info(m);
 
     check_int(t, info.items, 3);
     check_int(t, info.users, 3);
@@ -127,11 +127,11 @@ static void nonnegative_models_have_no_weight_below_zero(test *t)
     ease_model *m = random_model(600, 4, false, EASE_GRAM_COUNTS, true);
     float *a = calloc(600, sizeof(*a)), *b = calloc(600, sizeof(*b));
 
-    check_int(t, ease_model_describe(m).nonnegative, 1);
+    check_int(t, model_info(m).nonnegative, 1);
     for (size_t k = 0; k < 3; k++) {
         ease_model *back = reopened(t, m, storages[k]);
 
-        check_int(t, ease_model_describe(back).nonnegative, 1);
+        check_int(t, model_info(back).nonnegative, 1);
         for (int32_t i = 0; i < 600; i++) {
             check_status(t, ease_model_row(all, i, a, NULL), EASE_OK);
             check_status(t, ease_model_row(back, i, b, NULL), EASE_OK);
@@ -164,7 +164,7 @@ static void centred_models_follow_their_formulas(test *t)
         dense_model d = dense_train(x, USERS, ITEMS, kind, 2.5, clip);
         ease_model *m = model_of(&d, USERS, kind, clip, e);
 
-        check_int(t, ease_model_describe(m).has_base, kind != EASE_GRAM_COUNTS);
+        check_int(t, model_info(m).has_base, kind != EASE_GRAM_COUNTS);
         for (int32_t i = 0; i < ITEMS; i++)
             for (int32_t j = 0; j < ITEMS; j++) {
                 double want = d.weights[i * ITEMS + j];
@@ -212,7 +212,7 @@ static void a_float64_inverse_becomes_float32_where_it_lies(test *t)
         for (size_t j = 0; j <= i; j++)
             d.inverse[i * N + j] = d.inverse[j * N + i] = 1 + ease__random_unit(&r);
     m = model_of(&d, 9, EASE_GRAM_COUNTS, false, EASE__F64);
-    check_int(t, ease_model_describe(m).precision, EASE_F64);
+    check_int(t, model_info(m).precision, EASE_F64);
     check(t, m->inverse.bytes <= ease__tiled_bytes(N, EASE__F32) + EASE__PAGE);
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++) {
@@ -427,7 +427,7 @@ static void give_titles(ease_model *m)
 
 static void check_same_beside_weights(test *t, const ease_model *a, const ease_model *b)
 {
-    ease_model_info x = ease_model_describe(a), y = ease_model_describe(b);
+    ease_model_info x = model_info(a), y = model_info(b);
 
     check_int(t, y.items, x.items);
     check_int(t, y.users, x.users);
@@ -501,8 +501,8 @@ static void files_give_back_what_was_saved(test *t)
         for (size_t s = 0; s < 3; s++) {
             ease_model *back = reopened(t, m, storages[s]);
 
-            check_int(t, ease_model_describe(back).storage, storages[s]);
-            check(t, ease_model_describe(back).bytes > 0);
+            check_int(t, model_info(back).storage, storages[s]);
+            check(t, model_info(back).bytes > 0);
             check_same_beside_weights(t, m, back);
             if (storages[s] == EASE_STORE_F16)
                 check_half_weights(t, m, back);
@@ -839,7 +839,7 @@ static void a_file_that_names_no_method_is_of_ease(test *t)
         fix_hashes(data);
         test_write(path, data, bytes);
         check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK);
-        check_text(t, ease_model_describe(back).method, clip ? "ease-nonneg" : "ease");
+        check_text(t, model_info(back).method, clip ? "ease-nonneg" : "ease");
         ease_model_free(back);
         ease_model_free(m);
         free(data);
@@ -944,8 +944,8 @@ static void files_of_version_1_open(test *t)
         if (!check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK))
             continue;
         check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
-        check_int(t, ease_model_describe(m).items, 3);
-        check_int(t, ease_model_describe(m).has_titles, i == 3);
+        check_int(t, model_info(m).items, 3);
+        check_int(t, model_info(m).has_titles, i == 3);
         check_near(t, ease__model_weight(m, 0, 1), 2 / 7.0, 0x1p-11 * 2 / 7.0);
         check_near(t, ease__model_weight(m, 1, 0), 1 / 2.0, 0x1p-11 / 2.0);
         ease_model_free(m);

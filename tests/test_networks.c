@@ -605,9 +605,8 @@ static void models_come_back_from_files(test *t)
         check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL), EASE_OK);
         check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
         if (check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK)) {
-            check_text(t, ease_model_describe(back).method, methods[method]);
-            check_text(t, ease_model_describe(back).settings,
-                       ease_model_describe(m).settings);
+            check_text(t, model_info(back).method, methods[method]);
+            check_text(t, model_info(back).settings, model_info(m).settings);
             check(t, same_weights(m, back));
             check_lists(t, m, back, x);
         }
@@ -689,7 +688,7 @@ static void the_best_epoch_is_the_model(test *t)
         e.metrics = "ndcg@20";
         e.unknown = (ease_unknown)how;
         check_status(t, ease_evaluate(m, input, target, &e, &r, NULL), EASE_OK);
-        check_near(t, ease_report_metric(r, 0).mean, l.best, 5.1e-6);
+        check_near(t, report_metric(r, 0).mean, l.best, 5.1e-6);
         best[how] = l.best;
         ease_report_free(r);
         ease_model_free(m);

@@ -12,8 +12,9 @@
 #include "model/model.h"
 #include "test.h"
 
-/* A model that is nothing but a function: the figures know models only by these two,
- * how many threads to use, and whether there are weights. */
+/* A model that is nothing but a function: the figures know models only by their rows,
+ * their description how many threads to use and
+ * whether there are weights. */
 typedef struct function_model {
     ease_model model;
     float (*weight)(int32_t i, int32_t j);
@@ -21,11 +22,6 @@ typedef struct function_model {
 
 static const ease__store some_weights = {.grain = 1};
 static const ease__form function_form = {.name = "function", .store = &some_weights};
-
-ease_model_info ease_model_describe(const ease_model *m)
-{
-    return m->info;
-}
 
 ease_status ease_model_row(const ease_model *m, int32_t item, float *out,
                            ease_error *err)
@@ -352,7 +348,7 @@ static void the_summary_is_that_of_all_weights_off_the_diagonal(test *t)
     function_model m = model_of(N, mixed);
     float *all = malloc(COUNT * sizeof(*all));
     int64_t count = 0, negative = 0, zero = 0;
-    ease_weight_summary w;
+    ease_weight_summary w = {.size = sizeof(w)};
     double sum = 0;
 
     for (int32_t i = 0; i < N; i++)
@@ -383,7 +379,7 @@ static void the_summary_is_that_of_all_weights_off_the_diagonal(test *t)
 static void every_weight_is_in_one_bin(test *t)
 {
     function_model m = model_of(257, mixed);
-    ease_weight_summary w;
+    ease_weight_summary w = {.size = sizeof(w)};
     ease__weight_bins b;
     int64_t sum, wrong = 0;
 
@@ -442,7 +438,7 @@ static void the_figure_of_weights_holds_all_of_them(test *t)
 {
     const char *path = test_path("weights.svg"), *again = test_path("again.svg");
     function_model m = model_of(400, mixed);
-    ease_weight_summary w;
+    ease_weight_summary w = {.size = sizeof(w)};
     char *text, *same;
 
     check_status(t, ease_plot_weights(&m.model, path, &w, NULL, NULL), EASE_OK);
@@ -675,7 +671,7 @@ static void a_figure_that_cannot_be_written_says_where(test *t)
     const int64_t *times[] = {count};
     const char *names[] = {"a"}, *path = test_path("absent/figure.svg");
     function_model m = model_of(5, mixed);
-    ease_weight_summary w = {.count = -1};
+    ease_weight_summary w = {.size = sizeof(w), .count = -1};
     ease_error err;
 
     check_status(t, ease_plot_weights(&m.model, path, &w, NULL, &err), EASE_E_IO);

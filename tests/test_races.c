@@ -40,8 +40,7 @@ static bool same_row(ease_row a, ease_row b)
 static void check_same_data(test *t, const ease_interactions *a,
                             const ease_interactions *b)
 {
-    ease_interactions_info one = ease_interactions_describe(a),
-                           many = ease_interactions_describe(b);
+    ease_interactions_info one = interactions_info(a), many = interactions_info(b);
     int64_t differ = 0;
 
     check_int(t, many.users, one.users);
@@ -171,7 +170,7 @@ static void recommend_by(test *t, const ease_model *m, const ease_interactions *
     ease_recommend_options_init(&o);
     o.k = K;
     o.threads = threads;
-    if (ease_method_find(ease_model_describe(m).method)->known_users)
+    if (ease_method_find(model_info(m).method)->known_users)
         o.users = users;
     check_status(t,
                  ease_recommend_many(m, rows, USERS, &o, out->recs, out->counts, NULL),
@@ -212,7 +211,7 @@ static double evaluate_by(test *t, const ease_model *m, const ease_interactions 
     o.threads = threads;
     if (!check_status(t, ease_evaluate(m, x, x, &o, &r, NULL), EASE_OK))
         abort();
-    mean = ease_report_metric(r, 0).mean;
+    mean = report_metric(r, 0).mean;
     ease_report_free(r);
     return mean;
 }
@@ -230,7 +229,7 @@ static void evaluating_has_no_race(test *t)
 static void summarizing_weights_has_no_race(test *t)
 {
     ease_interactions *x = synthetic(USERS, THREADS);
-    ease_weight_summary one, many;
+    ease_weight_summary one = {.size = sizeof(one)}, many = {.size = sizeof(many)};
     ease_model *m = train_by(t, &works[0], x, THREADS);
 
     check_status(t, ease_model_summarize_weights(m, &many, NULL, NULL), EASE_OK);
@@ -269,7 +268,7 @@ static void importing_has_no_race(test *t)
     write_triplets(g, path);
     if (check_status(t, ease_gram_import(&path, 1, NULL, USERS, &o, &back, NULL),
                      EASE_OK))
-        for (int32_t i = 0; i < ease_gram_describe(back).items; i++) {
+        for (int32_t i = 0; i < gram_info(back).items; i++) {
             int item = atoi(ease_gram_item_id(back, i) + strlen("a-longer-id-"));
 
             check(t, ease_gram_at(back, i, i) == ease_gram_at(g, item, item));

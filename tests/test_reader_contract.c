@@ -165,8 +165,7 @@ static void show(const ease_interactions *x, char text[SHOWN_BYTES])
 static void check_same(test *t, const ease_interactions *x, const ease_interactions *y)
 {
     char first[SHOWN_BYTES], second[SHOWN_BYTES];
-    ease_interactions_info a = ease_interactions_describe(x),
-                           b = ease_interactions_describe(y);
+    ease_interactions_info a = interactions_info(x), b = interactions_info(y);
 
     show(x, first);
     show(y, second);

@@ -42,12 +42,12 @@ static const char *shown(const ease_interactions *x)
 {
     static char text[4096];
     size_t used = 0;
-    ease_interactions_info info;
+    ease_interactions_info info = {.size = sizeof(info)};
 
     text[0] = '\0';
     if (!x)
         return "(none)";
-    info = ease_interactions_describe(x);
+    info = interactions_info(x);
     for (int64_t u = 0; u < info.users; u++) {
         ease_row row = ease_interactions_row(x, u);
 
@@ -74,7 +74,7 @@ static void check_read_with(test *t, const char *text, const ease_read_options *
     if (x) {
         check_text(t, shown(x), want);
         if (recognized)
-            check_text(t, ease_interactions_describe(x).recognized, recognized);
+            check_text(t, interactions_info(x).recognized, recognized);
     }
     ease_interactions_free(x);
 }
@@ -173,7 +173,7 @@ static void a_time_is_no_value(test *t)
 {
     ease_interactions *x = read_as(t, "user,item,timestamp\nu,a,now\n", NULL);
 
-    check_text(t, ease_interactions_describe(x).recognized,
+    check_text(t, interactions_info(x).recognized,
                "CSV with header: user = user, item = item");
     ease_interactions_free(x);
 }
@@ -254,7 +254,7 @@ static void ids_may_have_any_length_and_bytes(test *t)
     test_write(path, text, length + sizeof(rest) - 1);
     check_status(t, ease_interactions_read(path, NULL, &x, NULL), EASE_OK);
     if (x) {
-        check_int(t, ease_interactions_describe(x).users, 5);
+        check_int(t, interactions_info(x).users, 5);
         check_int(t, strlen(ease_interactions_user_id(x, 0)), length);
         check_text(t, ease_interactions_user_id(x, 1), "\xff\xfe");
         check_text(t, ease_interactions_user_id(x, 4), "123456789");
@@ -292,7 +292,7 @@ static void check_bytes(test *t, const unsigned char *bytes, size_t count,
         printf("    %s\n", err.text);
     check_text(t, shown(x), want);
     if (x)
-        check_text(t, ease_interactions_describe(x).recognized, recognized);
+        check_text(t, interactions_info(x).recognized, recognized);
     ease_interactions_free(x);
 }
 
@@ -612,8 +612,7 @@ static void npz_files_of_scipy_are_read(test *t)
             printf("    %s\n", err.text);
         check_text(t, shown(x), files[i].want);
         if (x)
-            check_contains(t, ease_interactions_describe(x).recognized,
-                           "SciPy CSR .npz, ");
+            check_contains(t, interactions_info(x).recognized, "SciPy CSR .npz, ");
         ease_interactions_free(x);
     }
 }
@@ -654,9 +653,9 @@ static void npz_drops_low_ratings_and_keeps_users(test *t)
         EASE_OK);
     check_text(t, shown(x), "0: 1: 2:1 3:0,1");
     if (x) {
-        check_int(t, ease_interactions_describe(x).rows, 6);
-        check_int(t, ease_interactions_describe(x).below_rating, 3);
-        check_int(t, ease_interactions_describe(x).items, 5);
+        check_int(t, interactions_info(x).rows, 6);
+        check_int(t, interactions_info(x).below_rating, 3);
+        check_int(t, interactions_info(x).items, 5);
     }
     ease_interactions_free(x);
 }

@@ -112,7 +112,7 @@ static ease_status recognize(const char *header, const char *kinds, int rows,
 static void check_columns(test *t, const char *header, const char *kinds,
                           const char *want)
 {
-    ease_columns c = {.user = -2};
+    ease_columns c = {.size = sizeof(c), .user = -2};
     ease_error err = {0};
 
     if (!check_status(t, recognize(header, kinds, ROWS, &c, &err), EASE_OK))
@@ -218,7 +218,7 @@ static void times_are_neither_ids_nor_values(test *t)
 static void ids_that_look_like_times_are_not_passed_over(test *t)
 {
     static const char *const tables[] = {"Tir", "Tirt"};
-    ease_columns c;
+    ease_columns c = {.size = sizeof(c)};
     ease_error err = {0};
 
     check_columns(t, NULL, "Ti", "user = column 1, item = column 2");
@@ -252,7 +252,7 @@ static void names_that_are_not_known_go_by_their_values(test *t)
 
 static void another_reading_that_is_as_likely_is_refused(test *t)
 {
-    ease_columns c = {.user = -2};
+    ease_columns c = {.size = sizeof(c), .user = -2};
     ease_error err = {0};
 
     check_status(t, recognize("customer_id,account_id,product", "usi", ROWS, &c, &err),
@@ -275,7 +275,7 @@ static void another_reading_that_is_as_likely_is_refused(test *t)
 static void a_table_without_two_columns_is_refused(test *t)
 {
     const char *none[] = {NULL};
-    ease_columns c;
+    ease_columns c = {.size = sizeof(c)};
     ease_error err = {0};
 
     check_status(t, recognize("user", "u", ROWS, &c, NULL), EASE_E_PARSE);
@@ -299,7 +299,7 @@ static void a_table_without_two_columns_is_refused(test *t)
 static void recognizing_survives_every_failed_allocation(test *t)
 {
     ease_status status = EASE_E_NOMEM;
-    ease_columns c;
+    ease_columns c = {.size = sizeof(c)};
 
     for (int n = 0; status == EASE_E_NOMEM && n < 100; n++) {
         alloc_fail_after(n);
@@ -343,7 +343,7 @@ static void files_are_recognized_alike(test *t)
         ease_interactions *x = read_table(t, tables[i].header, tables[i].kinds, NULL);
 
         if (x)
-            check_text(t, ease_interactions_describe(x).recognized, tables[i].want);
+            check_text(t, interactions_info(x).recognized, tables[i].want);
         ease_interactions_free(x);
     }
 }
@@ -362,7 +362,7 @@ static void a_time_is_not_compared_with_a_rating(test *t)
     check_contains(t, err.text, "needs a column of values");
     check_contains(t, err.text, "time = column 3");
     x = read_table(t, NULL, "uitr", &o);
-    check_int(t, ease_interactions_describe(x).below_rating, ROWS * 3 / 5);
+    check_int(t, interactions_info(x).below_rating, ROWS * 3 / 5);
     ease_interactions_free(x);
 }
 
@@ -386,7 +386,7 @@ static void values_that_are_not_used_are_counted(test *t)
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         for (int used = 0; used < 3; used++) {
             ease_interactions *x = NULL;
-            ease_interactions_info info;
+            ease_interactions_info info = {.size = sizeof(info)};
             ease_read_options o;
 
             ease_read_options_init(&o);
@@ -395,7 +395,7 @@ static void values_that_are_not_used_are_counted(test *t)
             test_write_text(path, files[i].text);
             if (!check_status(t, ease_interactions_read(path, &o, &x, NULL), EASE_OK))
                 continue;
-            info = ease_interactions_describe(x);
+            info = interactions_info(x);
             check_int(t, info.unused, used ? 0 : files[i].unused);
             check_int(t, info.negative, used ? 0 : files[i].negative);
             ease_interactions_free(x);
@@ -409,7 +409,7 @@ static void check_doubt(test *t, const char *header, const char *kinds,
 {
     ease_read_options o;
     ease_interactions *x;
-    ease_interactions_info info;
+    ease_interactions_info info = {.size = sizeof(info)};
 
     ease_read_options_init(&o);
     o.columns = columns;
@@ -417,7 +417,7 @@ static void check_doubt(test *t, const char *header, const char *kinds,
     x = read_table(t, header, kinds, &o);
     if (!x)
         return;
-    info = ease_interactions_describe(x);
+    info = interactions_info(x);
     check_contains(t, info.doubt ? info.doubt : "none", doubt ? doubt : "none");
     if (doubt && info.doubt) {
         check_contains(t, info.doubt, instead);
@@ -489,9 +489,9 @@ static void columns_in_memory_are_doubted_too(test *t)
     int64_t users[ROWS], items[ROWS];
     ease_id_column u = {.numbers = users}, i = {.numbers = items};
     ease_interactions *x = NULL;
-    ease_interactions_info info;
+    ease_interactions_info info = {.size = sizeof(info)};
     ease_read_options o;
-    ease_columns guess;
+    ease_columns guess = {.size = sizeof(guess)};
 
     ease_read_options_init(&o);
     check_status(t, recognize("a,b", "nu", ROWS, &guess, NULL), EASE_OK);
@@ -502,7 +502,7 @@ static void columns_in_memory_are_doubted_too(test *t)
     }
     check_status(t, ease_interactions_from_table(ROWS, &u, &i, NULL, &o, &x, NULL),
                  EASE_OK);
-    info = ease_interactions_describe(x);
+    info = interactions_info(x);
     check_text(t, info.recognized, "table: user = a, item = b");
     check_contains(t, info.doubt ? info.doubt : "none", "table: each user has one row");
     ease_interactions_free(x);

@@ -411,13 +411,13 @@ static void sparse_models_come_back_from_files(test *t)
     ease_model *m = train(t, x, "item-item", "neighbours=6,shrinkage=1.5", 1),
                *back = NULL;
     const char *path = test_path("sparse.ease");
-    ease_model_info info;
+    ease_model_info info = {.size = sizeof(info)};
     float before[50], after[50];
 
     check_status(t, ease_model_save(m, path, EASE_STORE_F16, NULL, NULL), EASE_OK);
     check_status(t, ease_file_verify(path, NULL, NULL), EASE_OK);
     if (check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK)) {
-        info = ease_model_describe(back);
+        info = model_info(back);
         check_text(t, info.method, "item-item");
         check_text(t, info.settings, "similarity=cosine,neighbours=6,shrinkage=1.5");
         check_int(t, info.storage, EASE_STORE_SPARSE);

@@ -54,7 +54,7 @@ static bool contains(ease_row row, int32_t item)
 static int32_t twin_recommend(const ease_model *m, ease_row row,
                               const ease_recommend_options *o, ease_rec *out)
 {
-    int32_t n = ease_model_describe(m).items, count = 0;
+    int32_t n = model_info(m).items, count = 0;
     ease_rec *all = calloc((size_t)n, sizeof(*all));
 
     for (int32_t j = 0; j < n; j++) {
@@ -68,8 +68,7 @@ static int32_t twin_recommend(const ease_model *m, ease_row row,
             score = score + part;
         }
         if (row.count == 0)
-            score = (float)(ease_model_popularity(m, j) /
-                            (double)ease_model_describe(m).users);
+            score = (float)(ease_model_popularity(m, j) / (double)model_info(m).users);
         if ((o->allowed && !o->allowed[j]) || (!o->keep_seen && contains(row, j)))
             continue;
         all[count++] = (ease_rec){j, score};
@@ -285,7 +284,7 @@ static void check_twin(test *t, const ease_model *m, ease_row row,
                        const ease_recommend_options *o, const ease_rec *got,
                        int32_t count)
 {
-    ease_rec *want = calloc((size_t)ease_model_describe(m).items, sizeof(*want));
+    ease_rec *want = calloc((size_t)model_info(m).items, sizeof(*want));
     ease_rec *one = calloc((size_t)o->k, sizeof(*one));
     int32_t wanted = twin_recommend(m, row, o, want), alone = -1;
     size_t bytes = (size_t)wanted * sizeof(*want);

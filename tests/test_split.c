@@ -308,7 +308,7 @@ static void leave_last_takes_the_last_two_by_time(test *t)
 {
     const char *data = test_path("last.csv"), *dir = test_path("last");
     ease_split_options o = protocol("leave-last");
-    ease_split_info info;
+    ease_split_info info = {.size = sizeof(info)};
     ease_error err = {0};
 
     /* User 10 sorts behind 9; its two latest are tied: the lower row is later. */
@@ -338,7 +338,7 @@ static void leave_last_without_times_takes_the_last_rows(test *t)
 {
     const char *data = test_path("rows.txt"), *dir = test_path("rows");
     ease_split_options o = protocol("leave-last");
-    ease_split_info info;
+    ease_split_info info = {.size = sizeof(info)};
 
     test_write_text(data, "u a b c d\nv c\nw b a x\n");
     check_status(t, ease_split(data, NULL, &o, dir, &info, NULL), EASE_OK);
@@ -353,7 +353,7 @@ static void time_cuts_at_one_moment(test *t)
 {
     const char *data = test_path("time.csv"), *dir = test_path("time");
     ease_split_options o = protocol("time");
-    ease_split_info info;
+    ease_split_info info = {.size = sizeof(info)};
     ease_error err = {0};
 
     /* Of ten rows the latest two are wanted, but three share the time 8: from 9 on
@@ -438,7 +438,7 @@ static void parts_do_not_overlap(test *t)
     check_status(t, ease_interactions_read(data, NULL, &all, NULL), EASE_OK);
     for (size_t i = 0; i < 5; i++) { /* each replaces the one before */
         ease_split_options o = protocol(names[i]);
-        ease_split_parts p = {0};
+        ease_split_parts p = {.size = sizeof(p)};
         ease_error err = {0};
 
         if (i == 0)
@@ -506,7 +506,7 @@ static const char *write_published(const char *name)
 static void a_published_directory_opens(test *t)
 {
     const char *dir = write_published("published");
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     ease_error err = {0};
 
     if (!check_status(t, ease_split_open(dir, &p, &err), EASE_OK)) {
@@ -526,7 +526,7 @@ static void a_published_directory_opens(test *t)
 static void lists_may_be_missing_or_wrong(test *t)
 {
     const char *dir = write_published("lists");
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     ease_error err = {0};
 
     write_into(dir, "unique_uid.txt", "ann\nbob\ncy\ndee");
@@ -587,7 +587,7 @@ static void counts_of_the_record_are_checked(test *t)
         {"split.json", "{", "{\"unfinished\": true,", "split.json: unfinished"}};
     const char *data = test_path("counts.csv"), *dir = test_path("counts");
     ease_split_options o = protocol("leave-last");
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     ease_error err = {0};
 
     test_write_text(data, "user,item,time\n"
@@ -612,7 +612,7 @@ static void what_the_record_names_must_be_there(test *t)
 {
     const char *data = test_path("named.csv"), *dir = test_path("named");
     ease_split_options o = protocol("random");
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     ease_error err = {0};
 
     write_visits(data, 3, 30);
@@ -635,7 +635,7 @@ static void what_the_record_names_must_be_there(test *t)
 
 static void a_missing_file_is_named(test *t)
 {
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     ease_error err = {0};
 
     for (size_t i = 1; i < sizeof(published) / sizeof(published[0]); i++) {
@@ -794,7 +794,8 @@ static void recipes_fill_what_is_not_said(test *t)
     const ease_recipe *recipe = ease_recipe_find("ml-20m");
     ease_split_options o = protocol(NULL);
     ease_read_options r = defaults();
-    ease_split_info info;
+    ease_interactions_info read = {.size = sizeof(read)};
+    ease_split_info info = {.size = sizeof(info), .data = &read};
     ease_error err = {0};
     FILE *f = fopen(data, "we");
 
@@ -807,10 +808,10 @@ static void recipes_fill_what_is_not_said(test *t)
     o.recipe = "ml-20m";
     o.heldout_users = 3;
     check_status(t, ease_split(data, NULL, &o, dir, &info, &err), EASE_OK);
-    check_int(t, info.data.below_rating, 100);
-    check_int(t, info.data.interactions, 300);
+    check_int(t, read.below_rating, 100);
+    check_int(t, read.interactions, 300);
     check_status(t, ease_split(data, &r, &o, dir, &info, &err), EASE_OK);
-    check_int(t, info.data.interactions, 400);
+    check_int(t, read.interactions, 400);
     o.heldout_users = 0;
     check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_DATA);
     check_contains(t, err.text, "2 x 10000 to hold out");
@@ -904,7 +905,7 @@ static void splitting_survives_every_failed_allocation(test *t)
 static void opening_survives_every_failed_allocation(test *t)
 {
     const char *dir = write_published("survive");
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     ease_status st;
     int n = 0, step = 1;
 

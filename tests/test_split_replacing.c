@@ -161,7 +161,7 @@ static const char *opening_says(const char *dir)
     fflush(stdout);
     child = fork();
     if (child == 0) {
-        ease_split_parts parts = {0};
+        ease_split_parts parts = {.size = sizeof(parts)};
         ease_error err = {0};
         ease_status status = ease_split_open(dir, &parts, &err);
         size_t length = status ? strlen(err.text) : 0;
@@ -399,7 +399,7 @@ static int read_often(const char *dir)
     int opened = 0;
 
     for (int i = 0; i < 60; i++) {
-        ease_split_parts p = {0};
+        ease_split_parts p = {.size = sizeof(p)};
         ease_error err = {0};
         ease_status status = ease_split_open(dir, &p, &err);
         bool mixed = !status && !whose(&p);

@@ -34,8 +34,7 @@ static ease_interactions *read_as(test *t, const char *path, const ease_read_opt
 
 static bool same_rows(const ease_interactions *a, const ease_interactions *b)
 {
-    ease_interactions_info x = ease_interactions_describe(a),
-                           y = ease_interactions_describe(b);
+    ease_interactions_info x = interactions_info(a), y = interactions_info(b);
 
     if (x.users != y.users || x.items != y.items || x.interactions != y.interactions)
         return false;
@@ -88,7 +87,7 @@ static const char *refusal(const char *path, const ease_read_options *o)
 static void a_table_has_the_ids_of_its_split(test *t)
 {
     const char *dir = make_split(t, "ids");
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     ease_error err = {0};
 
     check_status(t, ease_split_open(dir, &p, &err), EASE_OK);
@@ -105,7 +104,7 @@ static void a_table_has_the_ids_of_its_split(test *t)
         ease_interactions *x = read_as(t, path_in(dir, tables[i].name), NULL);
 
         check(t, same_rows(x, tables[i].part));
-        check_text(t, ease_interactions_describe(x).recognized,
+        check_text(t, interactions_info(x).recognized,
                    "CSV with header: user = uid, item = sid; part of a split: ids from "
                    "unique_uid.txt, unique_sid.txt");
         ease_interactions_free(x);
@@ -134,7 +133,7 @@ static void copy_file(const char *from, const char *to, bool compressed)
 static void a_copy_in_the_directory_is_as_good(test *t)
 {
     const char *dir = make_split(t, "copies"), *link = test_path("link.csv");
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     ease_error err = {0};
     ease_interactions *x;
 
@@ -157,13 +156,13 @@ static void filters_see_ids(test *t)
 {
     const char *dir = make_split(t, "filters");
     ease_interactions *x;
-    ease_interactions_info info;
+    ease_interactions_info info = {.size = sizeof(info)};
     ease_read_options o;
 
     ease_read_options_init(&o);
     o.min_item = 8;
     x = read_as(t, path_in(dir, "train.csv"), &o);
-    info = ease_interactions_describe(x);
+    info = interactions_info(x);
     check(t, info.filtered > 0 && info.items > 0);
     for (int64_t u = 0; u < info.users; u++)
         check(t, *ease_interactions_user_id(x, u) == 'u');
@@ -175,7 +174,7 @@ static void filters_see_ids(test *t)
 static void a_table_can_be_split_again(test *t)
 {
     const char *dir = make_split(t, "again"), *second = test_path("second");
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     ease_split_options o;
     ease_error err = {0};
     ease_interactions *train = read_as(t, path_in(dir, "train.csv"), NULL);
@@ -186,8 +185,8 @@ static void a_table_can_be_split_again(test *t)
     check_status(t, ease_split(path_in(dir, "train.csv"), NULL, &o, second, NULL, &err),
                  EASE_OK);
     check_status(t, ease_split_open(second, &p, &err), EASE_OK);
-    users = ease_interactions_describe(p.train).users;
-    check_int(t, users, ease_interactions_describe(train).users);
+    users = interactions_info(p.train).users;
+    check_int(t, users, interactions_info(train).users);
     for (int64_t u = 0; u < users; u++)
         check(t, *ease_interactions_user_id(p.train, u) == 'u');
     ease_split_close(&p);
@@ -207,7 +206,7 @@ static void the_published_code_lists_items_alone(test *t)
     row = ease_interactions_row(x, 0);
     check_text(t, ease_interactions_user_id(x, 0), "7");
     check_text(t, ease_interactions_item_id(x, row.items[0]), "20");
-    check_contains(t, ease_interactions_describe(x).recognized,
+    check_contains(t, interactions_info(x).recognized,
                    "; part of a split: ids from unique_sid.txt");
     ease_interactions_free(x);
 }
@@ -219,7 +218,7 @@ static void check_numbers(test *t, const char *path, const ease_read_options *o)
     ease_interactions *x = read_as(t, path, o);
 
     check_text(t, ease_interactions_user_id(x, 0), "0");
-    check(t, !strstr(ease_interactions_describe(x).recognized, "split"));
+    check(t, !strstr(interactions_info(x).recognized, "split"));
     ease_interactions_free(x);
 }
 
@@ -243,7 +242,7 @@ static void what_is_said_is_taken_at_its_word(test *t)
     o.separator = ","; /* says nothing new */
     o.header = 1;
     x = read_as(t, path, &o);
-    check_contains(t, ease_interactions_describe(x).recognized, "part of a split");
+    check_contains(t, interactions_info(x).recognized, "part of a split");
     ease_interactions_free(x);
 }
 
@@ -310,7 +309,7 @@ static void reading_survives_every_failed_allocation(test *t)
         st = ease_interactions_read(path_in(dir, "train.csv"), &o, &x, NULL);
         alloc_fail_after(-1);
         if (!st) /* not as if it were something else */
-            check_contains(t, ease_interactions_describe(x).recognized, "of a split");
+            check_contains(t, interactions_info(x).recognized, "of a split");
         ease_interactions_free(x);
         n += step;
     } while (st == EASE_E_NOMEM);

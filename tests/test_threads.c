@@ -194,8 +194,7 @@ static void tuning_runs_on_very_many_threads(test *t)
         check_status(t, ease_tune(x, x, x, &o, &tuning[i], &err), EASE_OK);
     }
     for (int i = 0; i < 2; i++)
-        check(t, ease_tuning_trial(tuning[0], i).mean ==
-                     ease_tuning_trial(tuning[1], i).mean);
+        check(t, tuning_trial(tuning[0], i).mean == tuning_trial(tuning[1], i).mean);
     ease_tuning_free(tuning[0]);
     ease_tuning_free(tuning[1]);
     ease_interactions_free(x);

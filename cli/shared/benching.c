@@ -146,6 +146,7 @@ static ease_train_options training(const bench *b)
 
     ease_train_options_init(&o);
     o.lambda = LAMBDA;
+    o.backend = b->backend;
     o.threads = (int)b->common->threads;
     o.hooks = console_hooks(b->console);
     return o;
@@ -165,7 +166,7 @@ static ease_gram_options counting(const bench *b)
 static int need_data(bench *b)
 {
     ease_read_options o = reading(b);
-    ease_interactions_info info;
+    ease_interactions_info info = {.size = sizeof(info)};
     ease_error err;
     int code = EXIT_DONE;
 
@@ -179,7 +180,7 @@ static int need_data(bench *b)
         code = check_guess(b->console, b->x);
     if (code)
         return code;
-    info = ease_interactions_describe(b->x);
+    ease_interactions_describe(b->x, &info);
     b->users = info.users;
     b->items = info.items;
     b->interactions = info.interactions;
@@ -311,12 +312,13 @@ int bench_data_file(const bench *b, const ease_interactions *x, char **path)
 static int run_read(bench *b)
 {
     bench_record *r = record_new(b, "read", "lines", 0);
+    ease_interactions_info info = {.size = sizeof(info)};
     double seconds = 0;
     char *path = NULL;
     int code = bench_data_file(b, b->x, &path);
 
-    r->amount = (double)(b->data ? ease_interactions_describe(b->x).rows
-                                 : b->interactions);
+    ease_interactions_describe(b->x, &info);
+    r->amount = (double)(b->data ? info.rows : b->interactions);
     for (int i = 0; !code && i < b->repeat; i++) {
         code = bench_read_once(b, path, &seconds);
         if (!code)

@@ -119,9 +119,10 @@ static int tune(console *c, const common_args *common, const tuning_args *tuning
     if (!code && signals_caught())
         code = fail_interrupted(c);
     if (!code) {
-        ease_trial best = ease_tuning_trial(t, ease_tuning_best(t));
+        ease_trial best = {.size = sizeof(best)};
         char text[SETTINGS_CHARS];
 
+        ease_tuning_trial(t, ease_tuning_best(t), &best);
         k->lambda = best.lambda > 0 ? best.lambda : (double)NAN;
         snprintf(k->chosen, sizeof(k->chosen), "%s", name_of_trial(text, &best));
         k->trials = ease_tuning_count(t);
@@ -194,7 +195,7 @@ static int test_metric(console *c, contest *all, int metric)
         reports[i] = all->at[i].report;
         d[i] = (ease_difference){NAN, NAN, NAN, NAN, NAN, NAN};
     }
-    if (!isnan(ease_report_metric(reports[0], metric).standard_error) &&
+    if (!isnan(metric_of(reports[0], metric).standard_error) &&
         ease_compare(reports, all->count, metric, d, &err))
         return fail_with(c, &err);
     for (int i = 1; i < all->count; i++)
@@ -206,8 +207,8 @@ static int test_all(console *c, contest *all)
 {
     int code = EXIT_DONE;
 
-    all->metrics = ease_report_describe(all->at[0].report).metrics;
-    if (all->count < 2 || ease_report_describe(all->at[0].report).users < 2)
+    all->metrics = ease_report_metrics(all->at[0].report);
+    if (all->count < 2 || ease_report_users(all->at[0].report) < 2)
         return EXIT_DONE;
     for (int i = 1; i < all->count; i++) {
         all->at[i].against = calloc((size_t)all->metrics, sizeof(ease_difference));
@@ -224,7 +225,7 @@ static int test_all(console *c, contest *all)
 static int check_known_users(console *c, const contest *all, const char *dir,
                              const ease_split_parts *parts)
 {
-    int64_t users = ease_interactions_describe(parts->test_input).users;
+    int64_t users = ease_interactions_users(parts->test_input);
     const char *first = users ? ease_interactions_user_id(parts->test_input, 0) : NULL;
 
     for (int i = 0; first && i < all->count; i++)

@@ -162,9 +162,10 @@ void note_values(console *c, const ease_interactions_info *info, const char *use
 
 int check_guess(console *c, const ease_interactions *x)
 {
-    const char *doubt = ease_interactions_describe(x).doubt;
+    ease_interactions_info info = {.size = sizeof(info)};
 
-    return doubt ? fail(c, EXIT_USAGE, "%s", doubt) : EXIT_DONE;
+    ease_interactions_describe(x, &info);
+    return info.doubt ? fail(c, EXIT_USAGE, "%s", info.doubt) : EXIT_DONE;
 }
 
 void note_published(console *c, const ease_recipe *r,
@@ -226,7 +227,7 @@ int read_data(console *c, const common_args *common, const reading_args *reading
               const char *path, size_t memory_limit, ease_interactions **out)
 {
     ease_read_options o = reading_options_of(c, common, reading);
-    ease_interactions_info info;
+    ease_interactions_info info = {.size = sizeof(info)};
     ease_file_kind kind;
     ease_error err;
     int code = recognize_file(c, path, &kind);
@@ -242,13 +243,21 @@ int read_data(console *c, const common_args *common, const reading_args *reading
     if (ease_interactions_read(path, &o, out, &err))
         return fail_with(c, &err);
     phase_end(c, "reading");
-    info = ease_interactions_describe(*out);
+    ease_interactions_describe(*out, &info);
     note_data(c, path, &info);
     note_values(c, &info, "--min-rating or --weights use them");
     return EXIT_DONE;
 }
 
 /* ---- models ---------------------------------------------------------------------- */
+
+ease_model_info model_info_of(const ease_model *m)
+{
+    ease_model_info info = {.size = sizeof(info)};
+
+    ease_model_describe(m, &info);
+    return info;
+}
 
 int open_model(console *c, const common_args *common, const char *path,
                const char *titles, ease_model **out)
@@ -279,7 +288,7 @@ int find_item(console *c, const ease_model *m, const char *path, const char *id,
     *item = ease_model_find(m, id);
     if (*item != EASE_NO_ITEM)
         return EXIT_DONE;
-    items = ease_model_describe(m).items;
+    items = ease_model_items(m);
     for (int32_t i = 0; i < items; i++)
         nearest_offer(&near, ease_model_item_id(m, i));
     return fail(c, EXIT_DATA, "%s: no item '%s'%s", path, id,

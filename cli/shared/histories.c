@@ -245,7 +245,7 @@ static int mark_items(console *c, const ease_model *m, const char *path, uint8_t
 int read_allowed(console *c, const ease_model *m, const char *allow, const char *deny,
                  uint8_t **out)
 {
-    size_t items = (size_t)ease_model_describe(m).items;
+    size_t items = (size_t)ease_model_items(m);
     uint8_t *mask;
     int code = EXIT_DONE;
 

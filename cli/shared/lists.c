@@ -35,7 +35,7 @@ const option list_options[] = {
 int list_setup(console *c, const common_args *common, const list_args *a,
                const ease_model *m, ease_recommend_options *o, uint8_t **mask)
 {
-    int32_t items = ease_model_describe(m).items;
+    int32_t items = ease_model_items(m);
     int code;
 
     ease_recommend_options_init(o);
@@ -213,7 +213,7 @@ static void put_json(const ease_model *m, const item_list *l)
 
 static void put_csv(const ease_model *m, const item_list *l)
 {
-    bool titles = ease_model_describe(m).has_titles != 0;
+    bool titles = model_info_of(m).has_titles != 0;
 
     for (int32_t i = 0; i < l->count && !output_stopped(); i++) {
         const char *title = ease_model_title(m, l->recs[i].item);
@@ -237,7 +237,7 @@ void list_header(const ease_model *m, output_format format, const item_list *l)
     if (format == OUTPUT_CSV)
         printf("%s,rank,%s%s,%s%s\n", l->key,
                strcmp(l->key, "item") == 0 ? "other" : "item",
-               ease_model_describe(m).has_titles ? ",title" : "", l->value,
+               model_info_of(m).has_titles ? ",title" : "", l->value,
                l->can_fall_back ? ",fallback" : "");
 }
 

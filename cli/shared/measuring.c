@@ -5,6 +5,14 @@
 
 #include "table.h"
 
+ease_metric metric_of(const ease_report *r, int metric)
+{
+    ease_metric found = {.size = sizeof(found)};
+
+    ease_report_metric(r, metric, &found);
+    return found;
+}
+
 const char *metric_direction(const char *metric)
 {
     const ease_metric_info *m = ease_metric_find(metric);
@@ -60,7 +68,7 @@ int read_held_out(console *c, const common_args *common, const reading_args *rea
                   const held_out *from, ease_interactions **input,
                   ease_interactions **target)
 {
-    ease_split_parts parts;
+    ease_split_parts parts = {.size = sizeof(parts)};
     ease_error err;
     int code;
 
@@ -95,7 +103,7 @@ int measure(console *c, const common_args *common, const ease_model *m,
             const char *metrics, int unknown, ease_report **out)
 {
     ease_eval_options o;
-    ease_report_info info;
+    ease_report_info info = {.size = sizeof(info)};
     ease_error err;
 
     ease_eval_options_init(&o);
@@ -107,7 +115,7 @@ int measure(console *c, const common_args *common, const ease_model *m,
         return fail_with(c, &err);
     phase_end(c, "evaluating");
     console_clear(c);
-    info = ease_report_describe(*out);
+    ease_report_describe(*out, &info);
     note_users(c, &info);
     return EXIT_DONE;
 }
@@ -120,13 +128,13 @@ int measure_decimals(double value)
 int put_report(console *c, output_format format, const ease_report *r)
 {
     table t = table_begin(format == OUTPUT_CSV ? TABLE_CSV : TABLE_TEXT, 3);
-    int metrics = ease_report_describe(r).metrics;
+    int metrics = ease_report_metrics(r);
 
     table_text(&t, "metric");
     table_text(&t, "mean");
     table_text(&t, "stderr");
     for (int i = 0; i < metrics; i++) {
-        ease_metric m = ease_report_metric(r, i);
+        ease_metric m = metric_of(r, i);
         int decimals = measure_decimals(m.mean);
 
         table_text(&t, m.name);
@@ -138,12 +146,13 @@ int put_report(console *c, output_format format, const ease_report *r)
 
 void json_metrics(json *j, const ease_report *r)
 {
-    int metrics = ease_report_describe(r).metrics;
+    int metrics = ease_report_metrics(r);
 
     json_open(j, "metrics", '{');
     for (int i = 0; i < metrics; i++) {
-        ease_metric m = ease_report_metric(r, i);
+        ease_metric m = {.size = sizeof(m)};
 
+        ease_report_metric(r, i, &m);
         json_open(j, m.name, '{');
         json_real(j, "mean", m.mean);
         json_real(j, "stderr", m.standard_error);
@@ -160,9 +169,10 @@ void json_unknown(json *j, ease_unknown how, int64_t targets)
 
 void put_unknown(const ease_report *r)
 {
-    ease_report_info info = ease_report_describe(r);
+    ease_report_info info = {.size = sizeof(info)};
     char count[NUMBER_CHARS];
 
+    ease_report_describe(r, &info);
     if (info.unknown_targets)
         printf("%s held-out items are unknown to the models: they %s.\n",
                format_count(count, sizeof(count), info.unknown_targets),
@@ -171,8 +181,9 @@ void put_unknown(const ease_report *r)
 
 void json_report(json *j, const ease_report *r)
 {
-    ease_report_info info = ease_report_describe(r);
+    ease_report_info info = {.size = sizeof(info)};
 
+    ease_report_describe(r, &info);
     json_count(j, "users", info.users);
     json_metrics(j, r);
     json_count(j, "without_target", info.without_target);

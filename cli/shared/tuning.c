@@ -52,6 +52,7 @@ const option tuning_options[] = {
      .value = "SIZE",
      .help = "the most memory to use, as in 500M or 2GiB (default: the available "
              "memory)"},
+    BACKEND_OPTION(offsetof(tuning_args, backend)),
     OPTIONS_END};
 
 /* ---- values of lambda --------------------------------------------------------- */
@@ -97,11 +98,11 @@ void lambdas_free(lambdas *l)
 static void note_part(console *c, const char *name, const ease_interactions *x)
 {
     char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS];
-    ease_interactions_info info;
+    ease_interactions_info info = {.size = sizeof(info)};
 
     if (!x)
         return;
-    info = ease_interactions_describe(x);
+    ease_interactions_describe(x, &info);
     note(c, "%s: %s users, %s items, %s interactions", name,
          format_count(users, sizeof(users), info.users),
          format_count(items, sizeof(items), info.items),
@@ -153,6 +154,7 @@ ease_train_options train_options_of(console *c, const common_args *common,
     o.precision = (ease_precision)a->precision;
     o.threads = (int)common->threads;
     o.memory_limit = a->memory_limit;
+    o.backend = a->backend;
     o.hooks = console_hooks(c);
     return o;
 }
@@ -169,8 +171,9 @@ static void note_best(console *c, const tuning_args *a, const lambdas *l,
                       const ease_tuning *t)
 {
     int count = ease_tuning_count(t), best = ease_tuning_best(t);
-    ease_trial trial = ease_tuning_trial(t, best);
+    ease_trial trial = {.size = sizeof(trial)};
 
+    ease_tuning_trial(t, best, &trial);
     console_clear(c);
     if (ease_tuning_stopped(t))
         warn(c, "%s after %d trials: the best so far is used",

@@ -4,12 +4,13 @@
 
 #include "benching.h"
 #include "files.h"
+#include "planning.h"
 #include "table.h"
 #include "verbs.h"
 
 typedef struct bench_args {
     common_args common;
-    const char *parts, *dir, *columns;
+    const char *parts, *dir, *columns, *backend;
     int64_t users, items, interactions, repeat;
     int quick, growth;
 } bench_args;
@@ -68,6 +69,7 @@ static const option bench_options[] = {
      AT(dir),
      .value = "DIR",
      .help = "the directory for temporary files (default: the working directory)"},
+    BACKEND_OPTION(offsetof(bench_args, backend)),
     OPTIONS_END};
 
 /* ---- options ------------------------------------------------------------------ */
@@ -98,6 +100,7 @@ static int set_up(console *c, const bench_args *a, bench *b)
 {
     int64_t sizes[] = {a->quick ? 10000 : 136677, a->quick ? 2000 : 20108,
                        a->quick ? 300000 : 10000000};
+    int code;
 
     *b = (bench){.console = c,
                  .common = &a->common,
@@ -108,6 +111,7 @@ static int set_up(console *c, const bench_args *a, bench *b)
                  .repeat = (int)a->repeat,
                  .quick = a->quick != 0,
                  .columns = a->columns,
+                 .backend = a->backend,
                  .dir = a->dir};
     if (b->data && (a->users || a->items || a->interactions || a->growth))
         return usage_error(c, a->common.verb,
@@ -117,18 +121,20 @@ static int set_up(console *c, const bench_args *a, bench *b)
         return usage_error(c, a->common.verb, "--columns is for DATA");
     if (b->data && strcmp(b->data, "-") == 0)
         return usage_error(c, a->common.verb, "standard input cannot be read again");
-    return choose_parts(c, a, b);
+    code = check_backend(c, a->backend);
+    return code ? code : choose_parts(c, a, b);
 }
 
 /* Sets the number of threads as a plan counts them. */
 static int count_threads(bench *b)
 {
     ease_train_options o;
-    ease_plan plan;
+    ease_plan plan = {.size = sizeof(plan)};
     ease_error err;
 
     ease_train_options_init(&o);
     o.threads = (int)b->common->threads;
+    o.backend = b->backend;
     if (ease_plan_sizes(0, 1, 0, &o, EASE_STORE_F16, &plan, &err))
         return fail_with(b->console, &err);
     b->threads = plan.threads;

@@ -78,7 +78,7 @@ static bool put_means(const contest *all, table_form form)
     table_text(&t, "model");
     table_text(&t, "settings");
     for (int i = 0; i < all->metrics; i++)
-        table_text(&t, ease_report_metric(all->at[0].report, i).name);
+        table_text(&t, metric_of(all->at[0].report, i).name);
     table_text(&t, "training, s");
     table_text(&t, "tuning, s");
     table_text(&t, "memory");
@@ -89,7 +89,7 @@ static bool put_means(const contest *all, table_form form)
         table_text(&t, k->name);
         table_text(&t, k->chosen);
         for (int n = 0; n < all->metrics; n++)
-            put_measure(&t, ease_report_metric(k->report, n));
+            put_measure(&t, metric_of(k->report, n));
         table_real(&t, k->seconds, 2);
         table_real(&t, k->trials ? k->tuning_seconds : (double)NAN, 1);
         table_text(&t, isnan(k->bytes)
@@ -130,8 +130,8 @@ static bool put_differences(const contest *all, table_form form)
     table_text(&t, "p (Holm)");
     for (int i = 0; i < all->metrics; i++)
         for (int k = 1; k < all->count; k++)
-            put_difference(&t, ease_report_metric(all->at[0].report, i).name,
-                           &all->at[k], &all->at[k].against[i]);
+            put_difference(&t, metric_of(all->at[0].report, i).name, &all->at[k],
+                           &all->at[k].against[i]);
     return table_end(&t);
 }
 
@@ -143,8 +143,7 @@ static bool put_tables(const contest *all, table_form form)
         return false;
     printf("\nMeans over %s test users; in brackets their standard errors. Memory is "
            "what training took beside the data.\n",
-           format_count(users, sizeof(users),
-                        ease_report_describe(all->at[0].report).users));
+           format_count(users, sizeof(users), ease_report_users(all->at[0].report)));
     put_unknown(all->at[0].report);
     if (all->count < 2 || !all->at[1].against)
         return true;
@@ -169,7 +168,7 @@ static bool put_csv(const contest *all)
     for (int n = 0; n < all->count * all->metrics; n++) {
         const contender *k = &all->at[n / all->metrics];
         int i = n % all->metrics;
-        ease_metric m = ease_report_metric(k->report, i);
+        ease_metric m = metric_of(k->report, i);
         ease_difference none = {NAN, NAN, NAN, NAN, NAN, NAN};
         const ease_difference *d = k->against ? &k->against[i] : &none;
 
@@ -180,7 +179,7 @@ static bool put_csv(const contest *all)
         table_text(&t, m.name);
         table_value(&t, m.mean);
         table_value(&t, m.standard_error);
-        table_value(&t, (double)ease_report_describe(k->report).users);
+        table_value(&t, (double)ease_report_users(k->report));
         table_value(&t, k->seconds);
         table_value(&t, k->tuning_seconds);
         table_value(&t, k->bytes);
@@ -201,7 +200,7 @@ static void json_differences(json *j, const contender *k, int metrics)
 
         if (isnan(d->mean))
             continue;
-        json_open(j, ease_report_metric(k->report, i).name, '{');
+        json_open(j, metric_of(k->report, i).name, '{');
         json_real(j, "difference", d->mean);
         json_real(j, "stderr", d->standard_error);
         json_real(j, "low", d->low);
@@ -231,9 +230,10 @@ static void json_contender(json *j, const contender *k, int metrics)
 
 static void put_json(const contest *all)
 {
-    ease_report_info info = ease_report_describe(all->at[0].report);
+    ease_report_info info = {.size = sizeof(info)};
     json j = {.to = stdout};
 
+    ease_report_describe(all->at[0].report, &info);
     json_open(&j, NULL, '{');
     json_count(&j, "users", info.users);
     json_unknown(&j, info.unknown, info.unknown_targets);
@@ -321,7 +321,7 @@ static int check(console *c, const compare_args *a, contest *all, lambdas *l)
 static int run(console *c, void *args)
 {
     const compare_args *a = args;
-    ease_split_parts parts = {0};
+    ease_split_parts parts = {.size = sizeof(parts)};
     contest all = {.count = 0};
     lambdas l = {0};
     int code = check(c, a, &all, &l);
@@ -334,7 +334,7 @@ static int run(console *c, void *args)
     if (!code)
         code = put_all(c, a, &all);
     if (!code && a->plot)
-        code = plot_tail(c, a, &all, ease_interactions_describe(parts.train).items);
+        code = plot_tail(c, a, &all, ease_interactions_items(parts.train));
     contest_free(&all);
     ease_split_close(&parts);
     lambdas_free(&l);

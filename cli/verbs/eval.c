@@ -76,7 +76,7 @@ static int put(console *c, const eval_args *a, const ease_report *r, double seco
     json j = {.to = stdout};
 
     note(c, "%s users measured in %s",
-         format_count(users, sizeof(users), ease_report_describe(r).users),
+         format_count(users, sizeof(users), ease_report_users(r)),
          format_seconds(took, sizeof(took), seconds));
     if (!a->common.json)
         return put_report(c, format_of(&a->common), r);

@@ -68,7 +68,7 @@ static void put_text(const ease_model *m, const explanation *e)
     puts("because of");
     for (int32_t i = 0; i < e->count; i++)
         put_row(m, e->reasons[i], decimals, width);
-    if (ease_model_describe(m).has_base)
+    if (model_info_of(m).has_base)
         printf("%+12.*f  (base)\n", decimals, (double)e->base);
     if (!e->count)
         puts("nothing: no item of the history is known to the model, and recommend "
@@ -115,7 +115,7 @@ static void put_csv_row(const ease_model *m, const char *role, int32_t item,
 
     printf("%s,", role);
     csv_put(stdout, item == EASE_NO_ITEM ? "" : ease_model_item_id(m, item));
-    if (ease_model_describe(m).has_titles) {
+    if (model_info_of(m).has_titles) {
         fputc(',', stdout);
         csv_put(stdout, title ? title : "");
     }
@@ -124,10 +124,9 @@ static void put_csv_row(const ease_model *m, const char *role, int32_t item,
 
 static void put_csv(const ease_model *m, const explanation *e)
 {
-    printf("role,item%s,contribution\n",
-           ease_model_describe(m).has_titles ? ",title" : "");
+    printf("role,item%s,contribution\n", model_info_of(m).has_titles ? ",title" : "");
     put_csv_row(m, "score", e->item, e->score);
-    if (ease_model_describe(m).has_base)
+    if (model_info_of(m).has_base)
         put_csv_row(m, "base", EASE_NO_ITEM, e->base);
     for (int32_t i = 0; i < e->count; i++)
         put_csv_row(m, "reason", e->reasons[i].item, e->reasons[i].score);

@@ -147,12 +147,13 @@ static int run_sql(console *c, const gram_args *a)
 static void report_gram(console *c, const gram_args *a, const ease_gram *g,
                         double seconds)
 {
-    ease_gram_info info = ease_gram_describe(g);
+    ease_gram_info info = {.size = sizeof(info)};
     size_t bytes = file_bytes(a->output);
     char took[NUMBER_CHARS], size[NUMBER_CHARS];
     output_format format = format_of(&a->common);
     report r;
 
+    ease_gram_describe(g, &info);
     note_gram(c, a->output, &info);
     note(c, "done in %s, wrote %s, %s", format_seconds(took, sizeof(took), seconds),
          a->output, format_bytes(size, sizeof(size), bytes));

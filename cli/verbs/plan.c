@@ -10,7 +10,7 @@ typedef struct plan_args {
     int64_t items, users, interactions;
     int precision, storage;
     size_t memory_limit;
-    const char *workdir;
+    const char *workdir, *backend;
 } plan_args;
 
 #define AT(member) .at = offsetof(plan_args, member)
@@ -55,6 +55,7 @@ static const option plan_options[] = {
      .value = "DIR",
      .help = "as for train: if the matrix does not fit into memory, plan with a "
              "temporary file in this directory"},
+    BACKEND_OPTION(offsetof(plan_args, backend)),
     OPTIONS_END};
 
 /* The data to plan for, by its sizes or as a file. */
@@ -81,7 +82,7 @@ static int check(console *c, const plan_args *a)
 static int find_subject(console *c, const plan_args *a, subject *s)
 {
     ease_file_kind kind;
-    ease_gram_info info;
+    ease_gram_info info = {.size = sizeof(info)};
     ease_error err;
     int code;
 
@@ -112,10 +113,12 @@ static int plan_for(console *c, const subject *s, const ease_train_options *o,
                     ease_storage storage, ease_plan *out)
 {
     ease_error err;
-    ease_status st = s->data ? ease_plan_data(s->data, o, storage, out, &err)
-                             : ease_plan_sizes(s->users, s->items, s->interactions, o,
-                                               storage, out, &err);
+    ease_status st;
 
+    out->size = sizeof(*out);
+    st = s->data ? ease_plan_data(s->data, o, storage, out, &err)
+                 : ease_plan_sizes(s->users, s->items, s->interactions, o, storage, out,
+                                   &err);
     return st ? fail_with(c, &err) : EXIT_DONE;
 }
 
@@ -142,6 +145,11 @@ static void put_plan(const plan_args *a, const ease_plan *p,
                      p->traffic_bytes ? p->work_bytes : 0);
         report_bytes(&r, "traffic_bytes", "disk traffic", p->traffic_bytes);
     }
+    if (p->device_bytes)
+        report_bytes(&r, "device_bytes", "device memory", p->device_bytes);
+    if (p->device_available_bytes)
+        report_bytes(&r, "device_available_bytes", "available there",
+                     p->device_available_bytes);
     report_bytes(&r, "model_bytes_f32", "model file, f32",
                  by_storage[EASE_STORE_F32].model_bytes);
     report_bytes(&r, "model_bytes_f16", "            f16",
@@ -165,6 +173,8 @@ static int run(console *c, void *args)
     subject s = {0};
     int code = check(c, a);
 
+    if (!code)
+        code = check_backend(c, a->backend);
     if (!code && a->workdir)
         code = check_directory(c, a->workdir);
     ease_train_options_init(&o);
@@ -173,6 +183,7 @@ static int run(console *c, void *args)
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
+    o.backend = a->backend;
     o.hooks = console_hooks(c);
     if (!code)
         code = find_subject(c, a, &s);

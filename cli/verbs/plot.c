@@ -100,7 +100,7 @@ static void put_summary(const plot_args *a, const ease_weight_summary *w)
 static int plot_weights(console *c, const plot_args *a)
 {
     const ease_hooks *hooks = console_hooks(c);
-    ease_weight_summary summary;
+    ease_weight_summary summary = {.size = sizeof(summary)};
     ease_model *m = NULL;
     ease_error err;
     int code;
@@ -156,10 +156,10 @@ static int measure_tail(console *c, const plot_args *a, const char *path,
 
     if (code)
         return code;
-    if (t->count && ease_model_describe(m).items != t->items)
+    if (t->count && ease_model_items(m) != t->items)
         code = fail(c, EXIT_DATA, "%s: %d items, not %d as %s", path,
-                    (int)ease_model_describe(m).items, (int)t->items, t->name[0]);
-    t->items = ease_model_describe(m).items;
+                    (int)ease_model_items(m), (int)t->items, t->name[0]);
+    t->items = ease_model_items(m);
     snprintf(metric, sizeof(metric), "coverage@%d", list_length(a));
     if (!code)
         code = measure(c, &a->common, m, input, target, metric, EASE_UNKNOWN_MISS,

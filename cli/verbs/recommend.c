@@ -122,7 +122,7 @@ static int recommend_histories(console *c, const recommend_args *a, const ease_m
 
 static bool knows_users(const ease_model *m)
 {
-    return ease_method_find(ease_model_describe(m).method)->known_users;
+    return ease_model_method(m)->known_users;
 }
 
 static int find_user(console *c, const ease_model *m, const char *id, int64_t *user)
@@ -133,7 +133,7 @@ static int find_user(console *c, const ease_model *m, const char *id, int64_t *u
     return fail(c, EXIT_DATA,
                 "%s scores only the users that it was trained with, and \"%.100s\" is "
                 "not one of them",
-                ease_model_describe(m).method, id);
+                ease_model_method(m)->name, id);
 }
 
 static int recommend_known(console *c, const recommend_args *a, const ease_model *m,
@@ -220,9 +220,10 @@ static void batch_free(batch *b)
 static bool batch_make(batch *b, const ease_model *m, const ease_interactions *x,
                        int32_t k)
 {
-    ease_interactions_info info = ease_interactions_describe(x);
+    ease_interactions_info info = {.size = sizeof(info)};
     size_t size;
 
+    ease_interactions_describe(x, &info);
     b->model = m;
     b->data = x;
     b->users = info.users;
@@ -402,7 +403,7 @@ static int recommend_users(console *c, const recommend_args *a, const ease_model
     if (!code)
         code = check_users(c, &b);
     if (!code)
-        code = reasons_make(c, m, a->reasons, ease_model_describe(m).items, &b.why);
+        code = reasons_make(c, m, a->reasons, ease_model_items(m), &b.why);
     while (!code && b.first < b.users)
         code = run_block(c, &b, &o, format_of(&a->common));
     if (!code)
@@ -417,7 +418,7 @@ static int recommend_users(console *c, const recommend_args *a, const ease_model
 /* Checks that the model can do what the options ask. */
 static int check_model(console *c, const recommend_args *a, const ease_model *m)
 {
-    const char *method = ease_model_describe(m).method;
+    const char *method = ease_model_method(m)->name;
 
     if (a->history.count && knows_users(m))
         return usage_error(c, a->common.verb,

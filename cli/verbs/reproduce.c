@@ -7,6 +7,7 @@
 
 #include "contest.h"
 #include "measuring.h"
+#include "planning.h"
 #include "published.h"
 #include "table.h"
 #include "verbs.h"
@@ -76,6 +77,7 @@ static const option reproduce_options[] = {
      .value = "SIZE",
      .help = "the most memory to use, as in 500M or 2GiB (default: the available "
              "memory)"},
+    BACKEND_OPTION(offsetof(reproduce_args, tuning.backend)),
     OPTIONS_END};
 
 static const option form_options[] = {{.name = "markdown",
@@ -225,7 +227,7 @@ static int make_directory(console *c, const char *dir)
 
 static int split(console *c, const reproduce_args *a, const char *output, entrant *e)
 {
-    ease_interactions_info data;
+    ease_interactions_info data = {.size = sizeof(data)};
     ease_read_options r;
     ease_split_options o;
     ease_error err;
@@ -242,9 +244,10 @@ static int split(console *c, const reproduce_args *a, const char *output, entran
     if (e->recipe->heldout_users)
         o.heldout_users = a->heldout_users;
     o.hooks = r.hooks;
+    e->info = (ease_split_info){.size = sizeof(e->info), .data = &data};
     if (ease_split(e->data, &r, &o, e->split, &e->info, &err))
         return fail_with(c, &err);
-    data = e->info.data;
+    e->info.data = NULL;
     data.recognized = e->info.recognized;
     note_data(c, e->data, &data);
     note_published(c, e->recipe, &data);
@@ -260,7 +263,7 @@ static int plan(console *c, const reproduce_args *a, const event *v, const entra
         items[NUMBER_CHARS];
     bool chosen = a->tuning.lambda && v->given.count != 1;
     ease_error err;
-    ease_plan p;
+    ease_plan p = {.size = sizeof(p)};
     int solves = 0;
 
     for (int i = 0; i < e->contest.count; i++)
@@ -314,8 +317,9 @@ static void put_row(table *t, const event *v, const entrant *e, const char *mode
         char text[64] = "";
 
         if (k) {
-            ease_metric m = ease_report_metric(k->report, i);
+            ease_metric m = {.size = sizeof(m)};
 
+            m = metric_of(k->report, i);
             snprintf(text, sizeof(text), "%.5f (%.5f)", m.mean, m.standard_error);
         }
         table_text(t, text);
@@ -335,14 +339,13 @@ static bool put_set(const event *v, const entrant *e, table_form form)
            v->table->title, e->recipe->title,
            format_count(users, sizeof(users), e->info.train.users),
            format_count(items, sizeof(items), e->info.train.items),
-           format_count(test, sizeof(test),
-                        ease_report_describe(all->at[0].report).users));
+           format_count(test, sizeof(test), ease_report_users(all->at[0].report)));
     put_unknown(all->at[0].report);
     fputc('\n', stdout);
     table_text(&t, "model");
     table_text(&t, "settings");
     for (int i = 0; i < all->metrics; i++) {
-        table_text(&t, ease_report_metric(all->at[0].report, i).name);
+        table_text(&t, metric_of(all->at[0].report, i).name);
         table_text(&t, "paper");
     }
     table_text(&t, "training, s");
@@ -362,12 +365,12 @@ static void put_csv_rows(table *t, const event *v, const entrant *e, const char 
     const contest *all = &e->contest;
 
     for (int i = 0; i < all->metrics; i++) {
-        ease_metric m = ease_report_metric(all->at[0].report, i);
+        ease_metric m = metric_of(all->at[0].report, i);
         const char *name = m.name;
 
         m.mean = m.standard_error = (double)NAN;
         if (k)
-            m = ease_report_metric(k->report, i);
+            m = metric_of(k->report, i);
         table_text(t, e->recipe->name);
         table_text(t, model);
         table_value(t, k ? k->lambda : (double)NAN);
@@ -375,7 +378,7 @@ static void put_csv_rows(table *t, const event *v, const entrant *e, const char 
         table_text(t, name);
         table_value(t, m.mean);
         table_value(t, m.standard_error);
-        table_value(t, k ? (double)ease_report_describe(k->report).users : (double)NAN);
+        table_value(t, k ? (double)ease_report_users(k->report) : (double)NAN);
         table_value(t, k ? k->seconds : (double)NAN);
         table_value(t, figure(v, e, model, i));
     }
@@ -418,16 +421,16 @@ static void json_model(json *j, const event *v, const entrant *e, const char *mo
     }
     json_open(j, "published", '{');
     for (int i = 0; i < all->metrics; i++)
-        json_real(j, ease_report_metric(all->at[0].report, i).name,
-                  figure(v, e, model, i));
+        json_real(j, metric_of(all->at[0].report, i).name, figure(v, e, model, i));
     json_close(j, '}');
     json_close(j, '}');
 }
 
 static void json_set(json *j, const event *v, const entrant *e)
 {
-    ease_report_info info = ease_report_describe(e->contest.at[0].report);
+    ease_report_info info = {.size = sizeof(info)};
 
+    ease_report_describe(e->contest.at[0].report, &info);
     json_open(j, NULL, '{');
     json_text(j, "set", e->recipe->name);
     json_text(j, "data", e->data);
@@ -471,7 +474,7 @@ static int run_set(console *c, const reproduce_args *a, event *v, entrant *e)
     double paper = e->recipe->lambda;
     lambdas l = a->tuning.lambda ? v->given : (lambdas){.at = &paper, .count = 1};
     tuning_args tuning = a->tuning;
-    ease_split_parts parts = {0};
+    ease_split_parts parts = {.size = sizeof(parts)};
     int code;
 
     tuning.metric = v->table->metric;
@@ -509,6 +512,8 @@ static int check(console *c, const reproduce_args *a, event *v)
     if (a->heldout_users && v->table == published_find("table2"))
         return usage_error(c, a->common.verb, "table2 holds out no users");
     code = check_sets(c, a, v->table);
+    if (!code)
+        code = check_backend(c, a->tuning.backend);
     if (!code)
         code = contest_parse(c, a->common.verb, a->models, &models);
     if (!code && a->tuning.lambda)

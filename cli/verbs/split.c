@@ -73,7 +73,7 @@ static void note_split(console *c, const split_args *a, const ease_split_info *i
 {
     char users[NUMBER_CHARS], items[NUMBER_CHARS], pairs[NUMBER_CHARS],
         took[NUMBER_CHARS];
-    ease_interactions_info data = info->data;
+    ease_interactions_info data = *info->data;
 
     data.recognized = info->recognized;
     note_data(c, a->common.operands[0], &data);
@@ -121,9 +121,9 @@ static void report_split(const split_args *a, const ease_split_info *info,
         report_text(&r, "recipe", "", ease_recipe_at(a->reading.recipe)->name);
     report_text(&r, "protocol", "", protocol_names[a->protocol]);
     report_count(&r, "seed", "", a->seed);
-    report_count(&r, "users", "", info->data.users);
-    report_count(&r, "items", "", info->data.items);
-    report_count(&r, "interactions", "", info->data.interactions);
+    report_count(&r, "users", "", info->data->users);
+    report_count(&r, "items", "", info->data->items);
+    report_count(&r, "interactions", "", info->data->interactions);
     report_part(&r, "train", &info->train);
     report_part(&r, "validation_train", &info->validation_train);
     report_part(&r, "validation_input", &info->validation_input);
@@ -163,7 +163,8 @@ static int run(console *c, void *args)
     int code;
     ease_read_options r;
     ease_split_options o;
-    ease_split_info info;
+    ease_interactions_info data = {.size = sizeof(data)};
+    ease_split_info info = {.size = sizeof(info), .data = &data};
     ease_error err;
 
     if (strcmp(a->output, "-") == 0)

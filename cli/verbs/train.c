@@ -14,7 +14,7 @@ typedef struct train_args {
     double lambda;
     int kind, precision, storage, nonnegative;
     size_t memory_limit;
-    const char *workdir;
+    const char *workdir, *backend;
 } train_args;
 
 #define AT(member) .at = offsetof(train_args, member)
@@ -86,6 +86,7 @@ static const option model_options[] = {
      .help =
          "if the matrix does not fit into memory, keep it in a temporary file in this "
          "directory"},
+    BACKEND_OPTION(offsetof(train_args, backend)),
     OPTIONS_END};
 
 typedef struct outcome {
@@ -105,6 +106,7 @@ static ease_train_options options_of(console *c, const train_args *a)
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
+    o.backend = a->backend;
     o.settings = a->settings;
     o.hooks = console_hooks(c);
     return o;
@@ -125,10 +127,11 @@ static int check_model(console *c, const train_args *a)
     if (ease_method_check(a->model, a->settings, &err))
         return fail_with(c, &err);
     if ((a->lambda > 0 && !m->has_lambda) || (a->gram && !m->from_gram) ||
-        (a->nonnegative && !m->nonnegative))
+        (a->nonnegative && !m->nonnegative) || (a->backend && !m->from_gram))
         return usage_error(c, a->common.verb,
-                           "%s takes no --lambda, --gram or --nonnegative", a->model);
-    return EXIT_DONE;
+                           "%s takes no --lambda, --gram, --nonnegative or --backend",
+                           a->model);
+    return check_backend(c, a->backend);
 }
 
 /* Checks everything that needs no data. */
@@ -183,7 +186,7 @@ static int train_data(console *c, const train_args *a, ease_model **out)
 {
     ease_train_options o = options_of(c, a);
     ease_interactions *x = NULL;
-    ease_plan plan;
+    ease_plan plan = {.size = sizeof(plan)};
     ease_error err;
     int code = read_data(c, &a->common, &a->reading, a->common.operands[0],
                          a->memory_limit, &x);
@@ -208,8 +211,8 @@ static int train_data(console *c, const train_args *a, ease_model **out)
 static int train_gram(console *c, const train_args *a, ease_model **out)
 {
     ease_train_options o = options_of(c, a);
-    ease_gram_info info;
-    ease_plan plan;
+    ease_gram_info info = {.size = sizeof(info)};
+    ease_plan plan = {.size = sizeof(plan)};
     ease_error err;
     int code;
 
@@ -239,19 +242,20 @@ static int add_titles(console *c, const train_args *a, ease_model *m)
         return fail_with(c, &err);
     note(c, "%s: titles for %s of %s items", a->titles,
          format_count(matched, sizeof(matched), count),
-         format_count(items, sizeof(items), ease_model_describe(m).items));
+         format_count(items, sizeof(items), ease_model_items(m)));
     return EXIT_DONE;
 }
 
 static void report_model(console *c, const train_args *a, const ease_model *m,
                          const outcome *did)
 {
-    ease_model_info info = ease_model_describe(m);
-    const ease_method_info *method = ease_method_find(info.method);
+    ease_model_info info = {.size = sizeof(info)};
+    const ease_method_info *method = ease_model_method(m);
     char took[NUMBER_CHARS], size[NUMBER_CHARS];
     output_format format = format_of(&a->common);
     report r;
 
+    ease_model_describe(m, &info);
     format_seconds(took, sizeof(took), did->seconds);
     format_bytes(size, sizeof(size), did->bytes);
     if (!method->from_gram)

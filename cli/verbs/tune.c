@@ -111,8 +111,9 @@ static int put_trials(console *c, const tune_args *a, const ease_tuning *t)
     if (form == TABLE_TEXT)
         table_text(&shown, "");
     for (int i = 0; i < ease_tuning_count(t); i++) {
-        ease_trial trial = ease_tuning_trial(t, i);
+        ease_trial trial = {.size = sizeof(trial)};
 
+        ease_tuning_trial(t, i, &trial);
         if (lambda)
             table_value(&shown, trial.lambda);
         else
@@ -130,8 +131,9 @@ static void json_trials(json *j, const ease_tuning *t)
 {
     json_open(j, "trials", '[');
     for (int i = 0; i < ease_tuning_count(t); i++) {
-        ease_trial trial = ease_tuning_trial(t, i);
+        ease_trial trial = {.size = sizeof(trial)};
 
+        ease_tuning_trial(t, i, &trial);
         json_open(j, NULL, '{');
         json_choice(j, &trial);
         json_real(j, "mean", trial.mean);
@@ -170,11 +172,12 @@ static int put_json(const tune_args *a, const outcome *did)
 /* Notes the result on the test users, since CSV has the trials only. */
 static void note_test(console *c, const ease_report *r)
 {
-    int metrics = ease_report_describe(r).metrics;
+    int metrics = ease_report_metrics(r);
 
     for (int i = 0; i < metrics; i++) {
-        ease_metric m = ease_report_metric(r, i);
+        ease_metric m = {.size = sizeof(m)};
 
+        ease_report_metric(r, i, &m);
         if (isnan(m.standard_error))
             note(c, "test: %s %.5f", m.name, m.mean);
         else
@@ -198,7 +201,7 @@ static int put_test(console *c, const tune_args *a, const outcome *did)
         note_test(c, did->report);
         return EXIT_DONE;
     }
-    format_count(users, sizeof(users), ease_report_describe(did->report).users);
+    format_count(users, sizeof(users), ease_report_users(did->report));
     if (did->best.lambda > 0)
         printf("\n%s test users, lambda %g\n\n", users, did->best.lambda);
     else
@@ -217,8 +220,9 @@ static int plot_trials(console *c, const tune_args *a, const ease_tuning *t)
     if (!all)
         return fail_no_memory(c);
     for (int i = 0; i < count; i++) {
-        ease_trial trial = ease_tuning_trial(t, i);
+        ease_trial trial = {.size = sizeof(trial)};
 
+        ease_tuning_trial(t, i, &trial);
         lambda[i] = trial.lambda;
         mean[i] = trial.mean;
         error[i] = trial.standard_error;
@@ -245,7 +249,8 @@ static int tune(console *c, const tune_args *a, const lambdas *l,
         return fail_interrupted(c);
     if (signals_caught())
         signals_forget();
-    did->best = ease_tuning_trial(did->tuning, ease_tuning_best(did->tuning));
+    did->best.size = sizeof(did->best);
+    ease_tuning_trial(did->tuning, ease_tuning_best(did->tuning), &did->best);
     if (!a->common.json)
         code = put_trials(c, a, did->tuning);
     if (!code)
@@ -368,7 +373,7 @@ static void tell_written(console *c, const tune_args *a, const outcome *did)
 static int run(console *c, void *args)
 {
     const tune_args *a = args;
-    ease_split_parts parts = {0};
+    ease_split_parts parts = {.size = sizeof(parts)};
     outcome did = {.seconds = seconds_now()};
     lambdas l = {0};
     int code = check(c, a, &l);

@@ -191,8 +191,9 @@ static PyObject *gram_save(PyObject *self, PyObject *args)
 
 static PyObject *gram_info(PyObject *self, PyObject *unused)
 {
-    ease_gram_info i = ease_gram_describe(gram_of(self));
+    ease_gram_info i = {.size = sizeof(i)};
 
+    ease_gram_describe(gram_of(self), &i);
     (void)unused;
     return Py_BuildValue("{s:L,s:L,s:i,s:N,s:N,s:N}", "users", (long long)i.users,
                          "interactions", (long long)i.interactions, "items",
@@ -204,7 +205,7 @@ static PyObject *gram_info(PyObject *self, PyObject *unused)
 static ease_status work_dense(void *p, call *c)
 {
     gram_job *j = p;
-    int32_t n = ease_gram_describe(j->from).items;
+    int32_t n = ease_gram_items(j->from);
 
     (void)c;
     for (int32_t i = 0; i < n; i++)
@@ -216,7 +217,7 @@ static ease_status work_dense(void *p, call *c)
 static PyObject *gram_dense(PyObject *self, PyObject *out)
 {
     gram_job j = {.from = gram_of(self)};
-    Py_ssize_t n = ease_gram_describe(j.from).items;
+    Py_ssize_t n = ease_gram_items(j.from);
     Py_buffer view = {0};
     bool done = false;
     call c;
@@ -237,13 +238,12 @@ static const char *item_at(const void *of, int64_t number)
 static PyObject *gram_item_ids(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return id_list(ease_gram_describe(gram_of(self)).items, item_at, gram_of(self));
+    return id_list(ease_gram_items(gram_of(self)), item_at, gram_of(self));
 }
 
 static PyObject *gram_item_numbers(PyObject *self, PyObject *out)
 {
-    return id_numbers(ease_gram_describe(gram_of(self)).items, item_at, gram_of(self),
-                      out);
+    return id_numbers(ease_gram_items(gram_of(self)), item_at, gram_of(self), out);
 }
 
 static PyMethodDef gram_methods[] = {{"info", gram_info, METH_NOARGS, NULL},

@@ -190,7 +190,7 @@ static PyObject *from_csr_ids(PyObject *self, PyObject *args)
         return NULL;
     j.users = ((interactions_object *)users)->x;
     j.items = ((interactions_object *)items)->x;
-    rows = (Py_ssize_t)ease_interactions_describe(j.users).users;
+    rows = (Py_ssize_t)ease_interactions_users(j.users);
     if (take_buffer(arrays[0], &views[0], 8, rows + 1, false, false) >= 0 &&
         (columns = take_buffer(arrays[1], &views[1], 4, -1, false, false)) >= 0 &&
         take_buffer(arrays[2], &views[2], 4, columns, false, true) >= 0) {
@@ -287,6 +287,7 @@ static ease_status work_recognize(void *p, call *c)
     recognize_job *j = p;
     ease_read_options o;
 
+    j->found.size = sizeof(j->found);
     ease_read_options_init(&o);
     o.columns_option = columns_option;
     return ease_columns_recognize(j->texts, (int)j->count, j->texts + j->count, j->rows,
@@ -341,9 +342,9 @@ static PyObject *recognize(PyObject *self, PyObject *args)
 
 static PyObject *interactions_info(PyObject *self, PyObject *unused)
 {
-    ease_interactions_info i = ease_interactions_describe(
-        ((interactions_object *)self)->x);
+    ease_interactions_info i = {.size = sizeof(i)};
 
+    ease_interactions_describe(((interactions_object *)self)->x, &i);
     (void)unused;
     return Py_BuildValue(
         "{s:L,s:i,s:L,s:N,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:z}", "users",
@@ -409,7 +410,7 @@ static PyObject *interactions_rows(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "LLOOO", &from, &to, &arrays[0], &arrays[1],
                           &arrays[2]))
         return NULL;
-    if (from < 0 || to < from || to > ease_interactions_describe(j.x).users) {
+    if (from < 0 || to < from || to > ease_interactions_users(j.x)) {
         PyErr_SetString(PyExc_IndexError, "no such rows");
         return NULL;
     }
@@ -449,7 +450,7 @@ static PyObject *interactions_user_ids(PyObject *self, PyObject *unused)
     const ease_interactions *x = ((interactions_object *)self)->x;
 
     (void)unused;
-    return id_list(ease_interactions_describe(x).users, user_at, x);
+    return id_list(ease_interactions_users(x), user_at, x);
 }
 
 static PyObject *interactions_item_ids(PyObject *self, PyObject *unused)
@@ -457,21 +458,21 @@ static PyObject *interactions_item_ids(PyObject *self, PyObject *unused)
     const ease_interactions *x = ((interactions_object *)self)->x;
 
     (void)unused;
-    return id_list(ease_interactions_describe(x).items, item_at, x);
+    return id_list(ease_interactions_items(x), item_at, x);
 }
 
 static PyObject *interactions_user_numbers(PyObject *self, PyObject *out)
 {
     const ease_interactions *x = ((interactions_object *)self)->x;
 
-    return id_numbers(ease_interactions_describe(x).users, user_at, x, out);
+    return id_numbers(ease_interactions_users(x), user_at, x, out);
 }
 
 static PyObject *interactions_item_numbers(PyObject *self, PyObject *out)
 {
     const ease_interactions *x = ((interactions_object *)self)->x;
 
-    return id_numbers(ease_interactions_describe(x).items, item_at, x, out);
+    return id_numbers(ease_interactions_items(x), item_at, x, out);
 }
 
 static PyObject *interactions_find_user(PyObject *self, PyObject *args)
@@ -542,6 +543,7 @@ typedef struct split_job {
     const char *data, *dir;
     ease_read_options r;
     ease_split_options o;
+    ease_interactions_info read;
     ease_split_info info;
     ease_split_parts parts;
 } split_job;
@@ -551,6 +553,8 @@ static ease_status work_split(void *p, call *c)
     split_job *j = p;
 
     j->r.hooks = j->o.hooks = &c->hooks;
+    j->read.size = sizeof(j->read);
+    j->info = (ease_split_info){.size = sizeof(j->info), .data = &j->read};
     return ease_split(j->data, &j->r, &j->o, j->dir, &j->info, &c->err);
 }
 
@@ -578,17 +582,18 @@ static PyObject *split(PyObject *self, PyObject *args)
         ease_recipe_apply(recipe, &j.r);
     if (!call_run(&c, watch, work_split, &j))
         return NULL;
-    return Py_BuildValue(
-        "NLL",
-        PyUnicode_DecodeUTF8(j.info.recognized, (Py_ssize_t)strlen(j.info.recognized),
-                             "replace"),
-        (long long)j.info.data.unused, (long long)j.info.data.negative);
+    return Py_BuildValue("NLL",
+                         PyUnicode_DecodeUTF8(j.info.recognized,
+                                              (Py_ssize_t)strlen(j.info.recognized),
+                                              "replace"),
+                         (long long)j.read.unused, (long long)j.read.negative);
 }
 
 static ease_status work_split_open(void *p, call *c)
 {
     split_job *j = p;
 
+    j->parts.size = sizeof(j->parts);
     return ease_split_open(j->dir, &j->parts, &c->err);
 }
 

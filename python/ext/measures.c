@@ -74,8 +74,9 @@ static PyObject *evaluate(PyObject *self, PyObject *args)
 
 static PyObject *report_info(PyObject *self, PyObject *unused)
 {
-    ease_report_info i = ease_report_describe(report_of(self));
+    ease_report_info i = {.size = sizeof(i)};
 
+    ease_report_describe(report_of(self), &i);
     (void)unused;
     return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L}", "users", (long long)i.users,
                          "without_target", (long long)i.without_target, "without_input",
@@ -87,14 +88,16 @@ static PyObject *report_info(PyObject *self, PyObject *unused)
 /* A list of (name, mean, standard error). */
 static PyObject *report_metrics(PyObject *self, PyObject *unused)
 {
-    int count = ease_report_describe(report_of(self)).metrics;
+    int count = ease_report_metrics(report_of(self));
     PyObject *list = PyList_New(count);
 
     (void)unused;
     for (int i = 0; list && i < count; i++) {
-        ease_metric m = ease_report_metric(report_of(self), i);
-        PyObject *entry = Py_BuildValue("sdd", m.name, m.mean, m.standard_error);
+        ease_metric m = {.size = sizeof(m)};
+        PyObject *entry;
 
+        ease_report_metric(report_of(self), i, &m);
+        entry = Py_BuildValue("sdd", m.name, m.mean, m.standard_error);
         if (!entry || PyList_SetItem(list, i, entry) < 0)
             Py_CLEAR(list);
     }
@@ -103,11 +106,12 @@ static PyObject *report_metrics(PyObject *self, PyObject *unused)
 
 static PyObject *report_values(PyObject *self, PyObject *args)
 {
-    ease_report_info info = ease_report_describe(report_of(self));
+    ease_report_info info = {.size = sizeof(info)};
     Py_buffer view = {0};
     PyObject *out, *done = NULL;
     int metric;
 
+    ease_report_describe(report_of(self), &info);
     if (!PyArg_ParseTuple(args, "iO", &metric, &out))
         return NULL;
     if (metric < 0 || metric >= info.metrics)
@@ -129,8 +133,7 @@ static const char *user_at(const void *of, int64_t number)
 static PyObject *report_user_ids(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return id_list(ease_report_describe(report_of(self)).users, user_at,
-                   report_of(self));
+    return id_list(ease_report_users(report_of(self)), user_at, report_of(self));
 }
 
 /* ---- tuning -------------------------------------------------------------------- */
@@ -156,10 +159,12 @@ static PyObject *describe_tuning(const ease_tuning *t)
     PyObject *trials = PyList_New(count);
 
     for (int i = 0; trials && i < count; i++) {
-        ease_trial one = ease_tuning_trial(t, i);
-        PyObject *entry = Py_BuildValue("dddd", one.lambda, one.mean,
-                                        one.standard_error, one.seconds);
+        ease_trial one = {.size = sizeof(one)};
+        PyObject *entry;
 
+        ease_tuning_trial(t, i, &one);
+        entry = Py_BuildValue("dddd", one.lambda, one.mean, one.standard_error,
+                              one.seconds);
         if (!entry || PyList_SetItem(trials, i, entry) < 0)
             Py_CLEAR(trials);
     }

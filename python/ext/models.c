@@ -56,9 +56,10 @@ bool take_train_options(PyObject *tuple, ease_train_options *o)
     Py_ssize_t limit;
 
     ease_train_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "sdiiinO&zOOsi", &o->method, &o->lambda, &kind,
+    if (!PyArg_ParseTuple(tuple, "sdiiinO&zOOsiz", &o->method, &o->lambda, &kind,
                           &precision, &o->threads, &limit, take_path, &o->workdir,
-                          &o->settings, &input, &target, &o->metric, &unknown))
+                          &o->settings, &input, &target, &o->metric, &unknown,
+                          &o->backend))
         return false;
     o->kind = (ease_gram_kind)kind;
     o->precision = (ease_precision)precision;
@@ -157,6 +158,7 @@ static ease_status work_plan(void *p, call *c)
 {
     plan_job *j = p;
 
+    j->plan.size = sizeof(j->plan);
     return ease_plan_sizes(j->users, j->items, j->interactions, &j->o, EASE_STORE_F16,
                            &j->plan, &c->err);
 }
@@ -174,15 +176,16 @@ static PyObject *plan(PyObject *self, PyObject *args)
         !take_train_options(options, &j.o) || !call_run(&c, NULL, work_plan, &j))
         return NULL;
     return Py_BuildValue(
-        "{s:L,s:i,s:L,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:i,s:N}", "users",
-        (long long)p->users, "items", (int)p->items, "interactions",
+        "{s:L,s:i,s:L,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:i,s:N}",
+        "users", (long long)p->users, "items", (int)p->items, "interactions",
         (long long)p->interactions, "matrix_bytes", p->matrix_bytes, "data_bytes",
         p->data_bytes, "peak_bytes", p->peak_bytes, "available_bytes",
         p->available_bytes, "model_bytes", p->model_bytes, "work_bytes", p->work_bytes,
         "least_bytes", p->least_bytes, "traffic_bytes", p->traffic_bytes,
-        "gram_seconds", p->gram_seconds, "solve_seconds", p->solve_seconds,
-        "write_seconds", p->write_seconds, "threads", p->threads, "fits",
-        PyBool_FromLong(p->fits));
+        "device_bytes", p->device_bytes, "device_available_bytes",
+        p->device_available_bytes, "gram_seconds", p->gram_seconds, "solve_seconds",
+        p->solve_seconds, "write_seconds", p->write_seconds, "threads", p->threads,
+        "fits", PyBool_FromLong(p->fits));
 }
 
 /* ---- files --------------------------------------------------------------------- */
@@ -283,8 +286,9 @@ static PyObject *model_plot(PyObject *self, PyObject *args)
 
 static PyObject *model_info(PyObject *self, PyObject *unused)
 {
-    ease_model_info i = ease_model_describe(model_of(self));
+    ease_model_info i = {.size = sizeof(i)};
 
+    ease_model_describe(model_of(self), &i);
     (void)unused;
     return Py_BuildValue(
         "{s:s,s:s,s:i,s:L,s:L,s:d,s:d,s:i,s:i,s:i,s:i,s:i,s:i,s:n}", "method", i.method,
@@ -308,19 +312,18 @@ static const char *title_at(const void *of, int64_t number)
 static PyObject *model_item_ids(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return id_list(ease_model_describe(model_of(self)).items, item_at, model_of(self));
+    return id_list(ease_model_items(model_of(self)), item_at, model_of(self));
 }
 
 static PyObject *model_item_numbers(PyObject *self, PyObject *out)
 {
-    return id_numbers(ease_model_describe(model_of(self)).items, item_at,
-                      model_of(self), out);
+    return id_numbers(ease_model_items(model_of(self)), item_at, model_of(self), out);
 }
 
 static PyObject *model_titles(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return id_list(ease_model_describe(model_of(self)).items, title_at, model_of(self));
+    return id_list(ease_model_items(model_of(self)), title_at, model_of(self));
 }
 
 static PyObject *model_find(PyObject *self, PyObject *args)
@@ -358,7 +361,7 @@ static PyObject *model_history(PyObject *self, PyObject *args)
 /* A list of bytes or None, one an item. */
 static PyObject *model_set_titles(PyObject *self, PyObject *list)
 {
-    Py_ssize_t n = ease_model_describe(model_of(self)).items;
+    Py_ssize_t n = ease_model_items(model_of(self));
     const char **titles;
     ease_error err = {0};
     ease_status status = EASE_OK;
@@ -404,7 +407,7 @@ static PyObject *model_read_titles(PyObject *self, PyObject *args)
 static PyObject *model_columns(PyObject *self, PyObject *args)
 {
     const ease_model *m = model_of(self);
-    Py_ssize_t n = ease_model_describe(m).items;
+    Py_ssize_t n = ease_model_items(m);
     Py_buffer views[2] = {0};
     PyObject *popularity, *base, *done = NULL;
 
@@ -449,8 +452,7 @@ static int model_buffer(PyObject *self, Py_buffer *view, int flags)
         return -1;
     }
     return PyBuffer_FillInfo(view, self, (void *)j.rows,
-                             (Py_ssize_t)j.stride * ease_model_describe(j.m).items, 1,
-                             flags);
+                             (Py_ssize_t)j.stride * ease_model_items(j.m), 1, flags);
 }
 
 /* Bytes from row to row of that, or None. */
@@ -581,7 +583,7 @@ static ease_status work_similar(void *p, call *c)
 static bool take_lists(list_job *j, PyObject *allowed, PyObject *items,
                        PyObject *scores, Py_buffer views[3])
 {
-    Py_ssize_t n = ease_model_describe(j->m).items;
+    Py_ssize_t n = ease_model_items(j->m);
     Py_ssize_t cells = (Py_ssize_t)j->users * j->o.k;
 
     if (j->o.k < 1) {

@@ -101,8 +101,7 @@ static int64_t held_out(const evaluation *e, int64_t user)
  * begins. */
 static ease_status check_known(const evaluation *e, ease_error *err)
 {
-    const ease_method_info *method = ease_method_find(
-        ease_model_describe(e->model).method);
+    const ease_method_info *method = ease_model_method(e->model);
     const ease_report *r = e->report;
     const char *first = NULL;
     int64_t strangers = 0;
@@ -159,7 +158,7 @@ static ease_status prepare(evaluation *e, ease_error *err)
     for (int i = 0; i < r->info.metrics; i++)
         if (r->metric[i].k > r->k)
             r->k = r->metric[i].k;
-    r->items = ease_model_describe(e->model).items;
+    r->items = ease_model_items(e->model);
     e->most = BATCH_RECS / r->k;
     if (e->most > BATCH_USERS)
         e->most = BATCH_USERS;
@@ -308,7 +307,10 @@ static ease_metric summarize(const char *name, const double *value, int64_t coun
     mean /= (double)count;
     for (int64_t u = 0; u < count; u++)
         square += (value[u] - mean) * (value[u] - mean);
-    return (ease_metric){name, mean, sqrt(square / (double)count / (double)count)};
+    return (ease_metric){
+        .name = name,
+        .mean = mean,
+        .standard_error = sqrt(square / (double)count / (double)count)};
 }
 
 static void summarize_all(ease_report *r)
@@ -321,7 +323,9 @@ static void summarize_all(ease_report *r)
                                     r->info.users);
         else
             r->value[i] = (ease_metric){
-                m->name, m->kind->from_times(r->times[i], r->items), NAN};
+                .name = m->name,
+                .mean = m->kind->from_times(r->times[i], r->items),
+                .standard_error = (double)NAN};
     }
 }
 
@@ -410,35 +414,51 @@ ease_status ease_evaluate(const ease_model *m, const ease_interactions *input,
 
 /* ---- the report --------------------------------------------------------------- */
 
-ease_report_info ease_report_describe(const ease_report *r)
+void ease_report_describe(const ease_report *r, ease_report_info *info)
 {
-    return r->info;
+    static const ease_report_info nothing = {0};
+
+    ease__info_give(info, r ? &r->info : &nothing, sizeof(nothing));
 }
 
-ease_metric ease_report_metric(const ease_report *r, int metric)
+int64_t ease_report_users(const ease_report *r)
 {
-    if (metric < 0 || metric >= r->info.metrics)
-        return (ease_metric){NULL, NAN, NAN};
-    return r->value[metric];
+    return r ? r->info.users : 0;
+}
+
+int ease_report_metrics(const ease_report *r)
+{
+    return r ? r->info.metrics : 0;
+}
+
+void ease_report_metric(const ease_report *r, int metric, ease_metric *out)
+{
+    static const ease_metric nothing = {.mean = (double)NAN,
+                                        .standard_error = (double)NAN};
+    bool there = r && metric >= 0 && metric < r->info.metrics;
+
+    ease__info_give(out, there ? &r->value[metric] : &nothing, sizeof(nothing));
 }
 
 double ease_report_value(const ease_report *r, int metric, int64_t user)
 {
-    if (metric < 0 || metric >= r->info.metrics || user < 0 || user >= r->info.users)
+    if (!r || metric < 0 || metric >= r->info.metrics || user < 0 ||
+        user >= r->info.users)
         return NAN;
     return r->by_user[metric * r->info.users + user];
 }
 
 const char *ease_report_user_id(const ease_report *r, int64_t user)
 {
-    return user < 0 || user >= r->info.users ? NULL : ease__ids_at(&r->user_ids, user);
+    return !r || user < 0 || user >= r->info.users ? NULL
+                                                   : ease__ids_at(&r->user_ids, user);
 }
 
 const int64_t *ease_report_times(const ease_report *r, int32_t *k)
 {
     if (k)
-        *k = r->k;
-    return r->times[r->info.metrics];
+        *k = r ? r->k : 0;
+    return r ? r->times[r->info.metrics] : NULL;
 }
 
 static void write_head(const ease_report *r, ease__csv *w)

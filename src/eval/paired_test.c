@@ -11,6 +11,8 @@ enum { MAX_REPORTS = 64 };
 static ease_status check(const ease_report *const *reports, int count, int metric,
                          ease_error *err)
 {
+    ease_report_info first = {.size = sizeof(first)};
+    ease_metric wanted = {.size = sizeof(wanted)};
     int64_t users;
 
     if (!reports || count < 2 || count > MAX_REPORTS)
@@ -19,20 +21,23 @@ static ease_status check(const ease_report *const *reports, int count, int metri
     for (int k = 0; k < count; k++)
         if (!reports[k])
             return ease__fail(err, EASE_E_ARG, "report %d of %d is NULL", k + 1, count);
-    users = ease_report_describe(reports[0]).users;
+    users = ease_report_users(reports[0]);
     if (users < 2)
         return ease__fail(err, EASE_E_DATA, "a comparison needs at least 2 users");
+    ease_report_describe(reports[0], &first);
+    ease_report_metric(reports[0], metric, &wanted);
     for (int k = 0; k < count; k++) {
-        ease_report_info info = ease_report_describe(reports[k]);
+        ease_report_info info = {.size = sizeof(info)};
+        ease_metric found = {.size = sizeof(found)};
 
-        if (metric < 0 || metric >= info.metrics ||
-            strcmp(ease_report_metric(reports[k], metric).name,
-                   ease_report_metric(reports[0], metric).name) != 0)
+        ease_report_describe(reports[k], &info);
+        ease_report_metric(reports[k], metric, &found);
+        if (!found.name || !wanted.name || strcmp(found.name, wanted.name) != 0)
             return ease__fail(err, EASE_E_ARG, "reports of different metrics");
-        if (isnan(ease_report_metric(reports[k], metric).standard_error))
+        if (isnan(found.standard_error))
             return ease__fail(err, EASE_E_ARG, "%s has no value for each user",
-                              ease_report_metric(reports[k], metric).name);
-        if (info.unknown != ease_report_describe(reports[0]).unknown)
+                              found.name);
+        if (info.unknown != first.unknown)
             return ease__fail(err, EASE_E_ARG,
                               "reports that count unknown items in different ways");
         if (info.users != users)
@@ -48,7 +53,7 @@ static ease_status check(const ease_report *const *reports, int count, int metri
 static ease_difference paired(const ease_report *first, const ease_report *other,
                               int metric)
 {
-    int64_t users = ease_report_describe(first).users;
+    int64_t users = ease_report_users(first);
     double n = (double)users, mean = 0, square = 0, half;
     ease_difference d = {0};
 

@@ -5,8 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/sized.h"
 #include "eval/metrics.h"
 #include "figures/weights.h"
+#include "model/model.h"
 
 #define LAMBDA     "\xce\xbb"
 #define PLUS_MINUS "\xc2\xb1"
@@ -192,23 +194,24 @@ ease_status ease_plot_weights(const ease_model *m, const char *path,
                               ease_weight_summary *summary, const ease_hooks *hooks,
                               ease_error *err)
 {
-    ease_weight_summary w;
+    ease_weight_summary w = {.size = sizeof(w)};
     ease__weight_bins b;
-    ease_model_info info;
-    ease_status status;
+    ease_status status = EASE_OK;
 
     if (!m)
         return ease__fail(err, EASE_E_ARG, "a model is required");
-    info = ease_model_describe(m);
-    status = ease_plot_check(path, err);
+    if (summary)
+        status = ease__info_check(summary, "ease_weight_summary", err);
+    if (!status)
+        status = ease_plot_check(path, err);
     if (!status)
         status = ease_model_summarize_weights(m, &w, hooks, err);
     if (!status)
         status = ease__count_weights(m, &w, &b, hooks, err);
     if (!status)
-        status = draw_weights(&info, &w, &b, path, err);
-    if (!status && summary)
-        *summary = w;
+        status = draw_weights(&m->info, &w, &b, path, err);
+    if (!status)
+        ease__info_give(summary, &w, sizeof(w));
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "model/model.h"
 
 /* A fine class of weights: the sign, the exponent and ten bits of the mantissa of a
@@ -201,7 +202,7 @@ static ease_status scan_run(scan *s, ease_error *err)
 
 static scan scan_of(const ease_model *m, const char *stage, const ease_hooks *hooks)
 {
-    int32_t items = ease_model_describe(m).items;
+    int32_t items = m->info.items;
     int threads = ease__threads(m->threads), enough = 1 + items / ROWS;
 
     return (scan){.model = m,
@@ -257,7 +258,7 @@ static ease_status summarize(const scan *s, ease_weight_summary *out, ease_error
         for (int i = 0; i < EASE_WEIGHT_QUANTILES; i++)
             r.quantile[i] = quantile(t, r.count, ease__weight_quantiles[i]);
     }
-    *out = r;
+    ease__info_give(out, &r, sizeof(r));
     return EASE_OK;
 }
 
@@ -267,11 +268,14 @@ ease_status ease_model_summarize_weights(const ease_model *m, ease_weight_summar
     ease_status status;
     scan s;
 
-    if (!m || !out)
+    if (!m)
         return ease__fail(err, EASE_E_ARG, "a model is required");
+    status = ease__info_check(out, "ease_weight_summary", err);
+    if (status)
+        return status;
     if (m->form->store->empty)
         return ease__fail(err, EASE_E_ARG, "a model of %s has no weights",
-                          ease_model_describe(m).method);
+                          m->info.method);
     s = scan_of(m, "reading weights", hooks);
     s.classes = FINE;
     s.row_sum = ease__alloc_array((size_t)s.items, sizeof(*s.row_sum));

@@ -4,33 +4,43 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "data/item_users.h"
 #include "gram/gram.h"
 
 /* ---- the object ------------------------------------------------------------------ */
 
-ease_gram_info ease_gram_describe(const ease_gram *g)
+void ease_gram_describe(const ease_gram *g, ease_gram_info *info)
 {
-    return (ease_gram_info){
-        .users = g->users,
-        .interactions = g->interactions,
-        .items = g->g.n,
-        .weighted = g->weighted,
-        .has_sums = g->sums != NULL,
-        .wide = g->g.element == EASE__F64,
-    };
+    ease_gram_info found = {0};
+
+    if (g)
+        found = (ease_gram_info){
+            .users = g->users,
+            .interactions = g->interactions,
+            .items = g->g.n,
+            .weighted = g->weighted,
+            .has_sums = g->sums != NULL,
+            .wide = g->g.element == EASE__F64,
+        };
+    ease__info_give(info, &found, sizeof(found));
+}
+
+int32_t ease_gram_items(const ease_gram *g)
+{
+    return g ? g->g.n : 0;
 }
 
 double ease_gram_at(const ease_gram *g, int32_t i, int32_t j)
 {
-    if (i < 0 || j < 0 || i >= g->g.n || j >= g->g.n)
+    if (!g || i < 0 || j < 0 || i >= g->g.n || j >= g->g.n)
         return NAN;
     return ease__tiled_at(&g->g, i, j);
 }
 
 const char *ease_gram_item_id(const ease_gram *g, int32_t item)
 {
-    return item < 0 || item >= g->ids.count ? NULL : ease__ids_at(&g->ids, item);
+    return !g || item < 0 || item >= g->ids.count ? NULL : ease__ids_at(&g->ids, item);
 }
 
 void ease_gram_free(ease_gram *g)

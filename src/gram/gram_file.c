@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/sized.h"
+
 enum { VERSION = 1 };
 
 static const char stage_reading[] = "reading the Gram matrix";
@@ -284,14 +286,16 @@ static ease_gram_info info_of(const ease__gram_file *f)
 ease_status ease_gram_peek(const char *path, ease_gram_info *info, ease_error *err)
 {
     ease__gram_file f = {.file = EASE__CONTAINER_NONE};
+    ease_gram_info found;
     ease_status status;
 
-    if (!info)
-        return ease__fail(err, EASE_E_ARG, "a place for the description is required");
-    status = ease__gram_file_open(path, &f, err);
+    status = ease__info_check(info, "ease_gram_info", err);
+    if (!status)
+        status = ease__gram_file_open(path, &f, err);
     if (status)
         return status;
-    *info = info_of(&f);
+    found = info_of(&f);
+    ease__info_give(info, &found, sizeof(found));
     ease__gram_file_close(&f);
     return EASE_OK;
 }
@@ -299,8 +303,8 @@ ease_status ease_gram_peek(const char *path, ease_gram_info *info, ease_error *e
 ease_status ease_gram_open(const char *path, const ease_gram_options *given,
                            ease_gram **out, ease_error *err)
 {
+    ease_gram_info info = {.size = sizeof(info)};
     ease_gram_options o;
-    ease_gram_info info;
     ease__element stored;
     ease_status status;
 

@@ -6,12 +6,8 @@
 #include "gram/gram.h"
 #include "methods/methods.h"
 
-const ease__method *const ease__methods[] = {
-    &ease__ease, &ease__ease_nonneg, &ease__popularity, &ease__item_item,
-    &ease__slim, &ease__slim_free,   &ease__wmf,        &ease__ii_svd,
-    &ease__cdae, &ease__mult_dae,    &ease__mult_vae,   &ease__lrec,
-    NULL,
-};
+#define ENTRY(method) &method,
+const ease__method *const ease__methods[] = {EASE__METHODS(ENTRY) NULL};
 
 /* Records in the model's settings how many rounds it had: training for as many
  * rounds gives the same model. */

@@ -319,6 +319,7 @@ static ease_status measure(const trainer *t, double *out, ease_error *err)
 {
     const float *w = t->net.value;
     ease_model now = *t->model;
+    ease_metric value = {.size = sizeof(value)};
     ease_eval_options o;
     ease_report *report = NULL;
     ease_status status;
@@ -333,8 +334,9 @@ static ease_status measure(const trainer *t, double *out, ease_error *err)
     o.threads = t->o->threads;
     status = ease_evaluate(&now, t->o->validation_input, t->o->validation_target, &o,
                            &report, err);
+    ease_report_metric(report, 0, &value);
     if (!status)
-        *out = ease_report_metric(report, 0).mean;
+        *out = value.mean;
     ease_report_free(report);
     return status;
 }

@@ -3,8 +3,11 @@
 #define EASE_MODEL_FOOTPRINT_H
 
 #include "gram/gram.h"
+#include "solve/backends.h"
 
 typedef struct ease__footprint {
+    /* Of the matrix that is solved. */
+    ease__tiled shape;
     size_t matrix;  /* the tiled triangle */
     size_t data;    /* interactions, their transpose, ids */
     size_t peak;    /* resident, all in all */
@@ -15,6 +18,11 @@ typedef struct ease__footprint {
     size_t cross;   /* ... and while it is solved; both 0: it is in memory */
     size_t traffic; /* bytes read and written there */
 } ease__footprint;
+
+/* The backend that the options name, if it can be used here and with a workdir, where
+ * they name one. Fails with EASE_E_BACKEND. */
+ease_status ease__train_backend(const ease_train_options *o, const ease_backend **out,
+                                ease_error *err);
 
 /* The element that training begins with: exact counts where there are, float64 where
  * it is asked for or what the matrix comes in. */
@@ -35,6 +43,7 @@ static inline ease__element ease__solve_element(ease__element e)
 ease__footprint ease__train_footprint(const ease_interactions *x,
                                       const ease_gram_info *sizes,
                                       ease__element element,
-                                      const ease_train_options *o);
+                                      const ease_train_options *o,
+                                      const ease_backend *backend);
 
 #endif

@@ -2,23 +2,36 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "data/interactions.h"
 #include "model/model.h"
 
-ease_model_info ease_model_describe(const ease_model *m)
+void ease_model_describe(const ease_model *m, ease_model_info *info)
 {
-    return m->info;
+    static const ease_model_info nothing = {0};
+
+    ease__info_give(info, m ? &m->info : &nothing, sizeof(nothing));
+}
+
+int32_t ease_model_items(const ease_model *m)
+{
+    return m ? m->info.items : 0;
+}
+
+const ease_method_info *ease_model_method(const ease_model *m)
+{
+    return m ? ease_method_find(m->info.method) : NULL;
 }
 
 static bool known(const ease_model *m, int32_t item)
 {
-    return item >= 0 && item < m->info.items;
+    return m && item >= 0 && item < m->info.items;
 }
 
 int32_t ease_model_find(const ease_model *m, const char *item_id)
 {
-    int64_t number = item_id ? ease__ids_find(&m->ids, item_id, strlen(item_id))
-                             : EASE__NO_ID;
+    int64_t number = m && item_id ? ease__ids_find(&m->ids, item_id, strlen(item_id))
+                                  : EASE__NO_ID;
 
     return number < 0 ? EASE_NO_ITEM : (int32_t)number;
 }
@@ -32,7 +45,7 @@ const char *ease_model_title(const ease_model *m, int32_t item)
 {
     const char *title;
 
-    if (!m->info.has_titles || !known(m, item))
+    if (!known(m, item) || !m->info.has_titles)
         return NULL;
     title = ease__ids_at(&m->titles, item);
     return *title ? title : NULL;
@@ -61,7 +74,7 @@ size_t ease__model_held(const ease_model *m)
 
 int64_t ease_model_find_user(const ease_model *m, const char *user_id)
 {
-    int64_t number = m->form->known_users && user_id
+    int64_t number = m && m->form->known_users && user_id
                          ? ease__ids_find(&m->known.ids, user_id, strlen(user_id))
                          : EASE__NO_ID;
 
@@ -70,10 +83,11 @@ int64_t ease_model_find_user(const ease_model *m, const char *user_id)
 
 ease_row ease_model_history(const ease_model *m, int64_t user)
 {
-    const ease__known *k = &m->known;
+    const ease__known *k;
 
-    if (!m->form->known_users || user < 0 || user >= k->users)
+    if (!m || !m->form->known_users || user < 0 || user >= m->known.users)
         return (ease_row){0};
+    k = &m->known;
     return (ease_row){.items = k->items + k->starts[user],
                       .count = (int32_t)(k->starts[user + 1] - k->starts[user])};
 }

@@ -85,10 +85,12 @@ ease_status ease_model_rows(const ease_model *m, const float **rows, size_t *str
 ease_status ease_model_row(const ease_model *m, int32_t item, float *out,
                            ease_error *err)
 {
-    int32_t n = m->info.items;
+    int32_t n = ease_model_items(m);
     ease__window w = {.top = item, .right = n};
     ease_status status;
 
+    if (!m || !out)
+        return ease__fail(err, EASE_E_ARG, "a model is required");
     if (item < 0 || item >= n) {
         for (int32_t j = 0; j < n; j++)
             out[j] = NAN;

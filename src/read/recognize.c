@@ -652,12 +652,15 @@ ease_status ease_columns_recognize(const char *const *names, int count,
 {
     ease__survey s = {0};
     ease__field *header, *fields;
+    ease_columns found;
     ease_read_options used;
     ease_status status = EASE__OPTIONS_TAKE(ease_read_options, &used, o, err);
 
+    if (!status)
+        status = ease__info_check(out, "ease_columns", err);
     if (status)
         return status;
-    if (count < 1 || rows < 0 || (rows > 0 && !values) || !out)
+    if (count < 1 || rows < 0 || (rows > 0 && !values))
         return ease__fail(err, EASE_E_ARG, "columns are required");
     header = ease__alloc_array((size_t)count, sizeof(*header));
     fields = ease__alloc_array((size_t)count, sizeof(*fields));
@@ -665,7 +668,9 @@ ease_status ease_columns_recognize(const char *const *names, int count,
         status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
     else
         status = recognize_texts(names, count, values, rows, used.columns_option, &s,
-                                 header, fields, out, err);
+                                 header, fields, &found, err);
+    if (!status)
+        ease__info_give(out, &found, sizeof(found));
     ease__survey_free(&s);
     ease__free(header);
     ease__free(fields);

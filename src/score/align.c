@@ -88,7 +88,7 @@ ease_status ease_interactions_align(const ease_interactions *x, const ease_model
     if (!to || !match || !row)
         goto no_memory;
     to->users = x->users;
-    to->items = ease_model_describe(m).items;
+    to->items = ease_model_items(m);
     to->counts = x->counts;
     to->row_ptr = ease__alloc_array((size_t)x->users + 1, sizeof(*to->row_ptr));
     to->cols = ease__alloc_array((size_t)x->nnz, sizeof(*to->cols));

@@ -61,6 +61,8 @@ const ease_recipe *ease_recipe_find(const char *name)
 
 void ease_recipe_apply(const ease_recipe *recipe, ease_read_options *o)
 {
+    if (!recipe || !o)
+        return;
     o->format = recipe->format;
     o->min_rating = recipe->min_rating;
     o->min_user = recipe->min_user;

@@ -110,7 +110,7 @@ static void describe_data(const ease__split *s, ease_split_info *info)
     const ease__events *e = &s->events;
 
     snprintf(info->recognized, sizeof(info->recognized), "%s", e->recognized);
-    info->data = e->counts;
+    *info->data = e->counts;
     info->by_time = s->protocol->timed && e->time;
 }
 
@@ -146,10 +146,10 @@ static ease_status read_and_divide(ease__split *s, const char *path,
                           "%s: the protocol %s needs a column of times; this is %s",
                           s->data, s->protocol->name, s->events.recognized);
     describe_data(s, info);
-    status = count_data(s, &info->data, err);
+    status = count_data(s, info->data, err);
     if (!status)
         status = ease__split_divide(s, err);
-    info->data.users = info->users = s->user_count;
+    info->data->users = info->users = s->user_count;
     info->items = s->item_count;
     return status;
 }
@@ -159,7 +159,8 @@ ease_status ease_split(const char *data, const ease_read_options *r,
                        ease_split_info *info, ease_error *err)
 {
     ease__split s = {.data = data && strcmp(data, "-") == 0 ? "standard input" : data};
-    ease_split_info found = {0};
+    ease_interactions_info counts = {0};
+    ease_split_info found = {.data = &counts};
     ease__place place = EASE__PLACE_NONE;
     ease_status status;
 
@@ -167,6 +168,8 @@ ease_status ease_split(const char *data, const ease_read_options *r,
         return ease__fail(err, EASE_E_ARG,
                           "data, options and a directory are required");
     status = EASE__OPTIONS_TAKE(ease_split_options, &s.options, o, err);
+    if (!status && info)
+        status = ease__info_check(info, "ease_split_info", err);
     if (!status)
         status = settle_recipe(&s, err);
     if (!status)
@@ -187,7 +190,10 @@ ease_status ease_split(const char *data, const ease_read_options *r,
         status = ease__place_commit(&place, err);
     ease__place_close(&place);
     ease__split_free(&s);
-    if (!status && info)
-        *info = found;
+    if (!status && info) {
+        found.data = info->data;
+        ease__info_give(info->data, &counts, sizeof(counts));
+        ease__info_give(info, &found, sizeof(found));
+    }
     return status;
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/sized.h"
 #include "read/split_files.h"
 
 typedef struct opening {
@@ -142,35 +143,51 @@ static ease_status check_directory(const char *dir, ease_error *err)
     return ease__fail_errno(err, "%s: cannot open the split", dir);
 }
 
+/* Takes over the parts. Those that a caller with an older header has no member for are
+ * freed. */
+static void give_parts(const ease_split_parts *p, ease_split_parts *out)
+{
+    ease_split_parts rest = *p;
+
+    memset(&rest, 0, out->size < sizeof(rest) ? out->size : sizeof(rest));
+    rest.size = sizeof(rest);
+    ease__info_give(out, p, sizeof(*p));
+    ease_split_close(&rest);
+}
+
 ease_status ease_split_open(const char *dir, ease_split_parts *out, ease_error *err)
 {
-    ease_split_parts p = {0};
+    ease_split_parts p = {.size = sizeof(p)};
     opening o = {.dir = dir};
     ease_status status = check_directory(dir, err);
 
+    if (!status)
+        status = ease__info_check(out, "ease_split_parts", err);
     if (status)
         return status;
-    if (!out)
-        return ease__fail(err, EASE_E_ARG, "a place for the parts is required");
     status = read_undisturbed(&o, &p, err);
     ease__split_ids_free(&o.ids);
     if (status) {
         ease_split_close(&p);
         return status;
     }
-    *out = p;
+    give_parts(&p, out);
     return EASE_OK;
 }
 
 void ease_split_close(ease_split_parts *p)
 {
-    if (!p)
+    static const ease_split_parts none = {0};
+    ease_split_parts own = {.size = sizeof(own)};
+
+    if (ease__info_check(p, "ease_split_parts", NULL))
         return;
-    ease_interactions_free(p->train);
-    ease_interactions_free(p->validation_train);
-    ease_interactions_free(p->validation_input);
-    ease_interactions_free(p->validation_target);
-    ease_interactions_free(p->test_input);
-    ease_interactions_free(p->test_target);
-    *p = (ease_split_parts){0};
+    ease__info_give(&own, p, p->size);
+    ease_interactions_free(own.train);
+    ease_interactions_free(own.validation_train);
+    ease_interactions_free(own.validation_input);
+    ease_interactions_free(own.validation_target);
+    ease_interactions_free(own.test_input);
+    ease_interactions_free(own.test_target);
+    ease__info_give(p, &none, sizeof(none));
 }

@@ -363,13 +363,13 @@ static void put_source(sheet *f, const ease__split *s, const ease_split_info *in
     put_key(f, "one_pass");
     put_text(f, r->one_pass ? "true" : "false");
     put_word(f, "repeat", r->repeat == EASE_REPEAT_LAST ? "last" : "first");
-    put_count(f, "rows", info->data.rows);
-    put_count(f, "below_rating", info->data.below_rating);
-    put_count(f, "repeated", info->data.repeated);
-    put_count(f, "filtered", info->data.filtered);
-    put_count(f, "users", info->data.users);
-    put_count(f, "items", info->data.items);
-    put_count(f, "interactions", info->data.interactions);
+    put_count(f, "rows", info->data->rows);
+    put_count(f, "below_rating", info->data->below_rating);
+    put_count(f, "repeated", info->data->repeated);
+    put_count(f, "filtered", info->data->filtered);
+    put_count(f, "users", info->data->users);
+    put_count(f, "items", info->data->items);
+    put_count(f, "interactions", info->data->interactions);
 }
 
 static void put_parts(sheet *f, const table *tables, ease_split_info *info)

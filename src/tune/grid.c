@@ -171,8 +171,8 @@ static ease_status name_point(const ease__tuner *t, const plan *p, const ease_mo
     const ease_setting *table = p->method->info.settings;
     double values[EASE__MOST_SETTINGS];
     bool shown[EASE__MOST_SETTINGS];
-    ease_status status = ease__settings_parse(
-        table, t->train.method, ease_model_describe(m).settings, values, NULL, err);
+    ease_status status = ease__settings_parse(table, t->train.method, m->info.settings,
+                                              values, NULL, err);
 
     if (status)
         return status;

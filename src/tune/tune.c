@@ -34,35 +34,38 @@ void ease_tuning_free(ease_tuning *t)
 
 int ease_tuning_count(const ease_tuning *t)
 {
-    return t->count;
+    return t ? t->count : 0;
 }
 
-ease_trial ease_tuning_trial(const ease_tuning *t, int trial)
+void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out)
 {
-    ease_trial found = {NAN, NULL, NAN, NAN, NAN};
+    ease_trial found = {.lambda = (double)NAN,
+                        .mean = (double)NAN,
+                        .standard_error = (double)NAN,
+                        .seconds = (double)NAN};
 
-    if (trial < 0 || trial >= t->count)
-        return found;
-    found = t->tried[trial].trial;
-    found.settings = t->tried[trial].settings;
-    return found;
+    if (t && trial >= 0 && trial < t->count) {
+        found = t->tried[trial].trial;
+        found.settings = t->tried[trial].settings;
+    }
+    ease__info_give(out, &found, sizeof(found));
 }
 
 int ease_tuning_stopped(const ease_tuning *t)
 {
-    return t->stopped;
+    return t ? t->stopped : 0;
 }
 
 int64_t ease_tuning_unknown_targets(const ease_tuning *t)
 {
-    return t->unknown_targets;
+    return t ? t->unknown_targets : 0;
 }
 
 int ease_tuning_best(const ease_tuning *t)
 {
     int best = 0;
 
-    for (int i = 1; i < t->count; i++) {
+    for (int i = 1; t && i < t->count; i++) {
         double now = t->tried[i].trial.mean, before = t->tried[best].trial.mean;
 
         if (ease__metric_better(t->metric, now, before) ||
@@ -136,7 +139,8 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
     ease_eval_options e;
     ease_hooks used = {0};
     ease_report *report = NULL;
-    ease_metric value;
+    ease_metric value = {.size = sizeof(value)};
+    ease_report_info info = {.size = sizeof(info)};
     ease_status status;
 
     ease_eval_options_init(&e);
@@ -151,8 +155,9 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
     status = ease_evaluate(m, t->input, t->target, &e, &report, err);
     if (status)
         return status;
-    value = ease_report_metric(report, 0);
-    t->result->unknown_targets = ease_report_describe(report).unknown_targets;
+    ease_report_metric(report, 0, &value);
+    ease_report_describe(report, &info);
+    t->result->unknown_targets = info.unknown_targets;
     out->trial.mean = value.mean;
     out->trial.standard_error = value.standard_error;
     out->trial.seconds = ease__seconds() - begin;
@@ -173,7 +178,7 @@ static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
     if (!status)
         status = ease__tuner_measure(t, m, o.hooks, begin, &a, err);
     if (!status) {
-        a.wide = ease_model_describe(m).precision == EASE_F64;
+        a.wide = m->info.precision == EASE_F64;
         keep(t->result, a);
         ease__log(o.hooks, 2, "lambda %g: %s %.5f, standard error %.5f, %.2g s%s",
                   lambda, t->o.metric, a.trial.mean, a.trial.standard_error,
@@ -339,6 +344,8 @@ static ease_status take_options(const ease_tune_options *given, ease__tuner *t,
     if (!status && (count != 1 || !ease__metric_by_user(&metric[0])))
         status = ease__fail(err, EASE_E_ARG, "tuning needs one metric of users, not %s",
                             o->metric);
+    if (!status && method->info.has_lambda)
+        status = ease_backend_check(t->train.backend, err);
     if (!status)
         status = method->info.has_lambda ? check_lambdas(t, err)
                                          : ease__tune_grid_check(t, err);
