@@ -75,7 +75,7 @@ int refuse_plan(console *c, const ease_plan *p, bool workdir)
                     items, need, workdir ? " beside a work file" : "", have);
     return fail(c, EXIT_MEMORY,
                 "%s items need %s of memory, %s are available; --min-item leaves out "
-                "rare items, --workdir DIR makes do with %s and %s on disk",
+                "rare items, --workdir DIR needs %s and %s on disk",
                 items, need, have, format_bytes(least, sizeof(least), p->least_bytes),
                 format_bytes(work, sizeof(work), p->work_bytes));
 }

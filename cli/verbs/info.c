@@ -17,7 +17,7 @@ static const option info_options[] = {
     {.name = "verify",
      .type = OPTION_FLAG,
      .at = offsetof(info_args, verify),
-     .help = "read every byte of a model or Gram file against its checksums"},
+     .help = "verify every byte of a model or Gram file against its checksums"},
     {.name = "backends",
      .type = OPTION_FLAG,
      .at = offsetof(info_args, backends),
@@ -348,7 +348,7 @@ static const char *const examples[] = {"ratings.csv", "model.ease --verify",
 
 const verb verb_info = {
     .name = "info",
-    .summary = "what a file of data, a Gram file or a model holds",
+    .summary = "describe a data file, a Gram file or a model",
     .usage = usage,
     .operands = operands,
     .groups = groups,

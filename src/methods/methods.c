@@ -33,7 +33,7 @@ static ease_status check_weights(const ease_model *m, ease_error *err)
     for (uint64_t at = 0; s->starts && at < s->starts[m->info.items]; at++)
         if (!isfinite(s->weights[at]))
             return ease__fail(err, EASE_E_ACCURACY,
-                              "a weight is no finite number: the values of the data "
+                              "a weight is not finite: the values of the data "
                               "are too far apart");
     return EASE_OK;
 }

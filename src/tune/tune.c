@@ -452,7 +452,8 @@ ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_mode
     ease_train_options o;
 
     if (!t || !(t->gram || t->model) || !out)
-        return ease__fail(err, EASE_E_ARG, "a tuning that was not used up is required");
+        return ease__fail(err, EASE_E_ARG,
+                          "a tuning whose model was not taken yet is required");
     if (t->model) {
         *out = t->model;
         t->model = NULL;
