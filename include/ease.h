@@ -866,6 +866,23 @@ EASE_API EASE_MUST_USE ease_status ease_model_write_ids(const ease_model *m,
                                                         const char *path,
                                                         ease_error *err);
 
+/* ---- histories ------------------------------------------------------------- */
+
+typedef struct ease_history ease_history;
+
+/* A history from ids, in any order, for the calls that take a row. An id that is given
+ * again counts once; with `weights` (one for each id; NULL: all ones) its weights add
+ * up. Ids that the model does not know are counted and left out. Fails with EASE_E_ARG
+ * for a weight that is not finite, EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status ease_history_new(const ease_model *m,
+                                                    const char *const *ids,
+                                                    const float *weights, int64_t count,
+                                                    ease_history **out,
+                                                    ease_error *err);
+EASE_API ease_row ease_history_row(const ease_history *h);
+EASE_API int64_t ease_history_unknown(const ease_history *h);
+EASE_API void ease_history_free(ease_history *h);
+
 /* ---- recommending ---------------------------------------------------------- */
 
 typedef struct ease_scorer ease_scorer; /* a model and scratch for one thread */

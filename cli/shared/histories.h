@@ -6,18 +6,10 @@
 
 #include "console.h"
 
-/* a,b,c or, from @FILE, one a line; a history as the library wants it. */
-typedef struct history {
-    int32_t *items; /* of the model, strictly increasing */
-    int32_t count;
-    int64_t unknown; /* ids that the model does not have */
-} history;
-
-/* `number` from 1 names it in warnings; 0: the only one. */
+/* From a,b,c or, for @FILE, one id a line; warns of unknown ids. `number` from 1 names
+ * the history in warnings; 0: the only one. */
 int history_read(console *c, const ease_model *m, const char *list, size_t number,
-                 history *out);
-void history_free(history *h);
-ease_row history_row(const history *h);
+                 ease_history **out);
 
 /* A byte an item: those of the file `allow` (NULL: all) but not of `deny` (NULL: none).
  * *out is NULL when neither is given. */
