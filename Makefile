@@ -1,5 +1,5 @@
 # The front door; CMake does the work. `make help` lists what there is.
-.PHONY: all demo test test-sanitizers test-emulated test-engines bench bench-eval bench-engines lint install clean help
+.PHONY: all demo test test-long test-sanitizers test-emulated test-engines bench bench-eval bench-engines lint install clean help
 
 all: ## install what is missing and build build/ease
 	@scripts/setup build
@@ -9,11 +9,15 @@ all: ## install what is missing and build build/ease
 demo: all ## train on the embedded example and recommend, with reasons
 	@examples/demo.sh build/ease
 
-test: ## install what is missing, build, and run the tests
+test: ## install what is missing, build, and run the tests (minutes)
 	@scripts/setup test
 	@scripts/test release
 
-test-sanitizers: ## the longer checks: ASan, UBSan, fuzzers, TSan
+test-long: ## the rest: Python module, memory, engines, other kernels, real data
+	@scripts/setup test
+	@scripts/test long
+
+test-sanitizers: ## with sanitizers: ASan, UBSan, fuzzers, TSan
 	@scripts/setup test
 	@scripts/test asan-ubsan tsan
 

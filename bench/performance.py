@@ -8,20 +8,25 @@ PAGE = os.path.join(ROOT, "docs", "performance.md")
 
 # Why a target is missed, by its name: written by hand after a run.
 REASONS = {
-    "reading 20 M lines: 10 x pandas": "met with strings as ids; for numbers, pandas parses the two columns "
-    "alone, into arrays that it does not sort",
-    "X'X, Netflix shape: 20 x SciPy": "an addition takes some 4 cycles, in a row of counts twice as large as "
-    "the first cache; the 2,048 most popular items hold a fifth of the pairs here, so that bit sets for them "
-    "would gain an eighth",
-    "solve, n >= 20,000: 97 % of sgemm": "products of tiles of 640 to 896 pack their operands anew: 4 to 5 % "
-    "of the time, which sgemm on matrices of 4,096 shares among more flops; larger tiles gained nothing in "
-    "all, since more of the work is triangular then; the check is 0.5 %",
-    "solve: 6 x Algorithm 1 (inv, float32, same n)": "inv takes 8/3 n^3 flops: at sgemm's rate it would take "
-    "2.7 times as long as we do, and it ran at half of that rate",
-    "f16 model written: at the disk's speed (90 %)": "two processors turn, scale and halve 1.5 GB/s, "
-    "and the disk takes 2",
-    "CSV to model, ML-20M shape: 6 x Algorithm 1, 1/10 of its memory": "inv takes 8/3 n^3 flops of float64, "
-    "we n^3 of float32: 5.3 times as long at the same share of the processor's peak",
+    "reading 20 M lines: 10 x pandas":
+        "the target is met with strings as ids; for numbers, pandas parses only the two "
+        "columns, into arrays that it does not sort",
+    "X'X, Netflix shape: 20 x SciPy":
+        "an addition takes some 4 cycles, in a row of counts twice as large as the first-level "
+        "cache; the 2,048 most popular items have a fifth of the pairs, so that bit sets for "
+        "them would gain an eighth",
+    "solve, n >= 20,000: 97 % of sgemm":
+        "products of tiles of 640 to 896 pack their operands again each time: 4 to 5 % of the "
+        "time, which sgemm on matrices of 4,096 spreads over more flops; larger tiles gained "
+        "nothing, since more of the work is then triangular; the check takes 0.5 %",
+    "solve: 6 x Algorithm 1 (inv, float32, same n)":
+        "inv takes 8/3 n^3 flops: at the rate of sgemm it would take 2.7 times as long as ease, "
+        "and it ran at half of that rate",
+    "f16 model written: at the disk's speed (90 %)":
+        "two processors transpose, scale and convert 1.5 GB/s, and the disk can write 2",
+    "CSV to model, ML-20M shape: 6 x Algorithm 1, 1/10 of its memory":
+        "inv takes 8/3 n^3 flops in float64, ease n^3 in float32: 5.3 times as long at the same "
+        "share of the processor's peak",
 }
 
 
@@ -113,9 +118,10 @@ def peer_rows(ours, peers, show):
 
 
 def reading_page(d):
-    yield ("A ratings.csv in MovieLens's form (userId,movieId,rating,timestamp) into codes for users "
-           "and items; `ease` also sorts them into rows and checks for repeats. Median of three "
-           "runs, the file in the page cache. pandas: read_csv of the two columns and factorize; "
+    yield ("This part reads a ratings.csv in MovieLens's format "
+           "(userId,movieId,rating,timestamp) into numbers for users and items; `ease` also "
+           "sorts them into rows and checks for repeats. Times are medians of three runs, with "
+           "the file in the page cache. pandas: read_csv of the two columns, and factorize. "
            "polars: the faster of dense ranks and categories.\n")
     for name in ("numbers", "strings"):
         e = d[name]["ease"]
@@ -128,8 +134,9 @@ def reading_page(d):
 
 
 def gram_page(d):
-    yield ("X'X of synthetic data in these shapes, long-tailed in users and items. `ease bench`: median "
-           "of three; SciPy: `(X.T @ X).toarray()` in float32, once.\n")
+    yield ("This part computes X'X of synthetic data of these shapes, long-tailed in users and "
+           "items. `ease bench`: median of three. SciPy: `(X.T @ X).toarray()` in float32, "
+           "once.\n")
     rows = []
     for name in ("ml-20m", "netflix"):
         e, peer = d[name]["ease"], d[name]["scipy"]
@@ -141,10 +148,11 @@ def gram_page(d):
 
 
 def solve_page(d):
-    yield ("The solve as `ease bench` times it: from counts to the inverse, its check included. The "
-           "limit is sgemm, at the best of sizes of 512 to 4,096 squared, by all threads at once, "
-           "each on matrices of its own, for three seconds before and after each of three solves; "
-           "median against median. NumPy: `numpy.linalg.inv` and the division by the diagonal, once.\n")
+    yield ("The solve goes from counts to the inverse, including its check, as `ease bench` "
+           "times it. The limit is sgemm at its best size from 512 to 4,096 squared, called by "
+           "all threads at once on separate matrices, for three seconds before and after each "
+           "of three solves; medians are compared. NumPy: `numpy.linalg.inv` and the division "
+           "by the diagonal, once.\n")
     rows = []
     for name, peers in (("large", ["numpy float32"]),
                         ("small", ["numpy float32, small", "numpy float64, small"])):
@@ -166,8 +174,9 @@ def solve_page(d):
 
 
 def write_page(d):
-    yield ("A model of that size written, synced and renamed; the disk's rate is that of writing "
-           "and syncing as many bytes, in turns with it. Best of three.\n")
+    yield ("A model of the larger size is written, synced and renamed. The rate of the disk is "
+           "that of writing and syncing as many bytes; both are measured alternately. Rates are "
+           "the best of three.\n")
     copy = d["large"]["parts"]["copy"]["rate"]
     yield from table(["storage", "bytes", "ease", "disk", "of disk", "of copying memory"],
                      [[k, size(w["amount"]), f"{w['rate'] / 1e9:.2f} GB/s",
@@ -179,8 +188,8 @@ def write_page(d):
 
 def busy_page(d):
     alone, beside = median(d["alone"]), median(d["beside"])
-    yield ("The solve beside a process that spins on one core, and alone, in turns, three times "
-           "each.\n")
+    yield ("The solve runs alternately alone and beside a process that keeps one core busy, "
+           "three times each.\n")
     yield from table(["solve", "median", "runs"],
                      [[f"alone, n = {d['items']:,}, {d['threads']} threads", sec(alone),
                        ", ".join(sec(s) for s in d["alone"])],
@@ -189,11 +198,12 @@ def busy_page(d):
 
 
 def recommend_page(d):
-    yield (f"Lists of 100 for users of the ML-20M shape ({d['users']:,} x {d['items']:,}, "
-           f"{d['interactions']:,}), without what they have. `ease bench`: all users, from a "
-           "float16 model, median of three. NumPy: blocks of 512 users times B in float32, masked, "
-           "argpartition, sorted; implicit: `implicit.cpu.topk.topk` with B's columns as items; both "
-           "on a sample of users, once, with sparse and with dense histories.\n")
+    yield (f"This part makes lists of 100 for users of the ML-20M shape ({d['users']:,} x "
+           f"{d['items']:,}, {d['interactions']:,}), without the items that they have. `ease "
+           "bench`: all users, from a float16 model, median of three. NumPy: blocks of 512 users "
+           "times B in float32, masked, argpartition, sorted. implicit: `implicit.cpu.topk.topk` "
+           "with the columns of B as items. Both are measured once, on a sample of users, with "
+           "sparse and with dense histories.\n")
     ours = d["ease"]["amount"] / d["ease"]["median_seconds"]
     rows = [["ease", f"{d['users']:,}", f"{ours:,.0f}", "1"]]
     for name in ("numpy", "implicit"):
@@ -209,11 +219,12 @@ def recommend_page(d):
 
 
 def verify_page(d):
-    yield (f"Every MiB of a model is verified against its checksum before its first use; `--no-verify` "
-           f"turns that off. A float16 model of {size(d['bytes'])}; one list is the whole program, for a "
-           f"history of {d['history']} items, lists for all users the time of recommending alone. Cold: "
-           "nothing of the file is in the page cache. Medians of runs by turns, and the least and the "
-           "most: where these overlap, the ratio says nothing.\n")
+    yield (f"Every MiB of a model is verified against its checksum before its first use; "
+           f"`--no-verify` turns that off. The model has {size(d['bytes'])} in float16. The time of "
+           f"one list, for a history of {d['history']} items, is that of the whole program; the "
+           "time of lists for all users is that of recommending alone. A cold file is not in the "
+           "page cache. The table has medians of alternating runs, with minimum and maximum: if "
+           "the ranges overlap, the ratio is not significant.\n")
     rows = []
 
     def shown(times):
@@ -242,10 +253,11 @@ def whole_rows(d):
                    size(peer["peak_bytes"]), f"{peer['peak_bytes'] / peak:.1f}"]
 
 
-WHOLE = ("From the file to weights on disk, wall-clock, in processes of their own. `ease train`, "
-         "storage f32: the whole process, the median of its runs. Peers: reading with pandas, the "
-         "library's EASE, numpy.save; without imports, once. algorithm1 is the paper's, with pandas "
-         "and SciPy, in float64. Memory is the largest resident size.\n")
+WHOLE = ("This part goes from the file to weights on disk. Times are wall-clock, each program in a "
+         "separate process. `ease train` with storage f32: the whole process, median of its runs. "
+         "Other libraries: reading with pandas, the library's EASE, numpy.save; without imports, "
+         "once. algorithm1 is the paper's code, with pandas and SciPy, in float64. Memory is the "
+         "peak resident size.\n")
 
 
 def whole_page(d):
@@ -254,8 +266,8 @@ def whole_page(d):
 
 
 def growth_page(d):
-    yield ("Seconds against size over four sizes, best of two, and the exponent by least squares on "
-           "logarithms.\n")
+    yield ("The table has the best of two runs for each of four sizes, and the exponent by least "
+           "squares on logarithms.\n")
     rows = []
     for name in ("solve", "read"):
         g = d["growth"][name]
@@ -276,18 +288,18 @@ TRAIN_HEAD = ["training", "items", "seconds", "phases", "peak memory"]
 
 
 def workdir_page(d):
-    yield (f"The same training with its matrix ({size(d['matrix_bytes'])}) in memory, and in a file "
-           "with a quarter of it in memory.\n")
+    yield (f"The same model is trained with its matrix ({size(d['matrix_bytes'])}) in memory, and "
+           "with the matrix in a file and a quarter of it in memory.\n")
     yield from table(TRAIN_HEAD, train_rows([(k, d[k]) for k in ("memory", "workdir")]))
 
 
 def large_page(d):
-    yield "amazon-book's shape: the peak is what the process had resident.\n"
+    yield "The data has the shape of amazon-book; the peak is the resident size of the process.\n"
     yield from table(TRAIN_HEAD, train_rows([("in memory", d)]))
 
 
 def sixteen_page(d):
-    yield "Medians of three, as above.\n"
+    yield "The figures are medians of three, measured as above.\n"
     rows = [[f"solve, n = {int(n):,}", sec(d[n]["parts"]["solve"]["median_seconds"]),
              f"{100 * d[n]['parts']['solve']['of_limit']:.1f} % of "
              f"{d[n]['parts']['solve']['sgemm'] / 1e9:,.0f} GFLOP/s"] for n in ("17769", "41140")]
@@ -302,14 +314,14 @@ SECTIONS = [
     ("busy", "Solving beside a busy process", busy_page),
     ("solve", "Writing models", write_page),
     ("recommend", "Recommending", recommend_page),
-    ("verify", "Verifying what is used", verify_page),
+    ("verify", "Verifying models", verify_page),
     ("whole", "File to model: the ML-20M shape", whole_page),
     ("half", "File to model: half of that, all peers", whole_page),
     ("npm", "File to model: npm", whole_page),
     ("gowalla", "File to model: gowalla", whole_page),
     ("yelp2018", "File to model: yelp2018", whole_page),
     ("growth", "Growth", growth_page),
-    ("workdir", "More items than memory holds", workdir_page),
+    ("workdir", "More items than fit into memory", workdir_page),
     ("large", "91,599 items", large_page),
     ("sixteen", "Sixteen cores", sixteen_page),
 ]
@@ -351,7 +363,7 @@ def solve_numpy(d):
 def busy_target(d):
     ratio, cores = median(d["beside"]) / median(d["alone"]), d["threads"]
     allowed = cores / (cores - 1) if cores > 1 else float("inf")
-    return f"{ratio:.2f} x the time; {allowed:.2f} x is a core lost", ratio <= allowed
+    return f"{ratio:.2f} x the time; {allowed:.2f} x with a core less", ratio <= allowed
 
 
 def write_target(storage):
@@ -418,7 +430,7 @@ TARGETS = [
     ("solve", "solve, n >= 20,000: 97 % of sgemm", solve_rate),
     ("solve", "solve: 2.2 n^2 bytes", solve_bytes),
     ("solve", "solve: 6 x Algorithm 1 (inv, float32, same n)", solve_numpy),
-    ("busy", "solve beside a busy process: loses no more than that core", busy_target),
+    ("busy", "solve beside a busy process: no slower than without that core", busy_target),
     ("sixteen", "16 cores, n = 17,769: 85 % of sgemm", sixteen_rate("17769")),
     ("sixteen", "16 cores, n = 41,140: 85 % of sgemm", sixteen_rate("41140")),
     ("sixteen", "16 cores, CSV to model in MSD's shape: under 2 min", sixteen_msd),
@@ -450,13 +462,14 @@ def target_rows():
 
 def page():
     yield "# Performance\n"
-    yield ("Made by `make bench` (bench/bench.py), which anyone can run again: this project and what "
-           "people use now, on the same data and the same machine, all cores for everybody, one "
-           "program at a time. What was measured is in [performance/](performance/), as JSON; every "
-           "number comes from the commands under its table. `ease bench` measures the parts of the "
+    yield ("This page is written by `make bench` (bench/bench.py), which anyone can run again. "
+           "It compares this project with other software for the same task, on the same data "
+           "and the same machine, with all cores, one program at a time. Every number comes "
+           "from the commands under its table; the measurements are in "
+           "[performance/](performance/), as JSON. `ease bench` measures the parts of the "
            "library alone, on any machine.\n")
     yield "## Targets\n"
-    yield from table(["target", "measured", "", "why not"], target_rows())
+    yield from table(["target", "measured", "", "why it is missed"], target_rows())
     yield "## Machines\n"
     yield from places()
     for part, title, section in SECTIONS:

@@ -75,47 +75,48 @@ OPTIONS = {
     ("npm-systems", "mult-vae"): [
         "--set", "mult-vae:epochs=10,anneal=5000", "--grid", "mult-vae:cap=0.2"],
 }
-# What there is to say to a table: where its order is not the paper's, and the likely reason.
+# Remarks below a table: where its order differs from the paper's, and the likely reason.
 REMARKS = {
     "ml-1m-systems":
-        "The paper's Table 1 on ML-20M has mult-vae (.426) before EASE (.420), mult-dae, cdae, "
-        "EASE >= 0, slim (.401) and wmf (.386). Here wmf is level with EASE: the paper took its "
-        "figures from Liang et al.; here alpha and the regularization are tuned together at "
-        "ranks up to 256, on a catalog a sixth as large. slim is nearer to EASE, and slim-free "
-        "level with it: both keep all their weights, and without the constraint slim-free solves "
-        "what EASE solves, with a small l1 beside. mult-vae is last of those that learn: with "
-        "nine updates an epoch it had some 1,500 until its best, of 46,800 there. cdae and "
-        "mult-dae are a little below EASE, as there. Item-item and ii-svd are not in that table; "
-        "both are far below. The time to train mult-dae was taken on a busy machine, and is some "
-        "three times what it takes alone.",
+        "In the paper's Table 1, on ML-20M, mult-vae (.426) is ahead of EASE (.420), followed "
+        "by mult-dae, cdae, EASE >= 0, slim (.401) and wmf (.386). Here wmf is level with EASE: "
+        "the paper took its figures from Liang et al., while here alpha and the regularization "
+        "are tuned together at ranks up to 256, on a catalog a sixth as large. slim is nearer "
+        "to EASE, and slim-free level with it: both keep all their weights, and without the "
+        "constraint slim-free solves the problem of EASE with a small l1 penalty. mult-vae is "
+        "last of the methods that learn: with nine updates in an epoch it had some 1,500 "
+        "updates until its best epoch, instead of 46,800 in the paper. cdae and mult-dae are a "
+        "little below EASE, as in the paper. Item-item and ii-svd are not in that table; both "
+        "are far below. mult-dae was trained on a busy machine, in some three times the time "
+        "that it needs alone.",
     "goodbooks-systems":
-        "EASE >= 0, slim and slim-free are before EASE, where the paper has EASE first; wmf and "
-        "the networks are far behind, as on its MSD (wmf .257, cdae .237, mult-vae .316, EASE "
-        ".389). Every book has 100 ratings in this edition of the data, the most popular and the "
-        "rarest: popularity says nothing, and what a network can learn from all users together "
-        "is little. Likely reasons for the rest, none of them tested: users have few books and "
-        "the best lambda is small (56), so that what keeps weights few, by a sign or by l1, "
-        "still helps; the next volume of a series is what is asked for, which a pair's own "
-        "weight says and a code of 200 numbers blurs.",
+        "EASE >= 0, slim and slim-free are ahead of EASE, which is first in the paper. wmf and "
+        "the networks are far behind, as on MSD in the paper (wmf .257, cdae .237, mult-vae "
+        ".316, EASE .389). In this edition of the data every book has 100 ratings, so that "
+        "popularity has no information, and a network can learn little from all users together. "
+        "The following reasons for the rest are likely, but were not tested. Users have few "
+        "books and the best lambda is small (56), so that constraints on the weights, by sign "
+        "or by l1, still help. The best recommendation is often the next volume of a series, "
+        "which the weight of one pair can represent, and a code of 200 numbers cannot.",
     "npm-systems":
-        "The order is that of the paper's MSD, where EASE (.389) and EASE >= 0 (.379) are far "
-        "before mult-vae (.316), mult-dae (.313), wmf (.257) and cdae (.237): many items, short "
-        "histories. slim, which did not finish there, is beside EASE >= 0, and slim-free below "
-        "EASE, its grid having been cut for time: l1=0.3, tried once, gave .6010 on the "
-        "validation users and EASE .6039. cdae is before wmf here, and mult-vae, with ten "
-        "epochs, behind mult-dae. The networks had few epochs, and their last ones were their "
-        "best or next to it: they are not at their end.",
+        "The order is that of the paper's results on MSD, which also has many items and short histories: "
+        "there EASE (.389) and EASE >= 0 (.379) are far ahead of mult-vae (.316), mult-dae "
+        "(.313), wmf (.257) and cdae (.237). slim, which did not finish in the paper, is level "
+        "with EASE >= 0. slim-free is below EASE because its grid was reduced for time: l1=0.3, "
+        "tried once, gave .6010 on the validation users, and EASE .6039. Here cdae is ahead of "
+        "wmf, and mult-vae, with ten epochs, behind mult-dae. The networks had few epochs, and "
+        "their best epoch was the last or next to it, so that more epochs would improve them.",
     "volkovs15-systems":
-        "The order is not the paper's: mult-dae and wmf are first, mult-vae is before EASE by "
-        "little, and item-item far behind, where on ML-10M EASE was first (.6258) before ii-svd "
-        "(.6113), wmf (.5969) and item-item (.5957). Likely reasons: three tenths of one million "
-        "ratings leave few for each pair of "
-        "the 3,700 items, so that a model of few numbers an item has the advantage; and settings "
-        "are chosen where a fifth of the train rows is held out of seven tenths more that count "
-        "as misses, while the test has all of these, which favours other lists: ndcg@10 is some "
-        ".07 there and .6 here. Item-item has no parameter that learns, and suffers most: no "
-        "setting that was tried on the test itself, with up to 3,600 neighbours, passed .52. "
-        "slim and EASE come to the same.",
+        "The order differs from the paper's: mult-dae and wmf are first, mult-vae is slightly "
+        "ahead of EASE, and item-item is far behind. On ML-10M, EASE was first (.6258), "
+        "followed by ii-svd (.6113), wmf (.5969) and item-item (.5957). There are two likely "
+        "reasons. Three tenths of one million ratings are few for each pair of the 3,700 items, "
+        "which favours models with few parameters for each item. And in tuning only a fifth of "
+        "the train rows are targets, while the seven tenths that are held out for testing count "
+        "as misses; this favours other lists than the test does (ndcg@10 is some .07 in tuning "
+        "and .6 in the test). Item-item, which learns no parameters, suffers most: no setting "
+        "that was tried on the test itself, with up to 3,600 neighbours, exceeded .52. slim and "
+        "EASE are equal.",
 }
 
 
@@ -314,9 +315,11 @@ def commands(part):
 
 def lightgcn_page():
     yield "## The LightGCN splits\n"
-    yield ("Plain recall (divided by the number of test items), over all users of the test file, "
-           "train items masked. Published: BARS gives recall@20 .17649 and ndcg@20 .14666 for "
-           "EASE on gowalla, .06571 and .05522 on yelp2018.\n")
+    yield ("This section reproduces published figures. Recall is plain (divided by the number "
+           "of test items), over all users of the test file, with train items masked. BARS "
+           "gives recall@20 .17649 and ndcg@20 .14666 for EASE on gowalla, and .06571 and "
+           ".05522 on yelp2018; the rows marked expected have more digits, from a prototype in "
+           "float64.\n")
     names = LIGHTGCN.split(",")
     yield "| data | lambda | precision | users | " + " | ".join(names) + " | residual |"
     yield "| --- " * (len(names) + 5) + "|"
@@ -391,7 +394,7 @@ def systems_table(name, names):
         yield REMARKS[name] + "\n"
     own = [m for m in part["models"] if m["grid"] != m["usual_grid"] or m["fixed"]]
     if own:
-        yield "Tuned over other grids here, mostly smaller ones, for time:\n"
+        yield "These systems were tuned over other grids, mostly smaller ones to save time:\n"
         for m in own:
             yield f"- {m['model']}: `{m['grid']}`" + (f" with `{m['fixed']}`" if m["fixed"] else "")
         yield ""
@@ -407,13 +410,13 @@ def usual_grids():
 
 def grids_page():
     yield "## What was tuned\n"
-    yield ("Every system is tuned on the validation users, over all points of a grid (EASE: by a "
-           "search over lambda), then trained with the best and measured once on the test users. "
-           "The networks take the best of their epochs on the validation users. In weak "
-           "generalization all is trained again on the whole train part, networks for as many "
-           "epochs as were best. Training is the time of the last fit alone, memory what it took "
-           "beside the data; all on the processors that the last column counts, beside other "
-           "work of the same machine.\n")
+    yield ("Every system is tuned on the validation users, over all points of a grid (EASE: by "
+           "a search over lambda), then trained with the best settings and measured once on the "
+           "test users. Networks use their best epoch on the validation users. In weak "
+           "generalization every system is trained again on the whole train part, networks for "
+           "the best number of epochs. \"Training\" is the time of the last fit alone, and "
+           "\"memory\" its peak beside the data. The last column is the number of processors; "
+           "other programs ran on the same machine. The default grids are:\n")
     for method, grid in usual_grids().items():
         yield f"- {method}: `{grid}`"
     yield ""
@@ -426,8 +429,8 @@ def strong_page(name):
     w, systems_part = part["weights"], kept(name + "-systems")
     yield f"## {name}, strong generalization (liang18)\n"
     if systems_part:
-        yield (f"{systems_part['users']:,} test users, settings chosen on as many validation "
-               "users; means ± standard errors over the test users.\n")
+        yield (f"The table has means ± standard errors over {systems_part['users']:,} test users. "
+               "Settings were chosen on as many validation users.\n")
     yield from systems_table(name + "-systems", METRICS.split(","))
     yield (f"{100 * w['negative']:.1f} % of the {w['weights']:,} weights of EASE are negative "
            "(the paper: about 60 %).\n")
@@ -443,17 +446,18 @@ def weak_page():
     if not part:
         return
     yield "## ml-1m, weak generalization (volkovs15)\n"
-    yield (f"{part['users']:,} users, three of ten of each user's ratings train, every "
-           "rating is a 1; settings chosen on a fifth of the train rows, then refitted. The "
-           "paper's Table 2 is on ML-10M: EASE .6258, EASE >= 0 .6199.\n")
+    yield (f"The table has means ± standard errors over {part['users']:,} users. Three tenths of "
+           "each user's ratings are for training, and every rating counts as 1. Settings were "
+           "chosen on a fifth of the train rows, and the models then fitted to all of them. The "
+           "paper's Table 2, on ML-10M, has EASE .6258 and EASE >= 0 .6199.\n")
     yield from systems_table("volkovs15-systems", ["ndcg@10"])
 
 
 def page():
     yield "# Results\n"
-    yield ("Made by `bench/results.py`, which anyone with the data can run again; every number is "
-           "printed by the commands under its table. What was measured is in "
-           "[results/](results/), as JSON.\n")
+    yield ("This page is written by `bench/results.py`, which anyone with the data can run "
+           "again. Every number is printed by the commands under its table; the measurements "
+           "are in [results/](results/), as JSON.\n")
     yield from lightgcn_page()
     yield from grids_page()
     for name in STRONG:

@@ -90,8 +90,9 @@ static int run(console *c, int argc, char **argv)
     return v ? run_verb(c, v, argc - 2, argv + 2) : EXIT_USAGE;
 }
 
-/* A file opened where 0, 1 or 2 was closed would get our messages. Read-only, so that
- * writing there fails and is noticed. */
+/* Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed: otherwise a
+ * file opened later would get our messages. It is read-only, so that writing fails
+ * and is noticed. */
 static bool occupy_standard_files(void)
 {
     int fd;
@@ -102,9 +103,10 @@ static bool occupy_standard_files(void)
     return fd < 0 || close(fd) == 0;
 }
 
-/* OpenBLAS reads its environment when it is loaded, so what it should have been told
- * can only be told to a new image of this process. At most once: the variable is then
- * there. Where that fails we go on as we are. */
+/* Starts the program again with OPENBLAS_CORETYPE set, if OpenBLAS has chosen
+ * kernels that do not suit the processor: it reads its environment only when it is
+ * loaded. This happens at most once, since the variable is then set. If it fails,
+ * the program continues. */
 static void choose_kernels(char **argv)
 {
     ease_blas_info blas = {.size = sizeof(blas)};

@@ -26,7 +26,8 @@ static int processors(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* True if so many buffers can be mapped beside what the program needs to start. */
+/* True if `buffers` buffers can be mapped beside the memory that the program needs
+ * to start. */
 static bool fits(int buffers)
 {
     const size_t each = (size_t)128 << 20, rest = (size_t)16 << 20;

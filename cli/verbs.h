@@ -1,4 +1,4 @@
-/* The verbs. A new one is a file that defines verb_NAME, and a line here. */
+/* The verbs. A new verb is a file that defines verb_NAME, and a line here. */
 #ifndef EASE_CLI_VERBS_H
 #define EASE_CLI_VERBS_H
 
@@ -28,10 +28,10 @@
 VERBS(X)
 #undef X
 
-/* Ended by NULL. */
+/* All verbs, ended by NULL. */
 extern const verb *const all_verbs[];
 
-/* NULL after a message if there is none of this name. */
+/* Returns the verb of this name, or NULL after a message. */
 const verb *find_verb(console *c, const char *name);
 void print_overview(FILE *to);
 

@@ -1,8 +1,10 @@
 #include "data.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "core/random.h"
 
@@ -134,17 +136,86 @@ void copy_with_large(const char *path, const char *name, const char *copy)
 {
     ease__container c = EASE__CONTAINER_NONE;
     ease__container_writer *w = NULL;
-    ease_status status = ease__container_open(path, NULL, 1, &c, NULL);
+    ease_status status = ease__container_open(path, NULL, UINT32_MAX, &c, NULL);
 
     if (!status)
-        status = ease__writer_open(copy, c.header.kind, 1, 0, &w, NULL);
+        status = ease__writer_open(copy, c.header.kind, c.header.version, 0, &w, NULL);
     for (uint32_t i = 0; !status && i < c.header.sections; i++) {
         const ease__disk_section *s = &c.header.section[i];
 
         if (!strchr(s->name, '#')) /* the writer adds those itself */
-            status = copy_section(&c, s, s->large || strcmp(s->name, name) == 0, w);
+            status = copy_section(&c, s,
+                                  ease__is_large(s) || strcmp(s->name, name) == 0, w);
     }
     if (status || ease__writer_commit(w, NULL) != EASE_OK)
         abort();
     ease__container_close(&c);
+}
+
+ease__disk_header read_header(const char *path)
+{
+    ease__disk_header h;
+    FILE *f = fopen(path, "rb");
+
+    if (!f || fread(&h, sizeof(h), 1, f) != 1)
+        abort();
+    fclose(f);
+    return h;
+}
+
+void write_header(const char *path, ease__disk_header h)
+{
+    FILE *f = fopen(path, "r+b");
+
+    h.hash = 0;
+    h.hash = XXH3_64bits(&h, sizeof(h));
+    if (!f || fwrite(&h, sizeof(h), 1, f) != 1 || fclose(f) != 0)
+        abort();
+}
+
+static void set_flags(const char *path, const char *name, uint64_t flags)
+{
+    ease__disk_header h = read_header(path);
+
+    for (uint32_t i = 0; i < h.sections; i++)
+        if (strcmp(h.section[i].name, name) == 0)
+            h.section[i].flags = flags;
+    write_header(path, h);
+}
+
+static ease_status put_change(const section_change *change, ease__container_writer *w)
+{
+    ease_status status;
+
+    if (!(change->flags & EASE__LARGE))
+        return ease__writer_add(w, change->name, change->data, change->bytes, NULL);
+    status = ease__writer_begin(w, change->name, NULL);
+    return status ? status : ease__writer_put(w, change->data, change->bytes, NULL);
+}
+
+void copy_changed(const char *path, section_change change, const char *copy)
+{
+    ease__container c = EASE__CONTAINER_NONE;
+    ease__container_writer *w = NULL;
+    ease_status status = ease__container_open(path, NULL, UINT32_MAX, &c, NULL);
+    bool put = false;
+
+    if (!status)
+        status = ease__writer_open(copy, c.header.kind, c.header.version, 0, &w, NULL);
+    for (uint32_t i = 0; !status && i < c.header.sections; i++) {
+        const ease__disk_section *s = &c.header.section[i];
+
+        if (strcmp(s->name, change.name) == 0) {
+            status = put_change(&change, w);
+            put = true;
+        } else if (!strchr(s->name, '#')) { /* the writer adds those itself */
+            status = copy_section(&c, s, ease__is_large(s), w);
+        }
+    }
+    if (!status && !put)
+        status = put_change(&change, w);
+    if (status || ease__writer_commit(w, NULL) != EASE_OK)
+        abort();
+    ease__container_close(&c);
+    set_flags(copy, change.name, change.flags);
 }

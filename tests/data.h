@@ -34,4 +34,18 @@ double *dense_matrix(const ease__tiled *a);
  * being right. */
 void copy_with_large(const char *path, const char *name, const char *copy);
 
+/* A section that a file of a later version has, or has otherwise. */
+typedef struct section_change {
+    const char *name; /* one that is there is replaced, another one is added */
+    const void *data;
+    size_t bytes;
+    uint64_t flags;
+} section_change;
+
+/* A copy of a model or Gram file with one section changed, all checksums being right. */
+void copy_changed(const char *path, section_change change, const char *copy);
+/* Makes the checksum of the header right, after a change of the header. */
+void write_header(const char *path, ease__disk_header h);
+ease__disk_header read_header(const char *path);
+
 #endif

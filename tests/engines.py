@@ -310,9 +310,9 @@ class Tests(support.Case):
         self.assertEqual(re.split(r"[,\t]", shown), ["3", "6", "10"])
 
     def large(self):
-        """npm: its table, and its file for the reader."""
+        """The example: its table, and its file for the reader."""
         import gzip
-        source = support.shared("npm", "dependencies.tsv.gz")
+        source = os.path.join(support.ROOT, "examples", "npm.tsv.gz")
         with gzip.open(source, "rt") as f, open(self.path("events.csv"), "w") as to:
             for k, line in enumerate(f):
                 user, item = line.rstrip("\n").split("\t")

@@ -31,7 +31,7 @@ static inline bool fuzz_inside(const ease__disk_section *s, size_t size)
     return s->offset <= size && s->bytes <= size - s->offset;
 }
 
-/* The block hashes of a large section, where its companion has room for them. */
+/* The block hashes of a large section, as far as its companion section can hold them. */
 static inline void fuzz_fix_blocks(unsigned char *file, size_t size,
                                    const ease__disk_header *h,
                                    const ease__disk_section *large)
@@ -41,9 +41,9 @@ static inline void fuzz_fix_blocks(unsigned char *file, size_t size,
         size_t length = strnlen(large->name, sizeof(large->name));
         uint64_t hash;
 
-        if (length > 14 || s->large || memcmp(s->name, large->name, length) != 0 ||
-            s->name[length] != '#' || !fuzz_inside(s, size) ||
-            !fuzz_inside(large, size))
+        if (length > 14 || ease__is_large(s) ||
+            memcmp(s->name, large->name, length) != 0 || s->name[length] != '#' ||
+            !fuzz_inside(s, size) || !fuzz_inside(large, size))
             continue;
         for (size_t at = 0; at < large->bytes && at / EASE__BLOCK * 8 + 8 <= s->bytes;
              at += EASE__BLOCK) {
@@ -65,12 +65,12 @@ static inline void fuzz_fix_checksums(unsigned char *file, size_t size)
     memcpy(&h, file, sizeof(h));
     h.file_bytes = size;
     for (uint32_t i = 0; i < h.sections && i < EASE__SECTIONS; i++)
-        if (h.section[i].large)
+        if (ease__is_large(&h.section[i]))
             fuzz_fix_blocks(file, size, &h, &h.section[i]);
     for (uint32_t i = 0; i < h.sections && i < EASE__SECTIONS; i++) {
         ease__disk_section *s = &h.section[i];
 
-        if (!s->large && s->offset >= EASE__PAGE && fuzz_inside(s, size))
+        if (!ease__is_large(s) && s->offset >= EASE__PAGE && fuzz_inside(s, size))
             s->hash = XXH3_64bits(file + s->offset, (size_t)s->bytes);
     }
     h.hash = 0;

@@ -1,20 +1,24 @@
 /* Model files from anywhere. Checksums are made right first, so that what lies behind
  * them is reached; every third input is taken as it is. */
 #include "fuzz_file.h"
+#include "score/scoring.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What a call that needs weights gives on this model. */
-static ease_status of_weights(const ease_model *m)
+/* What a call gives that needs weights, or something else that the form may lack. */
+static ease_status if_there(bool there)
 {
-    return model_info(m).storage == EASE_STORE_NONE ? EASE_E_ARG : EASE_OK;
+    return there ? EASE_OK : EASE_E_ARG;
 }
 
 static void use_scorer(const ease_model *m, int32_t n)
 {
+    const ease__scoring *f = m->form->scoring;
     int32_t items[3] = {0, n / 2, n - 1}, count = n > 2 ? 3 : 1, found = 0;
     float weights[3] = {1, 0.5f, -2}, base, score;
     ease_row row = {items, n % 2 ? weights : NULL, count};
+    int64_t user = m->info.users - 1;
+    bool nobody = m->form->known_users && user < 0;
     ease_recommend_options o;
     ease_scorer *s = NULL;
     ease_rec recs[5];
@@ -23,12 +27,14 @@ static void use_scorer(const ease_model *m, int32_t n)
     ease_recommend_options_init(&o);
     o.k = 5;
     o.threads = 1;
-    if (ease_scorer_new(m, &s, NULL) != EASE_OK)
+    o.users = &user;
+    if (nobody || ease_scorer_new(m, &s, NULL) != EASE_OK)
         return;
     if (ease_recommend(s, row, &o, recs, &found, NULL) != EASE_OK ||
         ease_recommend(s, (ease_row){0}, &o, recs, &found, NULL) != EASE_OK ||
-        ease_similar(s, n - 1, &o, recs, &found, NULL) != of_weights(m) ||
-        ease_explain(s, row, n / 2, recs, &base, &score, NULL) != EASE_OK ||
+        ease_similar(s, n - 1, &o, recs, &found, NULL) != if_there(f->similar) ||
+        ease_explain(s, row, n / 2, recs, &base, &score, NULL) !=
+            if_there(f->explain) ||
         ease_recommend_many(m, &row, 1, &o, recs, counts, NULL) != EASE_OK)
         abort(); /* a model that opens can be used */
     ease_scorer_free(s);
@@ -51,7 +57,8 @@ static void use_model(const ease_model *m)
     free(row);
     use_scorer(m, info.items);
     if (ease_model_save(m, "/dev/null", EASE_STORE_F16, NULL, NULL) != EASE_OK ||
-        ease_model_export(m, "/dev/null", 2, NULL, NULL) != of_weights(m))
+        ease_model_export(m, "/dev/null", 2, NULL, NULL) !=
+            if_there(!m->form->store->empty))
         abort();
 }
 

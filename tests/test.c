@@ -56,6 +56,25 @@ void test_write_text(const char *path, const char *text)
     test_write(path, text, strlen(text));
 }
 
+char *test_read(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    char *data = NULL;
+
+    if (f && fseek(f, 0, SEEK_END) == 0) {
+        *bytes = (size_t)ftell(f);
+        rewind(f);
+        data = malloc(*bytes + 1);
+    }
+    if (!data || fread(data, 1, *bytes, f) != *bytes) {
+        printf("cannot read %s\n", path);
+        abort();
+    }
+    fclose(f);
+    data[*bytes] = '\0';
+    return data;
+}
+
 static void append_file(FILE *to, const char *dir, const char *name)
 {
     char path[1024], text[4096];

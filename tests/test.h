@@ -62,6 +62,8 @@ void test_skip(test *t, const char *why);
 const char *test_path(const char *name);
 void test_write(const char *path, const void *data, size_t bytes);
 void test_write_text(const char *path, const char *text);
+/* The contents of a file with a NUL behind them, allocated. */
+char *test_read(const char *path, size_t *bytes);
 /* The names of a directory in order, each with the file's contents, as one allocated
  * text; NULL: there is no such directory. */
 char *test_snapshot(const char *dir);

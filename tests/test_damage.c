@@ -355,17 +355,6 @@ static void flip(const char *path, size_t at, unsigned char bits)
         abort();
 }
 
-static ease__disk_header header_of(const char *path)
-{
-    ease__disk_header h;
-    FILE *f = fopen(path, "rb");
-
-    if (!f || fread(&h, sizeof(h), 1, f) != 1)
-        abort();
-    fclose(f);
-    return h;
-}
-
 typedef struct trial {
     test *t;
     const form *form;
@@ -412,7 +401,7 @@ static void flips_in_small_files_are_found_at_once(test *t)
     printf("  seed 1\n");
     for (size_t i = 0; i < FORMS; i++) {
         trial x = begin_trial(t, &forms[i], false);
-        ease__disk_header h = header_of(x.path);
+        ease__disk_header h = read_header(x.path);
         int64_t flips = 0;
         ease__random r;
 
@@ -445,7 +434,7 @@ static void flips_in_large_files_are_found_or_do_not_matter(test *t)
     printf("  seed 2\n");
     for (size_t i = 0; i < FORMS; i++) {
         trial x = begin_trial(t, &forms[i], true);
-        ease__disk_header h = header_of(x.path);
+        ease__disk_header h = read_header(x.path);
         ease__random r;
 
         ease__random_seed(&r, 2, i);
@@ -460,11 +449,11 @@ static void flips_in_large_files_are_found_or_do_not_matter(test *t)
 static void all_is_verified_at_opening_or_nothing_is(test *t)
 {
     trial x = begin_trial(t, &forms[1], true);
-    ease__disk_header h = header_of(x.path);
+    ease__disk_header h = read_header(x.path);
     answer a;
 
     for (uint32_t s = 0; s < h.sections; s++)
-        if (h.section[s].large) {
+        if (ease__is_large(&h.section[s])) {
             ease_model *m = NULL;
             ease_error err = {0};
 
@@ -531,7 +520,7 @@ static void only_weights_may_be_large(test *t)
         keep_path(forms[i].name, path);
         keep_path("as-large.ease", copy);
         make_file(&forms[i], false, path);
-        h = header_of(path);
+        h = read_header(path);
         for (uint32_t s = 0; s < h.sections; s++) {
             const char *name = h.section[s].name;
             ease_model *m = NULL;
@@ -542,9 +531,10 @@ static void only_weights_may_be_large(test *t)
                 continue;
             copy_with_large(path, name, copy);
             status = ease_model_open(copy, NULL, &m, &err);
-            if (!check_status(t, status, h.section[s].large ? EASE_OK : EASE_E_FORMAT))
+            if (!check_status(t, status,
+                              ease__is_large(&h.section[s]) ? EASE_OK : EASE_E_FORMAT))
                 printf("  %s, section %s\n", forms[i].name, name);
-            if (!h.section[s].large)
+            if (!ease__is_large(&h.section[s]))
                 check_contains(t, err.text, name);
             ease_model_free(m);
         }

@@ -89,7 +89,7 @@ class Damage(support.Case):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
             first = p.stdout.read(10)
             change()
-            out, err = p.communicate(timeout=120)
+            out, err = p.communicate(timeout=support.PATIENCE)
         return p.returncode, (first + out).decode(), err.decode()
 
     def test_a_model_that_becomes_shorter_ends_with_exit_3(self):

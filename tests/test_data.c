@@ -721,18 +721,12 @@ static void writing_can_be_cancelled_and_leaves_nothing(test *t)
 
 /* ---- real files ------------------------------------------------------------ */
 
-static void check_real(test *t, const char *name, int64_t users, int32_t items,
-                       int64_t rows, int64_t interactions)
+static void check_sizes(test *t, const char *path, int64_t users, int32_t items,
+                        int64_t rows, int64_t interactions)
 {
-    char path[256];
     ease_interactions *x = NULL;
     ease_error err = {0};
 
-    snprintf(path, sizeof(path), "../shared/data/%s", name);
-    if (access(path, R_OK) != 0) {
-        test_skip(t, name);
-        return;
-    }
     if (!check_status(t, ease_interactions_read(path, NULL, &x, &err), EASE_OK)) {
         printf("    %s\n", err.text);
         return;
@@ -743,6 +737,33 @@ static void check_real(test *t, const char *name, int64_t users, int32_t items,
     check_int(t, x->counts.rows, rows);
     check_int(t, x->nnz, interactions);
     ease_interactions_free(x);
+}
+
+static void the_example_has_its_known_size(test *t)
+{
+    check_sizes(t, "examples/npm.tsv.gz", 30000, 1500, 349921, 349921);
+}
+
+/* The path of a file that is not in the repository; NULL, and the test is skipped, where
+ * it is missing. */
+static const char *real_file(test *t, const char *name)
+{
+    static char path[256];
+
+    snprintf(path, sizeof(path), "../shared/data/%s", name);
+    if (access(path, R_OK) == 0)
+        return path;
+    test_skip(t, "real data is not in the repository");
+    return NULL;
+}
+
+static void check_real(test *t, const char *name, int64_t users, int32_t items,
+                       int64_t rows, int64_t interactions)
+{
+    const char *path = real_file(t, name);
+
+    if (path)
+        check_sizes(t, path, users, items, rows, interactions);
 }
 
 static void real_files_have_their_known_sizes(test *t)
@@ -758,7 +779,7 @@ static void real_files_have_their_known_sizes(test *t)
 static void check_real_titles(test *t, const char *data, const char *file,
                               const char *id, const char *title, int32_t matched)
 {
-    char path[256];
+    const char *path = real_file(t, data);
     ease_interactions *x = NULL;
     ease__ids titles = {0};
     ease_error err = {0};
@@ -766,14 +787,12 @@ static void check_real_titles(test *t, const char *data, const char *file,
     size_t bytes = 0;
     int32_t got = 0;
 
-    snprintf(path, sizeof(path), "../shared/data/%s", data);
-    if (access(path, R_OK) != 0) {
-        test_skip(t, data);
+    if (!path)
         return;
-    }
     check_status(t, ease_interactions_read(path, NULL, &x, &err), EASE_OK);
-    snprintf(path, sizeof(path), "../shared/data/%s", file);
-    if (!check_status(
+    path = real_file(t, file);
+    if (!path ||
+        !check_status(
             t, ease__titles_read(path, &x->item_ids, &packed, &bytes, &got, &err),
             EASE_OK)) {
         printf("    %s\n", err.text);
@@ -819,6 +838,7 @@ static const test_case cases[] = {
     TEST(writing_and_reading_gives_the_same),
     TEST(values_are_written_to_read_back_exactly),
     TEST(writing_can_be_cancelled_and_leaves_nothing),
+    TEST(the_example_has_its_known_size),
     TEST(real_files_have_their_known_sizes),
     TEST(real_titles_are_found),
 };

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import xml.dom.minidom
 
+import made
 import numpy as np
 import numpy_ease
 import numpy_eval
@@ -49,15 +50,16 @@ class Split(support.Case):
         return json.loads(text)
 
 
-class MovieLens(Split):
-    """ml-1m, ratings of at least 4, of each user 80 % in and 20 % out."""
+class Ratings(Split):
+    """Ratings of at least 4, of each user 80 % in and 20 % out."""
 
     lam = 300
+    source = staticmethod(made.ratings_csv)
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        x, users, items = numpy_ease.movielens(support.shared("ml-1m/ratings.csv"), 4)
+        x, users, items = numpy_ease.movielens(cls.source(), 4)
         pairs = [(users[u], items[i]) for u, i in zip(*x.nonzero())]
         kept, held = random_split(pairs, 0.2, 7)
         cls.input, cls.target = cls.part("in.csv"), cls.part("out.csv")
@@ -137,14 +139,15 @@ class MovieLens(Split):
 
 
 class Tuned(Split):
-    """ml-100k, split by the program itself."""
+    """Ratings split by the program itself."""
 
     lambdas = (5, 50, 150, 400, 2000)
+    source = staticmethod(made.u_data)
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        r = support.run("split", support.shared("ml-100k/u.data"), "-o", cls.part("s"),
+        r = support.run("split", cls.source(), "-o", cls.part("s"),
                         "--protocol", "liang18", "--heldout-users", 150, "--min-rating", 4)
         assert r.code == 0, r
         cls.dir_name = cls.part("s")
@@ -352,7 +355,7 @@ class Tuned(Split):
             self.assertAlmostEqual(trial["stderr"], error, delta=1e-5)
 
     def test_weak_generalization_is_fitted_again_on_all_of_it(self):
-        self.ease("split", support.shared("ml-100k/u.data"), "-o", "w", "--protocol", "volkovs15")
+        self.ease("split", self.source(), "-o", "w", "--protocol", "volkovs15")
         fixed, grid = self.SMALL["mult-dae"]
         tuned = json.loads(self.ease("tune", "w", "-o", "m.ease", "--model", "mult-dae", "--set",
                                      fixed, "--grid", grid, "--metrics", "ndcg@10", "--json").out)

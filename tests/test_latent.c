@@ -472,7 +472,8 @@ static void latent_models_come_back_from_files(test *t)
 }
 
 /* The file is whole, but what it says cannot be. */
-static void check_refused(test *t, const ease_model *m, ease__latent_shape shape)
+static void check_refused(test *t, const ease_model *m, ease__latent_shape shape,
+                          ease_status want)
 {
     ease_model changed = *m;
     const char *path = test_path("shape.ease");
@@ -481,7 +482,7 @@ static void check_refused(test *t, const ease_model *m, ease__latent_shape shape
     changed.latent.shape = shape;
     check_status(t, ease_model_save(&changed, path, EASE_STORE_F32, NULL, NULL),
                  EASE_OK);
-    check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_E_FORMAT);
+    check_status(t, ease_model_open(path, NULL, &back, NULL), want);
     ease_model_free(back);
 }
 
@@ -493,26 +494,32 @@ static void damaged_latent_files_are_refused(test *t)
         ease_model *m = train(t, x, methods[i], small[i], 1);
         ease__latent_shape good = m->latent.shape, bad = good;
 
-        bad.encoder = i == 0 ? EASE__NETWORK : 2;
-        check_refused(t, m, bad);
+        bad.encoder = i == 0 ? EASE__NETWORK : EASE__FOLD_IN;
+        check_refused(t, m, bad, EASE_E_FORMAT);
+        bad = good;
+        bad.encoder = EASE__FOLD_IN + 1; /* a later version may have it */
+        check_refused(t, m, bad, EASE_E_VERSION);
         bad = good;
         bad.lambda = i == 0 ? 0 : 1;
-        check_refused(t, m, bad);
+        check_refused(t, m, bad, EASE_E_FORMAT);
         bad = good;
         bad.alpha = NAN;
-        check_refused(t, m, bad);
+        check_refused(t, m, bad, EASE_E_FORMAT);
         bad = good;
         bad.normalize = 2;
-        check_refused(t, m, bad);
+        check_refused(t, m, bad, EASE_E_FORMAT);
         bad = good;
         bad.activation[0] = EASE__TANH + 1;
-        check_refused(t, m, bad);
+        check_refused(t, m, bad, EASE_E_VERSION);
+        bad = good;
+        bad.activation[0] = -1;
+        check_refused(t, m, bad, EASE_E_FORMAT);
         bad = good;
         bad.activation[3] = EASE__TANH;
-        check_refused(t, m, bad);
+        check_refused(t, m, bad, EASE_E_FORMAT);
         bad = good;
         bad.width[3] = 5; /* past the layers */
-        check_refused(t, m, bad);
+        check_refused(t, m, bad, EASE_E_FORMAT);
         ease_model_free(m);
     }
     ease_interactions_free(x);
@@ -526,7 +533,7 @@ static void latent_parts_are_those_of_the_encoder(test *t)
     float embedding[ITEMS * 8] = {0};
 
     changed.latent.embedding = embedding; /* fold-in has none */
-    check_refused(t, &changed, m->latent.shape);
+    check_refused(t, &changed, m->latent.shape, EASE_E_FORMAT);
     for (int32_t width = 0; width < 3; width++) {
         static const int32_t widths[] = {0, -1, EASE__MOST_WIDTH + 1};
         ease__latent_shape shape = m->latent.shape;

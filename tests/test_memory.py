@@ -2,7 +2,6 @@
 import json
 import os
 import subprocess
-import unittest
 
 import support
 
@@ -22,7 +21,6 @@ def peak_bytes(*command):
     return usage.ru_maxrss * 1024
 
 
-@unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")
 class Memory(support.Case):
     def check(self, items, users, interactions):
         data, model = self.path("x.csv"), self.path("x.ease")

@@ -4,56 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
 #include "methods/methods.h"
+#include "quick.h"
 #include "test.h"
 
-enum { USERS = 40, ITEMS = 60, K = 10, TEXT = 400 };
+enum { USERS = 40, ITEMS = 60, K = 10 };
 
 static ease_interactions *small_data(void)
 {
-    ease_interactions *x = random_interactions(USERS, ITEMS, 0.2, false, 5),
-                      *copy = NULL;
-
-    if (ease_interactions_from_csr(x->users, x->items, x->row_ptr, x->cols, NULL, &copy,
-                                   NULL))
-        abort();
-    free_interactions(x);
-    return copy;
-}
-
-static bool has_setting(const ease__method *m, const char *name)
-{
-    for (int i = 0; m->info.settings[i].name; i++)
-        if (strcmp(m->info.settings[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* Few rounds and a small rank, where there are such settings. */
-static ease_train_options quick_options(const ease__method *m, int threads,
-                                        char text[TEXT])
-{
-    ease_train_options o;
-
-    ease_train_options_init(&o);
-    o.lambda = m->info.has_lambda ? 10 : 0;
-    o.threads = threads;
-    snprintf(text, TEXT, "%s%s%s%s", m->info.rounds ? m->info.rounds : "",
-             m->info.rounds ? "=2" : "",
-             m->info.rounds && has_setting(m, "rank") ? "," : "",
-             has_setting(m, "rank") ? "rank=4" : "");
-    o.settings = text;
-    return o;
-}
-
-static ease_status train_quickly(const ease__method *m, const ease_interactions *x,
-                                 int threads, ease_model **out)
-{
-    char text[TEXT];
-    ease_train_options o = quick_options(m, threads, text);
-
-    return train_method(x, m->info.name, &o, out, NULL);
+    return quick_data(USERS, ITEMS);
 }
 
 static void entries_are_complete(test *t)
@@ -69,7 +28,7 @@ static void entries_are_complete(test *t)
         check(t, ease__method_numbered(m->number) == m); /* ... or its number */
         check(t, ease_method_at(i) == &m->info);
         check(t, ease_method_find(m->info.name) == &m->info);
-        check_int(t, m->info.known_users, m->form == EASE__KNOWN_FORM);
+        check_int(t, m->info.known_users, m->form == &ease__form_known);
         check_int(t, m->info.from_gram, m->fit != NULL);
         check(t, m->info.setting_count <= EASE__MOST_SETTINGS);
         check(t, m->info.settings[m->info.setting_count].name == NULL);
@@ -112,7 +71,7 @@ static void bad_settings_are_refused(test *t)
         const ease__method *m = ease__methods[i];
         ease_model *model = NULL;
         ease_train_options o;
-        char text[TEXT];
+        char text[QUICK_TEXT];
         ease_error err;
 
         o = quick_options(m, 1, text);
@@ -129,22 +88,6 @@ static void bad_settings_are_refused(test *t)
     ease_interactions_free(x);
 }
 
-static char *read_whole(const char *path, size_t *bytes)
-{
-    FILE *f = fopen(path, "rb");
-    char *text;
-
-    if (!f || fseek(f, 0, SEEK_END) != 0)
-        abort();
-    *bytes = (size_t)ftell(f);
-    rewind(f);
-    text = malloc(*bytes);
-    if (!text || fread(text, 1, *bytes, f) != *bytes)
-        abort();
-    fclose(f);
-    return text;
-}
-
 static char *file_of(test *t, const ease__method *m, const ease_interactions *x,
                      int threads, size_t *bytes)
 {
@@ -156,7 +99,7 @@ static char *file_of(test *t, const ease__method *m, const ease_interactions *x,
                       EASE_OK))
         abort();
     ease_model_free(model);
-    return read_whole(path, bytes);
+    return test_read(path, bytes);
 }
 
 static void models_have_the_same_bits_at_any_number_of_threads(test *t)
@@ -241,7 +184,7 @@ static void training_can_be_cancelled(test *t)
         const ease__method *m = ease__methods[i];
         ease_model *model = NULL;
         ease_train_options o;
-        char text[TEXT];
+        char text[QUICK_TEXT];
         ease_status status;
 
         o = quick_options(m, 2, text);
@@ -249,7 +192,7 @@ static void training_can_be_cancelled(test *t)
         status = train_method(x, m->info.name, &o, &model, NULL);
         check(t, status == EASE_E_CANCELLED || (status == EASE_OK && model));
         check(t, status == EASE_E_CANCELLED || m->info.rounds ||
-                     m->form == EASE__BASE_FORM);
+                     m->form == &ease__form_none);
         ease_model_free(model);
     }
     ease_interactions_free(x);

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 
+import made
 import numpy as np
 import numpy_ease
 import scipy.sparse
@@ -14,17 +15,17 @@ def npy(path):
     return np.load(path)
 
 
-class MovieLens(support.Case):
-    """ml-1m, ratings of at least 4 as ones, lambda 300."""
+class Ratings(support.Case):
+    """Ratings of at least 4 as ones, lambda 300."""
 
     lam = 300
     kind = "counts"
+    source = staticmethod(made.ratings_csv)
 
     @classmethod
     def setUpClass(cls):
-        path = support.shared("ml-1m/ratings.csv")
-        cls.ratings = path
-        cls.x, cls.users, cls.items = numpy_ease.movielens(path, 4)
+        cls.ratings = cls.source()
+        cls.x, cls.users, cls.items = numpy_ease.movielens(cls.ratings, 4)
 
     def train(self, name, *options):
         model = self.path(name)

@@ -12,12 +12,15 @@
 #include "model/model.h"
 #include "test.h"
 
-/* A model that is nothing but a function: the figures know models only by their
- * rows, their description and how many threads to use. */
+/* A model that is nothing but a function: the figures know models only by their rows,
+ * their description, how many threads to use, and whether there are weights. */
 typedef struct function_model {
     ease_model model;
     float (*weight)(int32_t i, int32_t j);
 } function_model;
+
+static const ease__store some_weights = {.grain = 1};
+static const ease__form function_form = {.name = "function", .store = &some_weights};
 
 ease_status ease_model_row(const ease_model *m, int32_t item, float *out,
                            ease_error *err)
@@ -65,7 +68,8 @@ static float infinite(int32_t i, int32_t j)
 
 static function_model model_of(int32_t items, float (*weight)(int32_t, int32_t))
 {
-    return (function_model){{.info = {.items = items, .lambda = 250}}, weight};
+    return (function_model){
+        {.info = {.items = items, .lambda = 250}, .form = &function_form}, weight};
 }
 
 static char *file_text(const char *path)

@@ -56,7 +56,7 @@ class AddressSpace(support.Case):
     """OpenBLAS maps 128 MiB a processor when it is loaded, or hangs."""
 
     def limited(self, kind, mebibytes, *args, **how):
-        return self.ease(*args, timeout=30, **how, before=lambda: resource.setrlimit(
+        return self.ease(*args, **how, before=lambda: resource.setrlimit(
             kind, (mebibytes << 20, mebibytes << 20)))
 
     def test_a_process_that_cannot_have_it_ends_with_a_message(self):

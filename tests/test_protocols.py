@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 
+import made
 import numpy as np
 import support
 
@@ -104,6 +105,19 @@ class Splits(support.Case):
     def parts(self, where):
         return {name: table(os.path.join(where, name)) for name in os.listdir(where)
                 if name.endswith(".csv")}
+
+    def original(self, where, pairs):
+        users, items = (list(map(int, lines(os.path.join(where, name))))
+                        for name in ("unique_uid.txt", "unique_sid.txt"))
+        return [(users[u], items[i]) for u, i in pairs]
+
+    def drawn(self, pairs, seed, count):
+        """Users ascending, from a fresh seed: of each one's n pairs the first count(n) of
+        a permutation."""
+        np.random.seed(seed)
+        groups = by_user(pairs)
+        return {groups[u][k] for u in sorted(groups)
+                for k in np.random.permutation(len(groups[u]))[:count(len(groups[u]))]}
 
 
 class Liang18(Splits):
@@ -208,23 +222,6 @@ class Liang18(Splits):
         self.check_files(self.split("x.npz", "d", "liang18", "--heldout-users", 20),
                          liang18(rows, {b"%d" % u for u in range(80)}, 20))
 
-    def test_movielens_1m(self):
-        data = support.shared("ml-1m/ratings.csv")
-        with open(data, "rb") as f:
-            rows = [line.rstrip().split(b",") for line in f][1:]
-        where = self.split(data, "ml-1m", "liang18", "--min-rating", 4, "--heldout-users", 1000)
-        self.check_files(where, liang18([(u, i) for u, i, r in rows if float(r) > 3.5],
-                                        {r[0] for r in rows}, 1000))
-        self.assertEqual({len(set(u for u, _ in part)) for name, part in
-                          self.parts(where).items() if name != "train.csv"}, {1000})
-
-    def test_npm_names_sort_by_bytes(self):
-        data = support.shared("npm/dependencies.tsv.gz")
-        with gzip.open(data) as f:
-            rows = [tuple(line.rstrip(b"\n").split(b"\t")) for line in f]
-        where = self.split(data, "npm", "liang18", "--heldout-users", 10000)
-        self.check_files(where, liang18(rows, {r[0] for r in rows}, 10000))
-
     def test_the_generator_is_that_of_the_notes(self):
         """permutation(10) from 98765 is 8 7 1 2 0 6 9 4 3 5."""
         data = self.write("x.csv", "user,item\n" + "".join(
@@ -248,11 +245,6 @@ class Weak(Splits):
         self.rows = kept
         return self.write("visits.csv", text)
 
-    def original(self, where, pairs):
-        users, items = (list(map(int, lines(os.path.join(where, name))))
-                        for name in ("unique_uid.txt", "unique_sid.txt"))
-        return [(users[u], items[i]) for u, i in pairs]
-
     def check_weak(self, where, test, validation):
         """test and validation: sets of pairs; everything else follows from them."""
         pairs = [r[:2] for r in self.rows]
@@ -275,14 +267,6 @@ class Weak(Splits):
         first = list(dict.fromkeys([i for _, i in train] + [i for p in pairs if p in test
                                                             for i in p[1:]]))
         self.assertEqual(lines(os.path.join(where, "unique_sid.txt")), [b"%d" % i for i in first])
-
-    def drawn(self, pairs, seed, count):
-        """Users ascending, from a fresh seed: of each one's n pairs the first count(n) of
-        a permutation."""
-        np.random.seed(seed)
-        groups = by_user(pairs)
-        return {groups[u][k] for u in sorted(groups)
-                for k in np.random.permutation(len(groups[u]))[:count(len(groups[u]))]}
 
     def test_volkovs15(self):
         where = self.split(self.data(), "v", "volkovs15")
@@ -345,12 +329,34 @@ class Weak(Splits):
             ids = lines(os.path.join(where, "unique_sid.txt"))
             self.assertEqual([ids[i] for _, i in self.parts(where)["test_te.csv"]], [target])
 
-    def test_volkovs15_on_movielens_1m(self):
-        data = support.shared("ml-1m/ratings.csv")
-        with open(data) as f:
-            self.rows = [tuple(map(int, line.split(","))) for line in list(f)[1:]]
-        where = self.split(data, "v", "volkovs15")
-        pairs = [r[:2] for r in self.rows]
+class Large(Splits):
+    """Files of many blocks: ratings, and names, which sort by their bytes."""
+
+    source = staticmethod(made.ratings_csv)
+    heldout = 200
+    names = staticmethod(lambda: os.path.join(support.ROOT, "examples", "npm.tsv.gz"))
+    heldout_names = 2000
+
+    def test_liang18_of_ratings(self):
+        with open(self.source(), "rb") as f:
+            rows = [line.rstrip().split(b",") for line in f][1:]
+        where = self.split(self.source(), "r", "liang18", "--min-rating", 4, "--heldout-users",
+                           self.heldout)
+        self.check_files(where, liang18([(u, i) for u, i, r in rows if float(r) > 3.5],
+                                        {r[0] for r in rows}, self.heldout))
+        self.assertEqual({len(set(u for u, _ in part)) for name, part in
+                          self.parts(where).items() if name != "train.csv"}, {self.heldout})
+
+    def test_liang18_of_names(self):
+        with gzip.open(self.names()) as f:
+            rows = [tuple(line.rstrip(b"\n").split(b"\t")) for line in f]
+        where = self.split(self.names(), "n", "liang18", "--heldout-users", self.heldout_names)
+        self.check_files(where, liang18(rows, {r[0] for r in rows}, self.heldout_names))
+
+    def test_volkovs15_of_ratings(self):
+        with open(self.source()) as f:
+            pairs = [tuple(map(int, line.split(",")[:2])) for line in list(f)[1:]]
+        where = self.split(self.source(), "v", "volkovs15")
         train = self.drawn(pairs, 98765, lambda n: max(1, 3 * n // 10))
         self.assertEqual(self.original(where, self.parts(where)["train.csv"]),
                          [p for p in pairs if p in train])

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from support import EASE, SANITIZED, Case, main, run
+from support import EASE, PATIENCE, SANITIZED, Case, main, run
 
 
 def rows(seed, users=150, items=40, each=12):
@@ -90,7 +90,7 @@ class Places(Case):
                                   stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
                 p.stdin.write(b"user,item\n" + b"a,b\n" * 100000)
                 p.stdin.flush()
-                deadline = time.monotonic() + 60
+                deadline = time.monotonic() + PATIENCE
                 while len(os.listdir(self.path("place"))) < 2 and time.monotonic() < deadline:
                     time.sleep(0.01)
                 p.send_signal(number)

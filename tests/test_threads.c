@@ -11,6 +11,7 @@
 #include "test.h"
 
 enum { USERS = 300, ITEMS = 700, K = 10 };
+enum { PATIENCE = 2000 }; /* seconds: nothing that works takes so long */
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -272,7 +273,7 @@ static int child_main(const ease_interactions *x, const lists *want, int depth)
     pthread_t thread;
     int result;
 
-    alarm(120);
+    alarm(PATIENCE);
     result = child_result(x, want);
     if (result)
         return result;
@@ -340,7 +341,7 @@ static void no_call_is_in_blas_while_a_child_is_forked(test *t)
         if (child == 0) {
             int inside = atomic_load(&c.inside);
 
-            alarm(120);
+            alarm(PATIENCE);
             pass_the_gate(&c);
             _exit(inside);
         }

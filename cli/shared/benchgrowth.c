@@ -1,4 +1,4 @@
-/* Time against size. */
+/* Growth of time with size. */
 #include <math.h>
 #include <stdlib.h>
 

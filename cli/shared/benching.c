@@ -14,7 +14,7 @@ const char *const bench_part_names[BENCH_COUNT] = {
 #undef X
 };
 
-#define LAMBDA 100.0 /* any: it changes no time */
+#define LAMBDA 100.0 /* any value: time does not depend on it */
 
 /* ---- records ------------------------------------------------------------------ */
 
@@ -161,7 +161,7 @@ static ease_gram_options counting(const bench *b)
     return o;
 }
 
-/* The data that is measured with, and its sizes. */
+/* Reads or makes the data of the benchmark, and sets its sizes. */
 static int need_data(bench *b)
 {
     ease_read_options o = reading(b);
@@ -188,7 +188,7 @@ static int need_data(bench *b)
 
 /* ---- the machine's limits ----------------------------------------------------- */
 
-/* Products of these sizes, of which the best is the limit. */
+/* Sizes of the products; the best rate is the limit. */
 static const int32_t edges[] = {512, 896, 1024, 2048, 4096};
 enum { EDGES = sizeof(edges) / sizeof(edges[0]) };
 
@@ -219,7 +219,7 @@ static int measure_sgemm(bench *b)
     return code;
 }
 
-/* Once more the size that was best, since the machine's mood changes. */
+/* Measures the best size again, since the speed of a machine varies. */
 static int measure_sgemm_again(bench *b)
 {
     int best = 0;
@@ -232,7 +232,7 @@ static int measure_sgemm_again(bench *b)
     return measure_edge(b, best, b->quick ? 0.05 : 3.0, &b->beside[b->beside_count++]);
 }
 
-/* The first record, known last: its figure is the best of the whole run. */
+/* Fills in the first record last: its figure is the best of the whole run. */
 static void record_sgemm(bench *b)
 {
     bench_record *r = &b->records[0];
@@ -333,7 +333,8 @@ static int run_read(bench *b)
     return code;
 }
 
-/* Pairs of items that a user has, each item with itself too: what is counted. */
+/* The number of pairs of items of all users, including each item with itself, which
+ * X'X counts. */
 static double count_pairs(const bench *b)
 {
     double pairs = 0;
@@ -429,7 +430,7 @@ static int save(const bench *b, const char *path, ease_storage storage, double *
     ease_error err;
     double began;
 
-    unlink(path); /* freeing the old one is not a part of it */
+    unlink(path); /* deleting the old file is not measured */
     began = seconds_now();
     if (ease_model_save(b->model, path, storage, hooks, &err))
         return fail_with(b->console, &err);
@@ -462,7 +463,7 @@ static int write_form(bench *b, ease_storage storage, const char *name,
     return code;
 }
 
-/* float16 last: it is what recommending reads. */
+/* float16 is last, because recommending reads it. */
 static int run_write(bench *b)
 {
     char *path = path_in(b, "model.ease"), *raw = path_in(b, "raw");
@@ -486,7 +487,7 @@ done:
     return code;
 }
 
-/* Lists in blocks of users, as they are printed. */
+/* Lists in blocks of users, as the program makes them. */
 typedef struct lists {
     ease_row *rows;
     ease_rec *recs;
@@ -547,7 +548,7 @@ done:
     return code;
 }
 
-/* From a file, as the program does it. */
+/* Measures recommending from a file, as the program does. */
 static int run_recommend(bench *b)
 {
     bench_record *r = record_new(b, "recommend", "users", (double)b->users);
@@ -575,7 +576,7 @@ static int run_recommend(bench *b)
     return code;
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all parts ---------------------------------------------------------------- */
 
 int bench_run(bench *b)
 {

@@ -1,4 +1,4 @@
-/* Measuring the parts of the library, each against a limit of the machine. */
+/* Benchmarks of the parts of the library, each with a limit of the machine. */
 #ifndef EASE_CLI_SHARED_BENCHING_H
 #define EASE_CLI_SHARED_BENCHING_H
 
@@ -30,24 +30,23 @@ typedef struct bench_fact {
     double value;
 } bench_fact;
 
-/* What one part did, so often. Rates are those of the best run: the machine least
- * disturbed, for the limit as for the part. Of the solve, which is too long to have
- * luck, medians: its own, and sgemm's around it. */
+/* The runs of one part. Rates are those of the best run, of the part and of its
+ * limit: that is the least disturbed one. For the solve, which is long, they are
+ * medians: its own, and that of sgemm around it. */
 typedef struct bench_record {
     char name[16];
-    const char *unit; /* what is counted: "lines", "flop", ... */
-    double amount;    /* of them, in a run */
+    const char *unit; /* the unit of work: "lines", "flop", ... */
+    double amount;    /* units in a run */
     double seconds[RUNS_MOST];
     int runs;
-    double rate; /* units a second */
-    const char
-        *limit; /* what the rate is held against, in the same unit; may be NULL */
+    double rate;       /* units per second */
+    const char *limit; /* name of the limit, in the same unit; may be NULL */
     double limit_rate;
     bench_fact facts[FACTS_MOST];
     int fact_count;
 } bench_record;
 
-/* Seconds against size, and the exponent that fits them best. */
+/* Seconds by size, and the exponent that fits them best. */
 typedef struct bench_growth {
     const char *name, *unit;
     double size[GROWTH_SIZES], seconds[GROWTH_SIZES];
@@ -57,17 +56,17 @@ typedef struct bench_growth {
 typedef struct bench {
     console *console;
     const common_args *common;
-    const char *data;    /* a file as for train; NULL: synthetic, of these sizes */
-    const char *columns; /* of it; NULL: recognized */
+    const char *data;    /* a file as for train; NULL: synthetic data of these sizes */
+    const char *columns; /* columns of the file; NULL: recognized */
     int64_t users, items, interactions;
     int repeat, threads;
     bool quick;
     bool wanted[BENCH_COUNT];
-    const char *dir; /* for files while it runs */
-    char *work;      /* a directory in it, of our own */
+    const char *dir; /* for temporary files */
+    char *work;      /* a new directory in it */
 
     ease_interactions *x;
-    ease_model *model;  /* as it was solved */
+    ease_model *model;  /* the solved model */
     double sgemm, copy; /* the best of the run; 0: not measured */
     double sgemm_by_edge[FACTS_MOST];
     double beside[2 * RUNS_MOST]; /* sgemm before and after each solve */
@@ -78,32 +77,34 @@ typedef struct bench {
     int growth_count;
 } bench;
 
-/* Both give 0 or an exit code after a message; the records stay. */
+/* Run the benchmark, or the growth part of it. Return 0, or an exit code after a
+ * message; the records are kept. */
 int bench_run(bench *b);
 int bench_grow(bench *b);
-/* Its files and data, not the records. */
+/* Frees files and data, but not the records. */
 void bench_clean(bench *b);
 
 double bench_median(const bench_record *r);
 
-/* ---- between its files -------------------------------------------------------- */
+/* ---- shared between the files of the benchmark -------------------------------- */
 
 int bench_make_work(bench *b);
 int bench_draw(const bench *b, int64_t users, int64_t items, int64_t interactions,
                ease_interactions **out);
-/* The data as a file of ours, or the file it came from. */
+/* Sets the path of the data as a file: written by us, or the one it was read from. */
 int bench_data_file(const bench *b, const ease_interactions *x, char **path);
 int bench_read_once(const bench *b, const char *path, double *seconds);
-/* One Gram matrix, built and then solved, of which only the solving is timed; the peak
- * of memory is that of solving, without the data. */
+/* Builds a Gram matrix and solves it; only the solve is timed. The peak of memory is
+ * that of the solve, without the data. */
 int bench_solve_once(const bench *b, const ease_interactions *x, ease_model **out,
                      double *seconds, double *bytes);
 
-/* A line of /proc/self/status such as "VmRSS:", in bytes; NaN where there is none. */
+/* A value of /proc/self/status such as "VmRSS:", in bytes; NaN if there is none. */
 double bench_memory(const char *key);
-/* The peak, VmHWM, begins anew. False: the kernel does not let us. */
+/* Resets the peak VmHWM. False: the kernel does not allow that. */
 bool bench_forget_peak(void);
-/* So many bytes to the disk and no more: what a file of that size takes at least. */
+/* Writes `bytes` bytes to the disk and syncs: the least time that a file of this
+ * size takes. */
 int bench_write_raw(const bench *b, const char *path, size_t bytes, double *seconds);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the machine says of memory, and what its disk takes at least. */
+/* Memory of the process, and the speed of the disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -27,7 +27,7 @@ double bench_memory(const char *key)
 bool bench_forget_peak(void)
 {
 #ifdef __GLIBC__
-    malloc_trim(0); /* what was freed would count as there */
+    malloc_trim(0); /* freed memory would count as resident */
 #endif
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
     bool done = fd >= 0 && write(fd, "5", 1) == 1;

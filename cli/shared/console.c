@@ -20,7 +20,7 @@ void console_configure(console *c, bool quiet, bool no_progress)
     c->colour = able && !(no_colour && *no_colour);
 }
 
-/* In one write, so that lines of several programs do not mix. */
+/* Writes a line in one call, so that lines of several programs do not mix. */
 static void say(console *c, const char *prefix, const char *fmt, va_list args)
 {
     char text[2048], line[4096];

@@ -71,7 +71,8 @@ int contest_assign(console *c, const verb *v, const text_list *given, bool grid,
 
 /* ---- training and measuring --------------------------------------------------- */
 
-/* What has a lambda is tuned unless there is but one; all else by its grid. */
+/* True if the model is tuned: over lambda unless one value is given, other methods
+ * over their grid. */
 static bool is_tuned(const contest *all, const contender *k, const lambdas *l)
 {
     const ease_method_info *method = ease_method_find(k->name);
@@ -165,7 +166,7 @@ static int train(console *c, const common_args *common, const tuning_args *tunin
         return fail_with(c, &err);
     k->seconds = seconds_now() - began;
     k->bytes = counted ? bench_memory("VmHWM:") - before : (double)NAN;
-    /* A method that is stopped gives what it has, which is no fair contender. */
+    /* A model of a method that was interrupted must not be compared. */
     return signals_caught() ? fail_interrupted(c) : EXIT_DONE;
 }
 
@@ -183,7 +184,7 @@ static int train_and_measure(console *c, const common_args *common,
     return code;
 }
 
-/* The differences on one metric; those of all lists together have none. */
+/* Tests the differences on one metric; metrics of all lists together have none. */
 static int test_metric(console *c, contest *all, int metric)
 {
     const ease_report *reports[MOST_MODELS];
@@ -219,7 +220,8 @@ static int test_all(console *c, contest *all)
     return code;
 }
 
-/* Evaluation would say the same, but after all that comes before. */
+/* Checks before the work that the models can score the users of the split, which
+ * evaluation would report only after training. */
 static int check_known_users(console *c, const contest *all, const char *dir,
                              const ease_split_parts *parts)
 {

@@ -1,4 +1,4 @@
-/* Several models on one split: what compare and reproduce have in common. */
+/* Comparison of several models on one split, for compare and reproduce. */
 #ifndef EASE_CLI_SHARED_CONTEST_H
 #define EASE_CLI_SHARED_CONTEST_H
 
@@ -8,36 +8,36 @@ enum { MOST_MODELS = 16 };
 
 typedef struct contender {
     char name[64];
-    const char *settings, *grid; /* as given; NULL: none, and the method's own */
-    double lambda;               /* NAN: it has none */
+    const char *settings, *grid; /* as given; NULL: no settings, and the default grid */
+    double lambda;               /* NAN: the method has none */
     char chosen[SETTINGS_CHARS]; /* "lambda=150", "rank=64"; "": only the defaults */
     int trials;                  /* 0: it was not tuned */
     double tuning_seconds;
-    double seconds; /* of training, all being chosen */
-    double bytes;   /* that training took beside the data at its peak; NAN: unknown */
+    double seconds; /* of training with the chosen settings */
+    double bytes;   /* peak of training beside the data; NAN: unknown */
     ease_report *report;
     ease_difference
-        *against; /* the first, by metric; NULL or NAN where there is none */
+        *against; /* differences from the first model by metric; may be NULL */
 } contender;
 
 typedef struct contest {
     contender at[MOST_MODELS];
     int count, metrics;
-    bool untuned; /* settings are not chosen: the given ones and the defaults hold */
+    bool untuned; /* settings are not tuned: as given, or the defaults */
 } contest;
 
-/* "ease,popularity" into names. 0, or the exit code after a message. */
+/* Parses "ease,popularity". Returns 0, or the exit code after a message. */
 int contest_parse(console *c, const verb *v, const char *models, contest *out);
-/* Each "MODEL:NAME=VALUE,..." to its model: settings, or with `grid` what to try. */
+/* Assigns each "MODEL:NAME=VALUE,..." to its model: settings, or with `grid` a grid. */
 int contest_assign(console *c, const verb *v, const text_list *given, bool grid,
                    contest *all);
-/* Whether each can be tuned or trained so, before any work. */
+/* Checks that each model can be tuned or trained, before any work. */
 int contest_check(console *c, const common_args *common, const tuning_args *tuning,
                   const lambdas *l, const contest *all);
 
-/* Chooses lambda (of `l` one is taken as it is) or settings on the validation users,
- * trains and measures on the test users, then tests the differences from the first.
- * `dir` is the split's name. */
+/* Chooses lambda (a single value of `l` is used as it is) or settings on the
+ * validation users, trains, measures on the test users, then tests the differences
+ * from the first model. `dir` is the name of the split. */
 int contest_run(console *c, const common_args *common, const tuning_args *tuning,
                 const lambdas *l, const char *metrics, const char *dir,
                 const ease_split_parts *parts, contest *all);

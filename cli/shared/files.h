@@ -1,4 +1,4 @@
-/* What verbs have in common about their input and output files. */
+/* Input and output files, for several verbs. */
 #ifndef EASE_CLI_SHARED_FILES_H
 #define EASE_CLI_SHARED_FILES_H
 
@@ -13,7 +13,7 @@ typedef struct reading_args {
     int header; /* -1: recognize */
     double min_rating;
     int weights, one_pass, repeat;
-    int64_t min_user, min_item; /* -1: not given, as is the recipe */
+    int64_t min_user, min_item; /* -1: not given */
     int recipe;
 } reading_args;
 
@@ -30,7 +30,7 @@ typedef struct reading_args {
 extern const option reading_options[];
 bool reading_is_default(const reading_args *a);
 
-/* As they are given, for the library. */
+/* The options of the library for these arguments. */
 ease_read_options reading_options_of(console *c, const common_args *common,
                                      const reading_args *reading);
 /* Notes what was found and dropped. */
@@ -44,8 +44,8 @@ void note_values(console *c, const ease_interactions_info *info, const char *use
  * columns were guessed and are in doubt. */
 int check_guess(console *c, const ease_interactions *x);
 
-/* Notes what was published of a recipe's data (NULL: none) where this is something
- * else: other files, or other options. */
+/* Compares the data with a recipe's published figures (NULL: none), and notes
+ * differences: other files, or other options. */
 void note_published(console *c, const ease_recipe *r,
                     const ease_interactions_info *data);
 
@@ -54,7 +54,8 @@ void note_published(console *c, const ease_recipe *r,
 int read_data(console *c, const common_args *common, const reading_args *reading,
               const char *path, size_t memory_limit, ease_interactions **out);
 
-/* OTHER for what is no regular file: looking into a pipe would use it up. */
+/* Recognizes the kind of a file; OTHER if it is not regular, since reading a pipe
+ * would consume it. */
 int recognize_file(console *c, const char *path, ease_file_kind *kind);
 
 /* What a format can carry, for help: "; can have values and times", or "". */
@@ -64,10 +65,11 @@ const char *format_carries(const ease_format *f);
 
 /* As ease_model_describe. */
 ease_model_info model_info_of(const ease_model *m);
-/* Opens a model, with the titles of a file where that is not NULL. */
+/* Opens a model, with titles from a file if `titles` is not NULL. */
 int open_model(console *c, const common_args *common, const char *path,
                const char *titles, ease_model **out);
-/* The item of this id, or the exit code after a message with the nearest ids. */
+/* Finds the item of this id, or returns the exit code after a message with similar
+ * ids. */
 int find_item(console *c, const ease_model *m, const char *path, const char *id,
               int32_t *item);
 
@@ -87,9 +89,9 @@ int check_directory(console *c, const char *path);
 int check_space(console *c, const char *path, size_t bytes);
 /* Warns, after a failure, that this output was written nevertheless. */
 void warn_written(console *c, const char *path);
-/* Its size, or 0. */
+/* The size of a file, or 0. */
 size_t file_bytes(const char *path);
-/* Can it be read? */
+/* Checks that the file can be read. */
 int check_readable(console *c, const char *path);
 
 output_format format_of(const common_args *common);

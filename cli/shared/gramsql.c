@@ -7,8 +7,8 @@
 
 #define AT(member) .at = offsetof(sql_args, member)
 
-/* Pairs that one statement counts: some minutes of one machine, and groups that its
- * memory holds. */
+/* The number of pairs for one statement: it runs for minutes, and its groups fit
+ * into the memory of one machine. */
 enum { PAIRS_A_SHARD = 200000000, SHARDS_MOST = 100000 };
 
 const option sql_options[] = {
@@ -69,11 +69,11 @@ typedef enum engine_kind { DUCKDB, POSTGRES, SPARK } engine_kind;
 
 typedef struct engine {
     const char *name;
-    const char *run;  /* what runs the script gram.sql */
+    const char *run;  /* the command that runs gram.sql */
     const char *text; /* the type of ids */
     const char *by_bytes;
-    const char *shard; /* of p.who, with the number of shards */
-    char quote;        /* of names */
+    const char *shard; /* shard of p.who, given the number of shards */
+    char quote;        /* quote character of names */
 } engine;
 
 static const engine engines[] = {
@@ -87,7 +87,7 @@ static const engine engines[] = {
                   .run = "psql -d DATABASE -f gram.sql",
                   .text = "TEXT",
                   .by_bytes = " COLLATE \"C\"",
-                  /* Equal users can be written in several ways: 1.0 and 1.00. */
+                  /* Equal numbers can have several texts: 1.0 and 1.00. */
                   .shard = "(hashtext(min(CAST(p.who AS TEXT)) OVER (PARTITION BY "
                            "p.who)) & 2147483647) %% %" PRId64,
                   .quote = '"'},
@@ -118,9 +118,9 @@ static bool is_quote(char c)
     return c == '"' || c == '`';
 }
 
-/* A part of a name, up to a dot: as it is, or within quotes of either kind, which stand
- * twice inside. Writes it in the engine's quotes unless `to` is NULL. Returns where it
- * ends; NULL: it is none. */
+/* Parses a part of a name, up to a dot: plain, or in quotes of either kind, which
+ * are doubled inside. Writes it in the engine's quotes unless `to` is NULL. Returns
+ * its end, or NULL if there is none. */
 static const char *take_part(FILE *to, char quote, const char *at)
 {
     bool quoted = is_quote(*at);
@@ -185,7 +185,7 @@ static bool is_query(const char *table)
     return table[0] == '(' && table[strlen(table) - 1] == ')';
 }
 
-/* For names that people read in comments, which a line break would end. */
+/* Writes a name in a comment, which a line break would end. */
 static void put_plain(const char *text)
 {
     for (; *text; text++)
@@ -194,7 +194,7 @@ static void put_plain(const char *text)
 
 /* ---- paths -------------------------------------------------------------------- */
 
-/* DIR/ or nothing, as a part of a string of the engine's SQL. */
+/* Writes DIR/, or nothing, within a string of the engine's SQL. */
 static void put_dir(const script *s)
 {
     const char *dir = s->a->dir ? s->a->dir : "";
@@ -210,7 +210,7 @@ static void put_dir(const script *s)
         fputc('/', stdout);
 }
 
-/* The same for a shell. */
+/* Writes DIR/, or nothing, within a word of a shell command. */
 static void put_shell_dir(const script *s)
 {
     const char *dir = s->a->dir ? s->a->dir : "";
@@ -229,7 +229,8 @@ static void put_shell_dir(const script *s)
 
 /* ---- statements --------------------------------------------------------------- */
 
-/* Each pair of user and item once: what all else is made from. */
+/* Writes the table of distinct pairs of user and item, from which all others are
+ * made. */
 static void put_pairs(const script *s)
 {
     const sql_args *a = s->a;
@@ -313,7 +314,7 @@ static void begin_table(const script *s, const char *name)
     }
 }
 
-/* Made once, not again for each use. */
+/* Ends a table that is computed once, not for each use. */
 static void end_table(const script *s, const char *name)
 {
     puts(";");
@@ -347,7 +348,7 @@ static void put_tables(const script *s)
     fputs("SELECT p.who, i.number", stdout);
     if (s->shards > 1) {
         fputs(", ", stdout);
-        /* one of the table above */
+        /* the format is one of the table above */
         printf(s->e->shard, s->shards); // NOLINT(clang-diagnostic-format-nonliteral)
         fputs(" AS shard", stdout);
     }
@@ -373,7 +374,8 @@ static void put_view(const script *s)
            shards ? " AND y.shard = x.shard" : "", shards ? ", x.shard" : "");
 }
 
-/* A query on one line to a file, as \copy wants it. shard -1: not one of several. */
+/* Writes a query to a file, on one line as \copy requires. shard -1: it is not one
+ * of several. */
 static void put_copy(const script *s, const char *query, const char *file,
                      int64_t shard)
 {

@@ -1,4 +1,4 @@
-/* The SQL that makes a Gram matrix where the data lies. */
+/* SQL that computes a Gram matrix in the engine that holds the data. */
 #ifndef EASE_CLI_SHARED_GRAMSQL_H
 #define EASE_CLI_SHARED_GRAMSQL_H
 
@@ -18,7 +18,7 @@ extern const option sql_options[];
     }
 bool sql_is_default(const sql_args *a);
 
-/* Prints it to standard output. Returns 0 or the exit code after a message. */
+/* Prints the SQL to standard output. Returns 0, or the exit code after a message. */
 int print_sql(console *c, const verb *v, const sql_args *a);
 
 #endif

@@ -37,7 +37,7 @@ static int check_memory(console *c, const char *path, size_t bytes)
                 format_bytes(have, sizeof(have), available));
 }
 
-/* Reads to the end; *bytes gets a NUL behind it. */
+/* Reads to the end of the file, and appends a NUL. */
 static int read_whole(console *c, int fd, const char *path, char **bytes, size_t *size)
 {
     size_t capacity = 0;
@@ -174,7 +174,7 @@ int history_read(console *c, const ease_model *m, const char *list, size_t numbe
     return code;
 }
 
-/* Sets the bytes of the items that a file names. */
+/* Sets the byte of each item that a file names. */
 static int mark_items(console *c, const ease_model *m, const char *path, uint8_t value,
                       uint8_t *mask)
 {

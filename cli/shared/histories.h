@@ -1,4 +1,4 @@
-/* Ids that a user gives: histories, and lists of what may be recommended. */
+/* Ids on the command line: histories, and lists of allowed items. */
 #ifndef EASE_CLI_SHARED_HISTORIES_H
 #define EASE_CLI_SHARED_HISTORIES_H
 
@@ -6,13 +6,13 @@
 
 #include "console.h"
 
-/* From a,b,c or, for @FILE, one id a line; warns of unknown ids. `number` from 1 names
- * the history in warnings; 0: the only one. */
+/* Reads a history from "a,b,c" or from @FILE with one id a line, and warns of unknown
+ * ids. `number`, from 1, names it in warnings; 0: it is the only one. */
 int history_read(console *c, const ease_model *m, const char *list, size_t number,
                  ease_history **out);
 
-/* A byte an item: those of the file `allow` (NULL: all) but not of `deny` (NULL: none).
- * *out is NULL when neither is given. */
+/* Reads lists of items into a byte for each item: those of the file `allow` (NULL:
+ * all) but not of `deny` (NULL: none). *out is NULL if neither is given. */
 int read_allowed(console *c, const ease_model *m, const char *allow, const char *deny,
                  uint8_t **out);
 

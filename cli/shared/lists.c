@@ -99,7 +99,8 @@ void sort_reasons(ease_rec *reasons, int32_t count)
         qsort(reasons, (size_t)count, sizeof(*reasons), compare_reasons);
 }
 
-/* How many there are to show for an item of the list, the strongest first. */
+/* Finds the reasons to show for an item of the list, the strongest first. Returns
+ * their number. */
 static int32_t find_reasons(const item_list *l, int32_t item)
 {
     list_reasons *r = l->reasons;

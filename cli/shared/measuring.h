@@ -1,4 +1,4 @@
-/* Measuring models: what eval, tune, compare and plot have in common. */
+/* Measuring models, for eval, tune, compare and plot. */
 #ifndef EASE_CLI_SHARED_MEASURING_H
 #define EASE_CLI_SHARED_MEASURING_H
 
@@ -17,10 +17,10 @@
 /* As ease_report_metric. */
 ease_metric metric_of(const ease_report *r, int metric);
 
-/* "; higher is better", "; lower is better" or "", to be put behind a description. */
+/* "; higher is better", "; lower is better" or "", to follow a description. */
 const char *metric_direction(const char *metric);
 
-/* Both before any work: 0, or the exit code after a message. */
+/* Check options before any work. Return 0, or the exit code after a message. */
 int check_metrics(console *c, const char *metrics);
 int check_method(console *c, const verb *v, const char *method);
 /* The method, or with --nonnegative the one that does the same without weights below 0
@@ -41,24 +41,24 @@ int read_held_out(console *c, const common_args *common, const reading_args *rea
                   const held_out *from, ease_interactions **input,
                   ease_interactions **target);
 
-/* ease_evaluate with the program's hooks; notes what was left out. `unknown` is the
+/* Evaluates with the program's hooks, and notes what was excluded. `unknown` is the
  * value of --unknown, an ease_unknown. */
 int measure(console *c, const common_args *common, const ease_model *m,
             const ease_interactions *input, const ease_interactions *target,
             const char *metrics, int unknown, ease_report **out);
 
-/* Decimals that suit a share, or a count. */
+/* The number of decimals that suits a share, or a count. */
 int measure_decimals(double value);
-/* A table of metric, mean and standard error. */
+/* Prints a table of metric, mean and standard error. */
 int put_report(console *c, output_format format, const ease_report *r);
-/* The keys users, metrics, without_target, without_input, unknown, unknown_targets and
- * unknown_inputs. */
+/* Prints the keys users, metrics, without_target, without_input, unknown,
+ * unknown_targets and unknown_inputs. */
 void json_report(json *j, const ease_report *r);
-/* The keys unknown and unknown_targets. */
+/* Prints the keys unknown and unknown_targets. */
 void json_unknown(json *j, ease_unknown how, int64_t targets);
 /* Prints the number of unknown targets, if any, as a sentence below a table. */
 void put_unknown(const ease_report *r);
-/* The key metrics alone. */
+/* Prints the key metrics. */
 void json_metrics(json *j, const ease_report *r);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer words are not compared: they are no slips of the finger. */
+/* Longer words are not compared: they are not typing errors. */
 enum { LENGTH_MOST = 64 };
 
 static int least_of(int a, int b)
@@ -11,7 +11,8 @@ static int least_of(int a, int b)
     return a < b ? a : b;
 }
 
-/* Letters to add, drop, change or swap with the next one, to come from a to b. */
+/* The number of letters to add, drop, change or swap with the next one, to get from
+ * a to b. */
 static int edit_distance(const char *a, size_t m, const char *b, size_t n)
 {
     int rows[3][LENGTH_MOST + 1], *before = rows[0], *last = rows[1], *now = rows[2];

@@ -15,7 +15,7 @@ typedef struct nearest {
 } nearest;
 
 void nearest_offer(nearest *n, const char *candidate);
-/* "; did you mean a, b or c?", or nothing. Returns `to`. */
+/* Writes "; did you mean a, b or c?", or nothing. Returns `to`. */
 const char *nearest_phrase(const nearest *n, const char *prefix, char *to, size_t size);
 
 #endif

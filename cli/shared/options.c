@@ -100,7 +100,7 @@ int usage_error(console *c, const verb *v, const char *fmt, ...)
     return EXIT_USAGE;
 }
 
-/* "f32|f64": which word it is, or -1. */
+/* The index of a word in "f32|f64", or -1. */
 static int find_choice(const char *choices, const char *word)
 {
     size_t length = strlen(word);
@@ -133,7 +133,8 @@ static bool parse_count(const char *text, int64_t *value)
     return end != text && !*end && errno == 0;
 }
 
-/* 500M and 500MB are 10^6, 500MiB is 2^20; the number may have a fraction. */
+/* Parses a size: 500M and 500MB are 10^6 times, 500MiB 2^20 times the number, which
+ * may have a fraction. */
 static bool parse_size(const char *text, size_t *value)
 {
     static const char letters[] = "KMGTP";
@@ -235,7 +236,7 @@ static void *slot_of(const parser *p, const option_group *g, const option *o)
     return p->args + g->at + o->at;
 }
 
-/* By long name (length bytes of it) or by letter. */
+/* Finds an option by its long name (of `length` bytes) or by its letter. */
 static const option *find_option(parser *p, const char *name, size_t length,
                                  char letter, void **slot)
 {
@@ -295,7 +296,7 @@ static int parse_long(parser *p)
     return set_value(p->console, p->verb, o, slot, value);
 }
 
-/* -q, -qk 10, -k10: flags together, the last with its value. */
+/* Parses -q, -qk 10, -k10: several flags, the last one with its value. */
 static int parse_short(parser *p)
 {
     for (const char *at = p->argv[p->at] + 1; *at; at++) {
@@ -365,7 +366,7 @@ static int check_complete(parser *p)
     return 0;
 }
 
-/* No more words can come than there are arguments, so that lists need not grow. */
+/* Allocates lists as long as the arguments, so that they need not grow. */
 static bool make_lists(parser *p)
 {
     option_walk walk = {0};
@@ -429,7 +430,8 @@ void options_free(const verb *v, void *args)
 
 enum { HELP_COLUMN = 26, HELP_WIDTH = 80 };
 
-/* Words of `text`, from column `column` on, in lines that begin at `indent`. */
+/* Writes the words of `text` from column `column` on, in lines that begin at
+ * `indent`. */
 static void put_wrapped(FILE *to, const char *text, int indent, int column)
 {
     bool first = true;

@@ -1,5 +1,5 @@
-/* A verb is a table: from it come parsing, --help, the man page and the completions,
- * so that none of them can say what another does not. */
+/* A verb is a table, from which parsing, --help, the man page and the completions
+ * are derived, so that they always agree. */
 #ifndef EASE_CLI_SHARED_OPTIONS_H
 #define EASE_CLI_SHARED_OPTIONS_H
 
@@ -14,12 +14,12 @@ typedef enum option_type {
     OPTION_FLAG,     /* int: 1 when given */
     OPTION_TEXT,     /* const char * */
     OPTION_PATH,     /* const char *, completed as a file name */
-    OPTION_LIST,     /* text_list: repeats */
+    OPTION_LIST,     /* text_list: may be repeated */
     OPTION_REAL,     /* double, finite */
     OPTION_POSITIVE, /* double, finite and above 0 */
     OPTION_COUNT,    /* int64_t, least .. most */
     OPTION_SIZE,     /* size_t: bytes, as in 500M, 2G, 2GiB */
-    OPTION_CHOICE    /* int: which of the words of `value`, from 0 */
+    OPTION_CHOICE    /* int: index of the word in `value` */
 } option_type;
 
 typedef struct text_list {
@@ -29,12 +29,12 @@ typedef struct text_list {
 
 typedef struct option {
     const char *name;
-    const char *value; /* as help names it: FILE, N; for a choice "f32|f64" */
+    const char *value; /* its name in the help: FILE, N; for a choice "f32|f64" */
     const char *help;
     /* Words that a text can be, by index from 0, NULL past the end: help lists them and
      * shells complete them. NULL: any text. */
     const char *(*word)(int index);
-    size_t at;           /* where its value lies in the group's structure */
+    size_t at;           /* offset of its value in the group's structure */
     int64_t least, most; /* of a count; most 0: no bound */
     option_type type;
     char letter; /* 0: none */
@@ -44,7 +44,7 @@ typedef struct option {
 typedef struct option_group {
     const char *title;
     const option *options; /* ended by one without a name */
-    size_t at;             /* where the group's structure lies in the verb's */
+    size_t at;             /* offset of the group's structure in that of the verb */
 } option_group;
 
 typedef struct operand {
@@ -53,12 +53,12 @@ typedef struct operand {
 
 typedef struct verb {
     const char *name, *summary;
-    const char *const *usage;   /* its forms, without "ease NAME"; ended by NULL */
-    const char *about;          /* paragraphs, divided by an empty line */
+    const char *const *usage;   /* without "ease NAME"; ended by NULL */
+    const char *about;          /* paragraphs, separated by an empty line */
     const operand *operands;    /* ended by one without a name; may be NULL */
     const option_group *groups; /* ended by one without a title */
     const char *const *examples;
-    const char *words; /* what a first operand may be beside a file: "merge import" */
+    const char *words; /* first operands that are not files: "merge import" */
     int least_operands, most_operands; /* most -1: any number */
     size_t size;                       /* of its arguments, common_args first */
     const void *defaults;
@@ -66,7 +66,7 @@ typedef struct verb {
     int (*run)(console *c, void *args); /* the exit code */
 } verb;
 
-/* What every verb's arguments begin with. */
+/* The first member of every verb's arguments. */
 typedef struct common_args {
     const verb *verb;
     const char **operands; /* ended by NULL */
@@ -97,12 +97,13 @@ extern const option verify_options[];  /* --no-verify */
         "Output", options_, 0  \
     }
 
-/* Arguments into a structure of the verb's size, at *args; free with options_free.
- * Returns 0 or the exit code after a message. */
+/* Parses the arguments into a new structure of the verb's size, *args; free with
+ * options_free. Returns 0, or the exit code after a message. */
 int options_parse(console *c, const verb *v, int argc, char **argv, void **args);
 void options_free(const verb *v, void *args);
 
-/* One line about what is wrong, one about where help is. Returns the exit code. */
+/* Prints a line with the error and a line that names the help. Returns the exit
+ * code. */
 int usage_error(console *c, const verb *v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -113,7 +114,8 @@ enum { OPTION_HELP_BYTES = 400 };
  * by default recognized". */
 const char *option_help(const option *o, char buffer[OPTION_HELP_BYTES]);
 
-/* Walks over all options of a verb: start with {0}; NULL at the end. */
+/* An iteration over all options of a verb: starts with {0}, and returns NULL at the
+ * end. */
 typedef struct option_walk {
     size_t group, index;
 } option_walk;

@@ -3,7 +3,7 @@
 #include "console.h"
 #include "results.h"
 
-/* What does not fit goes with the rest, which is what no phase has. */
+/* If there are too many phases, the time counts as "rest", which no phase has. */
 void phase_end(console *c, const char *name)
 {
     double now = seconds_now();

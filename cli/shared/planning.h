@@ -1,4 +1,4 @@
-/* Saying what training takes and what files hold, for train, gram, plan and info. */
+/* Plans and sizes of files as text, for train, gram, plan and info. */
 #ifndef EASE_CLI_SHARED_PLANNING_H
 #define EASE_CLI_SHARED_PLANNING_H
 
@@ -9,7 +9,7 @@ const char *name_of_precision(ease_precision precision);
 const char *name_of_storage(ease_storage storage);
 
 void note_plan(console *c, const ease_plan *plan);
-/* One line with the numbers and what would help; `workdir`: one is given already.
+/* Prints the numbers, and what would help, in one line; `workdir`: one was given.
  * Returns the exit code. */
 int refuse_plan(console *c, const ease_plan *plan, bool workdir);
 void note_gram(console *c, const char *path, const ease_gram_info *info);

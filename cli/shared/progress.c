@@ -37,7 +37,8 @@ static int screen_width(void)
     return w.ws_col < LINE_MOST ? w.ws_col : LINE_MOST;
 }
 
-/* "12 s left" from the pace so far; nothing while there is too little to go by. */
+/* Writes "12 s left", estimated from the pace so far; nothing if there is too little
+ * to estimate from. */
 static void time_left(char *to, size_t size, double elapsed, double fraction)
 {
     char left[32];
@@ -49,8 +50,8 @@ static void time_left(char *to, size_t size, double elapsed, double fraction)
     snprintf(to, size, "  %s left", left);
 }
 
-/* All ASCII: a byte is a column, and the last column stays free, where terminals
- * differ about wrapping. */
+/* Draws the bar. It is ASCII, so that a byte is a column; the last column stays
+ * free, because terminals differ in wrapping there. */
 static void draw(console *c, double fraction, double elapsed)
 {
     char left[64], spent[32], line[LINE_MOST * 2], bar[BAR_MOST + 1];

@@ -1,4 +1,4 @@
-/* The figures of the paper's tables, and where its data is looked for. */
+/* The figures of the paper's tables, and the places of its data. */
 #ifndef EASE_CLI_SHARED_PUBLISHED_H
 #define EASE_CLI_SHARED_PUBLISHED_H
 
@@ -12,20 +12,20 @@ typedef struct published_model {
 
 typedef struct published_table {
     const char *name;              /* "table1" */
-    const char *title;             /* of the table */
+    const char *title;             /* title of the table */
     const char *metrics;           /* "recall@20,recall@50,ndcg@100" */
-    const char *metric;            /* that lambda is chosen by */
+    const char *metric;            /* the metric that chooses lambda */
     const char *sets[MOST_SETS];   /* recipes; NULL past the last */
     const published_model *models; /* ended by one without a name */
 } published_table;
 
-/* NULL: there is none of this name. */
+/* Returns NULL if there is no table of this name. */
 const published_table *published_find(const char *name);
-/* NULL: the paper does not have it. */
+/* Returns NULL if the paper does not have the model. */
 const published_model *published_of(const published_table *t, const char *model);
 
-/* Where a recipe's data may lie within a directory, in the order of looking, ended by
- * NULL; and from where it comes. */
+/* The places of a recipe's data within a directory, in the order of the search,
+ * ended by NULL; and where it can be downloaded. */
 const char *const *published_places(const char *recipe);
 const char *published_source(const char *recipe);
 

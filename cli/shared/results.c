@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- numbers for people -------------------------------------------------------- */
+/* ---- numbers as text ---------------------------------------------------------- */
 
 const char *format_count(char *to, size_t size, int64_t n)
 {
@@ -61,8 +61,9 @@ const char *format_seconds(char *to, size_t size, double s)
 
 /* ---- UTF-8 --------------------------------------------------------------------- */
 
-/* The code point at *s, which moves behind it; -1 for a byte that begins none: too
- * long a form, a surrogate or past U+10FFFF counts as such. */
+/* Decodes the code point at *s and moves *s past it. Returns -1 for a byte that
+ * begins none: overlong forms, surrogates and values above U+10FFFF are not code
+ * points. */
 static int32_t utf8_next(const unsigned char **s)
 {
     static const int32_t least[] = {0, 0x80, 0x800, 0x10000};
@@ -87,7 +88,8 @@ static int32_t utf8_next(const unsigned char **s)
     return code;
 }
 
-/* C0, DEL, C1, line and paragraph separators, and what turns the writing round. */
+/* True for characters that control a terminal: C0, DEL, C1, line and paragraph
+ * separators, and those that change the direction of text. */
 static bool drives_terminal(int32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C ||
@@ -282,7 +284,7 @@ report report_begin(output_format format)
     return r;
 }
 
-/* A line of text or CSV, for those that JSON does not want quoted. */
+/* Prints a line of text or CSV; for values that are not quoted in JSON. */
 static void put_fact(const report *r, const char *key, const char *label,
                      const char *text, const char *raw)
 {
@@ -438,7 +440,7 @@ void report_end(report *r)
     fputc('\n', stdout);
 }
 
-/* ---- the end ------------------------------------------------------------------- */
+/* ---- end of output ------------------------------------------------------------ */
 
 bool output_stopped(void)
 {

@@ -11,7 +11,7 @@
 
 typedef enum output_format { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV } output_format;
 
-/* ---- numbers for people -------------------------------------------------------- */
+/* ---- numbers as text ---------------------------------------------------------- */
 
 enum { NUMBER_CHARS = 40 };
 const char *format_count(char *to, size_t size, int64_t n);        /* 40,981 */
@@ -20,11 +20,11 @@ const char *format_seconds(char *to, size_t size, double seconds); /* 2 min 10 s
 
 /* ---- ids and titles on a screen ------------------------------------------------ */
 
-/* Copies with control characters and what is not UTF-8 as '?', so that no id can
- * drive the terminal, cutting at `size` bytes less one. Returns the length. */
+/* Copies text with control characters and invalid UTF-8 replaced by '?', so that no
+ * id can control the terminal; cut to `size` - 1 bytes. Returns the length. */
 size_t text_make_safe(char *to, size_t size, const char *from);
 void text_put(FILE *to, const char *s);
-/* Columns that text_put takes. */
+/* The number of columns that text_put uses. */
 int text_width(const char *s);
 void text_pad(FILE *to, int columns);
 
@@ -32,7 +32,7 @@ void text_pad(FILE *to, int columns);
 
 void csv_put(FILE *to, const char *field);
 
-/* Commas come by themselves. A key is NULL within an array. */
+/* A JSON writer, which adds commas. A key is NULL within an array. */
 typedef struct json {
     FILE *to;
     bool comma;
@@ -48,7 +48,8 @@ void json_bool(json *j, const char *key, bool value);
 
 /* ---- a list of facts, in any format -------------------------------------------- */
 
-/* Text: "label   value" lines. JSON: one object. CSV: rows of fact,value. */
+/* A list of facts. Text: lines "label   value". JSON: one object. CSV: rows
+ * fact,value. */
 typedef struct report {
     output_format format;
     json json;
@@ -56,13 +57,13 @@ typedef struct report {
 
 report report_begin(output_format format);
 void report_text(report *r, const char *key, const char *label, const char *value);
-/* Below 0: unknown. */
+/* Prints a count; below 0: unknown. */
 void report_count(report *r, const char *key, const char *label, int64_t value);
 void report_bytes(report *r, const char *key, const char *label, size_t value);
 void report_seconds(report *r, const char *key, const char *label, double value);
 void report_real(report *r, const char *key, const char *label, double value);
 void report_bool(report *r, const char *key, const char *label, bool value);
-/* Where the time went: "phases" with seconds for each. */
+/* Prints "phases", with the seconds of each. */
 void report_phases(report *r, const console *c);
 
 typedef struct report_item {
@@ -73,15 +74,17 @@ void report_items(report *r, const char *key, const char *label,
                   const report_item *items, size_t count);
 void report_end(report *r);
 
-/* ---- the end ------------------------------------------------------------------- */
+/* ---- end of output ------------------------------------------------------------ */
 
-/* Nobody wants more: a signal came, or nothing can be written. To be asked between the
- * parts of a long output, for each would wait for a pipe that nobody reads. */
+/* True if output should stop: a signal came, or nothing can be written. To be called
+ * between the parts of a long output, each of which might wait for a pipe that
+ * nobody reads. */
 bool output_stopped(void);
-/* Flushes; a full disk shows here. Returns 0 or the exit code after a message. */
+/* Flushes standard output, which detects a full disk. Returns 0, or the exit code
+ * after a message. */
 int output_flush(console *c);
 int output_close(console *c);
-/* Forgets what is not yet written. */
+/* Discards output that is not written yet. */
 void output_drop(void);
 
 #endif

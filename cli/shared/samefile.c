@@ -9,17 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a path refers to: an existing file, or the place where one would be created. */
+/* The identity of a path: an existing file, or the place where one would be created. */
 typedef struct place {
     bool there;
     mode_t mode;
     dev_t device;
     ino_t inode;
-    char path[PATH_MAX]; /* absolute, without links; only if there is no file yet */
+    char path[PATH_MAX]; /* absolute, links resolved; only if the file does not exist */
 } place;
 
-/* False for a path in a directory that does not exist. `standard` is the stream that "-"
- * stands for. */
+/* Finds the identity of a path. Returns false if its directory does not exist.
+ * `standard` is the stream that "-" stands for. */
 static bool find_place(const char *path, int standard, place *out)
 {
     bool is_stream = strcmp(path, "-") == 0;
@@ -38,7 +38,8 @@ static bool find_place(const char *path, int standard, place *out)
     return !is_stream && !realpath(path, out->path) && errno == ENOENT;
 }
 
-/* Gives the kind of file, if it is one: that of what is not there yet is regular. */
+/* True if both paths are the same file; *mode is its type, regular if it does not
+ * exist yet. */
 static bool is_same(const char *a, int a_stream, const char *b, int b_stream,
                     mode_t *mode)
 {
@@ -64,8 +65,8 @@ int check_outputs_differ(console *c, const char *one, const char *other)
 
     if (!one || !other || !is_same(one, STDOUT_FILENO, other, STDOUT_FILENO, &mode))
         return EXIT_DONE;
-    /* Devices hold nothing that could be lost: both may go to /dev/null, or a
-     * terminal. */
+    /* Devices hold no data that could be lost: two outputs may go to /dev/null, or
+     * to a terminal. */
     if (!S_ISREG(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode))
         return EXIT_DONE;
     return fail(c, EXIT_USAGE,
@@ -81,7 +82,8 @@ static int fail_replacing(console *c, const char *output)
 
 /* ---- directories -------------------------------------------------------------- */
 
-/* Files of the data sets that a directory may hold, as include/ease.h names them. */
+/* True for files of the data sets that a directory may hold, as include/ease.h names
+ * them. */
 static bool is_data(const char *name)
 {
     static const char *const begins[] = {"ratings.csv", "ratings.dat",
@@ -93,7 +95,8 @@ static bool is_data(const char *name)
     return false;
 }
 
-/* Part files have any name, but for what engines write beside them. */
+/* True for part files, which may have any name except those of an engine's other
+ * files. */
 static bool is_part(const char *name)
 {
     return name[0] != '.' && name[0] != '_';
@@ -135,7 +138,8 @@ int check_differs(console *c, const char *output, const char *input)
 
     if (!input)
         return EXIT_DONE;
-    /* Nothing is lost in a socket: a remote shell may have but one for both. */
+    /* A socket holds no data that could be lost: a remote shell may use one for
+     * input and output. */
     if (is_same(output, STDOUT_FILENO, input, STDIN_FILENO, &mode) && S_ISREG(mode))
         return fail_replacing(c, output);
     code = check_differs_within(c, output, input, is_data);

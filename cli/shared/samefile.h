@@ -10,8 +10,7 @@ int check_outputs_differ(console *c, const char *one, const char *other);
 /* Fails with EXIT_USAGE if an output is the same file as an input (NULL: none; "-":
  * standard input), or as a file of the data set in a directory that is the input. */
 int check_differs(console *c, const char *output, const char *input);
-/* The same for a directory of part files of any name; one that is no directory has
- * none. */
+/* The same for part files, of any name, in a directory; other paths have none. */
 int check_differs_parts(console *c, const char *output, const char *dir);
 
 #endif

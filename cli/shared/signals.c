@@ -6,7 +6,7 @@
 #include "console.h"
 #include "ease.h"
 
-/* A handler can reach nothing but this. */
+/* The only state that a handler may change. */
 static volatile sig_atomic_t caught;
 
 static void catch_signal(int number)
@@ -16,7 +16,8 @@ static void catch_signal(int number)
     signal(SIGTERM, SIG_DFL);
 }
 
-/* One that was ignored when we began (nohup, a background job) stays ignored. */
+/* Installs a handler, unless the signal was ignored when the program started (nohup,
+ * a background job). */
 static void install(int number, void (*handler)(int))
 {
     struct sigaction old, action = {.sa_handler = handler};
@@ -52,7 +53,7 @@ void signals_install(void)
 {
     install(SIGINT, catch_signal);
     install(SIGTERM, catch_signal);
-    /* Past the file size limit a write then fails as on a full disk. */
+    /* A write beyond the file size limit then fails as on a full disk. */
     install(SIGXFSZ, SIG_IGN);
     install_fault_handler();
 }

@@ -65,7 +65,7 @@ static int column_width(const table *t, size_t column)
     return width;
 }
 
-/* The first column to the left, numbers to the right. */
+/* Aligns the first column to the left, numbers to the right. */
 static void put_cell(const char *cell, size_t column, int width)
 {
     if (column > 0)

@@ -7,7 +7,7 @@
 
 typedef enum table_form { TABLE_TEXT, TABLE_CSV, TABLE_MARKDOWN } table_form;
 
-/* Cells come row by row; the first row is the heading. */
+/* A table. Cells are added row by row; the first row is the heading. */
 typedef struct table {
     table_form form;
     size_t columns, count, capacity;
@@ -17,11 +17,12 @@ typedef struct table {
 
 table table_begin(table_form form, size_t columns);
 void table_text(table *t, const char *text);
-/* For people so many decimals, for programs all digits; not finite: nothing. */
+/* Adds a number: `decimals` decimals in text, all digits for programs, nothing if it
+ * is not finite. */
 void table_real(table *t, double value, int decimals);
-/* Six digits, for values of any size such as lambda and p. */
+/* Adds a number with six digits, for values of any magnitude such as lambda and p. */
 void table_value(table *t, double value);
-/* Prints it and frees the cells. False: no memory. */
+/* Prints the table and frees the cells. Returns false if there was no memory. */
 bool table_end(table *t);
 
 #endif

@@ -8,10 +8,10 @@
 
 /* ---- CSV ---------------------------------------------------------------------- */
 
-/* A number up to a comma or the end of the line; nothing there is NAN. */
+/* Reads a number up to a comma or the end of the line; an empty field is NAN. */
 static bool csv_number(const char **at, double *out)
 {
-    bool empty = !**at || strchr(",\r\n", **at); /* strtod would pass over a line end */
+    bool empty = !**at || strchr(",\r\n", **at); /* strtod would skip a line end */
     char *end = (char *)(uintptr_t)*at;
 
     *out = empty ? NAN : strtod(*at, &end);
@@ -25,7 +25,7 @@ static bool csv_number(const char **at, double *out)
     return true;
 }
 
-/* lambda,METRIC,stderr,... and a line for each trial. */
+/* Parses a header lambda,METRIC,stderr,... and a line for each trial. */
 static bool parse_csv(const char *text, trials *out)
 {
     static const char head[] = "lambda,";
@@ -52,7 +52,7 @@ static bool parse_csv(const char *text, trials *out)
     return true;
 }
 
-/* ---- JSON: a cursor that knows as much of it as is needed --------------------- */
+/* ---- JSON: a cursor for the subset that is needed ----------------------------- */
 
 typedef struct cursor {
     const char *at;
@@ -73,7 +73,8 @@ static bool take(cursor *j, char c)
     return true;
 }
 
-/* Without its escapes, which no name of ours has; what does not fit is cut. */
+/* Reads a string without decoding escapes, which our names do not have; cut to
+ * `size`. */
 static void take_text(cursor *j, char *to, size_t size)
 {
     size_t used = 0;
@@ -104,7 +105,7 @@ static double take_number(cursor *j)
     return value;
 }
 
-/* Goes over the members of an object: true with the next one's key. */
+/* Moves to the next member of an object: true, with its key, if there is one. */
 static bool next_member(cursor *j, bool *first, char *key, size_t size)
 {
     if (j->failed || take(j, '}'))
@@ -116,7 +117,7 @@ static bool next_member(cursor *j, bool *first, char *key, size_t size)
     return !j->failed;
 }
 
-/* Brackets are counted, strings skipped. */
+/* Skips a value: counts brackets, skips strings. */
 static void skip_value(cursor *j)
 {
     char ignored[2];
@@ -188,7 +189,7 @@ static bool parse_json(const char *text, trials *out)
 
 /* ---- the file ----------------------------------------------------------------- */
 
-/* All there is, terminated; NULL: no memory, or it cannot be read (errno). */
+/* Reads the whole file as a string. NULL: no memory, or a read error (errno). */
 static char *read_all(FILE *from)
 {
     size_t size = 1 << 16, used = 0;

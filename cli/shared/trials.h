@@ -1,4 +1,4 @@
-/* What ease tune has printed, read again to be drawn. */
+/* Reads the output of ease tune, for a figure. */
 #ifndef EASE_CLI_SHARED_TRIALS_H
 #define EASE_CLI_SHARED_TRIALS_H
 
@@ -12,7 +12,8 @@ typedef struct trials {
     int count;
 } trials;
 
-/* The output of tune --csv or --json. 0, or the exit code after a message. */
+/* Reads the output of tune --csv or --json. Returns 0, or the exit code after a
+ * message. */
 int trials_read(console *c, const char *path, trials *out);
 
 #endif

@@ -115,7 +115,7 @@ int check_differs_split(console *c, const char *output, const char *dir)
     int code = EXIT_DONE;
 
     if (access(dir, F_OK) != 0)
-        return EXIT_DONE; /* opening it says so */
+        return EXIT_DONE; /* opening the split reports the error */
     for (size_t i = 0; !code && i < sizeof(parts) / sizeof(parts[0]); i++) {
         char path[PATH_MAX];
 

@@ -1,4 +1,4 @@
-/* Choosing lambda or settings: what tune and compare have in common. */
+/* Choosing lambda or settings, for tune and compare. */
 #ifndef EASE_CLI_SHARED_TUNING_H
 #define EASE_CLI_SHARED_TUNING_H
 
@@ -21,7 +21,7 @@ typedef struct tuning_args {
     }
 extern const option tuning_options[];
 
-/* "auto" is none, "10,100,1000" three. */
+/* The values of --lambda: none for "auto", three for "10,100,1000". */
 typedef struct lambdas {
     double *at;
     int count;
@@ -38,21 +38,23 @@ int open_split(console *c, const char *dir, ease_split_parts *out);
 ease_train_options train_options_of(console *c, const common_args *common,
                                     const tuning_args *a);
 
-/* What is to be tuned. */
+/* The method to tune. */
 typedef struct tuned {
     const char *method;
-    const char *settings; /* that stay as they are; NULL: none */
-    const char *grid;     /* of the others; NULL: the method's own */
+    const char *settings; /* fixed settings; NULL: none */
+    const char *grid;     /* grid of the others; NULL: the default grid */
 } tuned;
 
-/* Whether it can be, before any work: 0, or the exit code after a message. */
+/* Checks that it can be tuned, before any work. Returns 0, or the exit code after a
+ * message. */
 int check_tuning(console *c, const common_args *common, const tuning_args *a,
                  const lambdas *l, const tuned *what);
-/* ease_tune on the validation users; notes what was found. */
+/* Tunes on the validation users, and notes the result. */
 int tune_method(console *c, const common_args *common, const tuning_args *a,
                 const lambdas *l, const tuned *what, const ease_split_parts *parts,
                 ease_tuning **out);
-/* "lambda=150" or "rank=64,alpha=3", for people; to has SETTINGS_CHARS. */
+/* Writes "lambda=150" or "rank=64,alpha=3" to `to`, of SETTINGS_CHARS bytes. Returns
+ * the text. */
 enum { SETTINGS_CHARS = 400 };
 const char *name_of_trial(char *to, const ease_trial *trial);
 

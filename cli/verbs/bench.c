@@ -70,7 +70,7 @@ static const option bench_options[] = {
      .help = "where files are written and removed again (default: here)"},
     OPTIONS_END};
 
-/* ---- what is asked for -------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------ */
 
 static int choose_parts(console *c, const bench_args *a, bench *b)
 {
@@ -120,7 +120,7 @@ static int set_up(console *c, const bench_args *a, bench *b)
     return choose_parts(c, a, b);
 }
 
-/* As a plan counts them. */
+/* Sets the number of threads as a plan counts them. */
 static int count_threads(bench *b)
 {
     ease_train_options o;
@@ -135,7 +135,7 @@ static int count_threads(bench *b)
     return EXIT_DONE;
 }
 
-/* ---- what comes out ----------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------- */
 
 static double share_of_limit(const bench_record *r)
 {
@@ -214,7 +214,7 @@ static void put_json(const bench *b)
     fputc('\n', stdout);
 }
 
-/* For people with a prefix, as in 198 Gflop/s; for programs in full. */
+/* Prints a rate: in text with a prefix, as in 198 Gflop/s, for programs in full. */
 static void put_rate(table *t, const bench_record *r)
 {
     static const char *const prefix[] = {"", "k", "M", "G", "T"};

@@ -56,7 +56,7 @@ static const option form_options[] = {{.name = "markdown",
                                        .help = "the tables in Markdown"},
                                       OPTIONS_END};
 
-/* ---- what is shown ------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------- */
 
 static void put_measure(table *t, ease_metric m)
 {
@@ -153,7 +153,7 @@ static bool put_tables(const contest *all, table_form form)
     return put_differences(all, form);
 }
 
-/* A row for each metric of each model. */
+/* Prints a row for each metric of each model. */
 static bool put_csv(const contest *all)
 {
     static const char *const heads[] = {"model",   "lambda", "settings", "trials",
@@ -261,7 +261,7 @@ static int put_all(console *c, const compare_args *a, const contest *all)
 static int plot_tail(console *c, const compare_args *a, const contest *all,
                      int32_t items)
 {
-    enum { MOST_LINES = 8 }; /* as many as a figure can tell apart */
+    enum { MOST_LINES = 8 }; /* lines that a figure can distinguish */
     int lines = all->count < MOST_LINES ? all->count : MOST_LINES;
     const int64_t *times[MOST_LINES];
     const char *names[MOST_LINES];

@@ -1,4 +1,4 @@
-/* The man page and the completions of shells, from the same tables as --help. */
+/* Prints the man page and the completions of shells, from the same tables as --help. */
 #include <string.h>
 
 #include "files.h"
@@ -14,8 +14,9 @@ static bool takes_value(const option *o)
 
 /* ---- man ---------------------------------------------------------------------- */
 
-/* The first `length` bytes of `s` as roff text: no requests, no escapes, hyphens as
- * minus signs so that options can be copied; in lines that can be read as they are. */
+/* Prints the first `length` bytes of `s` as roff text: requests and escapes are
+ * neutralized, and hyphens are minus signs so that options can be copied. Lines are
+ * kept short. */
 static void put_roff_part(const char *s, size_t length)
 {
     size_t column = 0;
@@ -184,10 +185,10 @@ static void put_man(void)
     put_man_examples();
 }
 
-/* ---- words for shells --------------------------------------------------------- */
+/* ---- quoting for shells ------------------------------------------------------- */
 
-/* Within single quotes of a POSIX shell or zsh, and with `special` characters behind a
- * backslash. */
+/* Prints a string within single quotes of a POSIX shell or zsh, with a backslash
+ * before `special` characters. */
 static void put_quoted(const char *s, const char *special)
 {
     for (; *s; s++) {
@@ -200,7 +201,7 @@ static void put_quoted(const char *s, const char *special)
     }
 }
 
-/* "f32|f64" with something else between. */
+/* Prints the choices "f32|f64" with another separator. */
 static void put_choices(const char *choices, char between)
 {
     for (; *choices; choices++)

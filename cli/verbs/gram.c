@@ -121,7 +121,7 @@ static int check(console *c, const gram_args *a, maker make)
     if (!a->output)
         return usage_error(c, v, "--output FILE is required");
     code = check_output_file(c, a->output);
-    /* A merge into one of its files is fine: all are read before it is replaced. */
+    /* A merge may replace one of its inputs: all are read before. */
     for (int i = 0; !code && make != merge && i < a->common.operand_count; i++)
         code = check_differs(c, a->output, a->common.operands[i]);
     for (int i = 1; !code && make == import && i < a->common.operand_count; i++)
@@ -157,7 +157,7 @@ static void report_gram(console *c, const gram_args *a, const ease_gram *g,
     note(c, "done in %s, wrote %s, %s", format_seconds(took, sizeof(took), seconds),
          a->output, format_bytes(size, sizeof(size), bytes));
     if (format == OUTPUT_TEXT)
-        return; /* the notes say it */
+        return; /* the notes have said it */
     r = report_begin(format);
     report_count(&r, "users", "", info.users);
     report_count(&r, "items", "", info.items);

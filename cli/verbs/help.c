@@ -18,7 +18,7 @@ static void print_setting(const ease_setting *s)
     }
 }
 
-/* What can be trained and what it can be told, from the library's own tables. */
+/* Prints the methods and their settings, from the library's tables. */
 static void print_models(void)
 {
     const ease_method_info *m;

@@ -21,7 +21,7 @@ static const option info_options[] = {
 
 enum { POPULAR = 5 };
 
-/* Keeps the POPULAR largest, the earlier of equal ones first. */
+/* The POPULAR largest counts, the earlier of equal ones first. */
 typedef struct ranking {
     int32_t item[POPULAR];
     double count[POPULAR];
@@ -206,7 +206,7 @@ static int tell_data(console *c, const info_args *a)
     if (a->verify)
         return fail(c, EXIT_DATA, "%s: neither a model nor a Gram file",
                     a->common.operands[0]);
-    c->quiet = true; /* the result says it all */
+    c->quiet = true; /* the result has all notes */
     code = read_data(c, &a->common, &a->reading, a->common.operands[0], 0, &x);
     c->quiet = quiet;
     if (code)

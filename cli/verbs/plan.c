@@ -55,7 +55,7 @@ static const option plan_options[] = {
      .help = "as for train: where memory does not hold the matrix, a file here does"},
     OPTIONS_END};
 
-/* What is planned for, by its sizes or as data at hand. */
+/* The data to plan for, by its sizes or as a file. */
 typedef struct subject {
     ease_interactions *data;
     int64_t users, interactions;
@@ -119,7 +119,8 @@ static int plan_for(console *c, const subject *s, const ease_train_options *o,
     return st ? fail_with(c, &err) : EXIT_DONE;
 }
 
-/* `by_storage` has a plan for each storage; `p` is that of the one asked for. */
+/* Prints a plan. `by_storage` has one for each storage form; `p` is that of the
+ * chosen form. */
 static void put_plan(const plan_args *a, const ease_plan *p,
                      const ease_plan *by_storage)
 {
@@ -167,7 +168,7 @@ static int run(console *c, void *args)
     if (!code && a->workdir)
         code = check_directory(c, a->workdir);
     ease_train_options_init(&o);
-    o.lambda = 1.0; /* any: it changes no size */
+    o.lambda = 1.0; /* any value: sizes do not depend on it */
     o.precision = (ease_precision)a->precision;
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;

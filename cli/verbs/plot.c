@@ -53,7 +53,7 @@ static const option plot_options[] = {
      .help = "longtail: how many items in a list (default 100)"},
     OPTIONS_END};
 
-/* Only longtail takes data. */
+/* Fails if data is given to a figure other than longtail. */
 static int check_no_data(console *c, const plot_args *a)
 {
     const char *figure = a->common.operands[0];
@@ -130,7 +130,7 @@ typedef struct tails {
     int count;
 } tails;
 
-/* What the file is called, without directory and .ease. */
+/* The name of a model: that of its file, without directory and .ease. */
 static void name_model(const char *path, char *to)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;

@@ -171,7 +171,7 @@ static int recommend_known(console *c, const recommend_args *a, const ease_model
 
 /* ---- all users of a file --------------------------------------------------------- */
 
-/* Users are taken in blocks, so that lists need memory for one block alone. */
+/* Users are processed in blocks, so that only the lists of one block are in memory. */
 enum { BLOCK_USERS = 4096, BLOCK_RECS = 1 << 22 };
 
 typedef struct pair {
@@ -182,15 +182,15 @@ typedef struct pair {
 typedef struct batch {
     const ease_model *model;
     const ease_interactions *data;
-    int32_t *map; /* from the data's items to the model's */
+    int32_t *map; /* item of the model for each item of the data */
     int64_t users, first;
-    int32_t size; /* users in a block, at most */
+    int32_t size; /* most users of a block */
     bool weighted;
     list_reasons why;
-    bool known; /* the model knows its users */
-    /* of a block */
+    bool known; /* the model is of a method of known users */
+    /* for each user of a block: */
     ease_row *rows;
-    int64_t *numbers; /* the model's, if it knows them */
+    int64_t *numbers; /* numbers of the users in the model, if it knows them */
     int64_t *unknown;
     pair *pairs; /* scratch for a row */
     int32_t *items;
@@ -198,7 +198,7 @@ typedef struct batch {
     size_t capacity;
     ease_rec *recs;
     int32_t *counts;
-    /* of all */
+    /* for all blocks: */
     named strange;
     int64_t lost, fallbacks;
 } batch;
@@ -280,7 +280,8 @@ static int compare_pairs(const void *a, const void *b)
     return (x->item > y->item) - (x->item < y->item);
 }
 
-/* The known part of a row, in the model's numbers and order, at `at` of the buffers. */
+/* The known items of a row, with the model's numbers and in its order, at place `at`
+ * of the buffers. */
 static ease_row translate(batch *b, ease_row row, size_t at)
 {
     int32_t count = 0;
@@ -346,7 +347,7 @@ static int run_block(console *c, batch *b, ease_recommend_options *o,
     int32_t count = left < b->size ? (int32_t)left : b->size;
     ease_error err;
 
-    /* A bar would be torn by the lists where both go to the same screen. */
+    /* The bar is off if the lists go to the same screen. */
     if (!isatty(STDOUT_FILENO))
         console_progress(c, "recommending", (double)b->first / (double)b->users);
     if (!reserve(b, count))
@@ -377,7 +378,7 @@ static void warn_strangers(console *c, const batch *b)
              format_count(users, sizeof(users), b->fallbacks));
 }
 
-/* Before anything is printed. */
+/* Checks the users before anything is printed. */
 static int check_users(console *c, const batch *b)
 {
     int code = EXIT_DONE;
@@ -414,7 +415,7 @@ static int recommend_users(console *c, const recommend_args *a, const ease_model
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-/* Whether the model can be asked so. */
+/* Checks that the model can do what the options ask. */
 static int check_model(console *c, const recommend_args *a, const ease_model *m)
 {
     const char *method = ease_model_method(m)->name;

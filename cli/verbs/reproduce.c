@@ -86,8 +86,8 @@ static const option form_options[] = {{.name = "markdown",
 /* A data set of the table. */
 typedef struct entrant {
     const ease_recipe *recipe;
-    int number;          /* its place among the table's sets */
-    char data[PATH_MAX]; /* "": it is absent */
+    int number;          /* index among the table's sets */
+    char data[PATH_MAX]; /* path; "": not found */
     char split[PATH_MAX];
     ease_split_info info;
     contest contest;
@@ -99,17 +99,17 @@ typedef struct event {
     int count;
     const ease_recipe *absent[MOST_SETS];
     int absences;
-    lambdas given; /* by --lambda */
+    lambdas given; /* values of --lambda */
 } event;
 
-/* ---- what is there ------------------------------------------------------------ */
+/* ---- finding the data --------------------------------------------------------- */
 
 static bool exists(const char *path)
 {
     return access(path, F_OK) == 0;
 }
 
-/* False: the path is too long. */
+/* Joins a directory and a name. Returns false if the path is too long. */
 static bool join(char to[PATH_MAX], const char *dir, const char *name)
 {
     return snprintf(to, PATH_MAX, "%s/%s", dir, name) < PATH_MAX;
@@ -122,7 +122,7 @@ static void find_data(const char *dir, entrant *e)
     for (const char *const *p = published_places(name); *p; p++)
         if (join(e->data, dir, *p) && exists(e->data))
             return;
-    /* Kaggle's files need no directory of their own. */
+    /* Files of Kaggle may be in the directory itself. */
     if (strcmp(name, "netflix") == 0 && join(e->data, dir, "combined_data_1.txt") &&
         exists(e->data)) {
         snprintf(e->data, sizeof(e->data), "%s", dir);
@@ -131,7 +131,7 @@ static void find_data(const char *dir, entrant *e)
     e->data[0] = '\0';
 }
 
-/* Is the word in the list "a,b,c"? */
+/* True if the word is in the list "a,b,c". */
 static bool listed(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -251,8 +251,8 @@ static int split(console *c, const reproduce_args *a, const char *output, entran
     return EXIT_DONE;
 }
 
-/* What the models that have a lambda take, one after the other; more where it is to be
- * chosen: the Gram matrix is kept beside what is solved. */
+/* Plans the models that have a lambda, which are trained one after the other. If
+ * lambda is tuned, the Gram matrix is kept beside the matrix that is solved. */
 static int plan(console *c, const reproduce_args *a, const event *v, const entrant *e)
 {
     ease_train_options o = train_options_of(c, &a->common, &a->tuning);
@@ -286,7 +286,7 @@ static int plan(console *c, const reproduce_args *a, const event *v, const entra
     return EXIT_DONE;
 }
 
-/* ---- what is shown ------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------- */
 
 static const contender *contender_of(const contest *all, const char *model)
 {
@@ -303,7 +303,7 @@ static double figure(const event *v, const entrant *e, const char *model, int me
     return m ? m->figure[e->number][metric] : (double)NAN;
 }
 
-/* A row of the table; k NULL: only the paper has it. */
+/* Prints a row of the table; k NULL: only the paper has the model. */
 static void put_row(table *t, const event *v, const entrant *e, const char *model,
                     const contender *k)
 {
@@ -354,7 +354,8 @@ static bool put_set(const event *v, const entrant *e, table_form form)
     return table_end(&t);
 }
 
-/* A row for each metric of each model, those of the paper alone too. */
+/* Prints a row for each metric of each model, including those that only the paper
+ * has. */
 static void put_csv_rows(table *t, const event *v, const entrant *e, const char *model,
                          const contender *k)
 {
@@ -463,7 +464,8 @@ static void put_json(const event *v)
 
 /* ---- the verb ----------------------------------------------------------------- */
 
-/* Trains and measures; in text a set is shown as soon as it is done. */
+/* Trains and measures the models of a set; in text format the set is printed when it
+ * is done. */
 static int run_set(console *c, const reproduce_args *a, event *v, entrant *e)
 {
     double paper = e->recipe->lambda;
@@ -490,7 +492,7 @@ static int run_set(console *c, const reproduce_args *a, event *v, entrant *e)
 
 static int check(console *c, const reproduce_args *a, event *v)
 {
-    double paper = 1; /* whichever: it is one */
+    double paper = 1; /* any value: there is one */
     lambdas one = {.at = &paper, .count = 1};
     contest models = {.count = 0};
     tuning_args tuning = a->tuning;

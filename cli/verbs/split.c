@@ -89,7 +89,7 @@ static void note_split(console *c, const split_args *a, const ease_split_info *i
     note(c, "wrote %s in %s", a->output, format_seconds(took, sizeof(took), seconds));
 }
 
-/* In JSON an object, in CSV rows like train_users. */
+/* Prints a part: in JSON as an object, in CSV as rows such as train_users. */
 static void report_part(report *r, const char *key, const ease_split_part *part)
 {
     const struct {
@@ -134,7 +134,7 @@ static void report_split(const split_args *a, const ease_split_info *info,
     report_end(&r);
 }
 
-/* The protocol is the recipe's, or the one given. */
+/* Sets the protocol: that of the recipe, or the one given. */
 static int settle_protocol(console *c, split_args *a)
 {
     const ease_recipe *recipe = ease_recipe_at(a->reading.recipe);

@@ -62,7 +62,7 @@ static void report_file(console *c, const synth_args *a, double seconds)
          format_bytes(size, sizeof(size), bytes),
          format_seconds(took, sizeof(took), seconds));
     if (format == OUTPUT_TEXT)
-        return; /* the notes say it */
+        return; /* the notes have said it */
     r = report_begin(format);
     report_count(&r, "users", "", a->users);
     report_count(&r, "items", "", a->items);

@@ -129,7 +129,7 @@ static int check_model(console *c, const train_args *a)
     return EXIT_DONE;
 }
 
-/* What can be known to be wrong before anything is read. */
+/* Checks everything that needs no data. */
 static int check(console *c, const train_args *a)
 {
     int code = check_model(c, a);
@@ -156,7 +156,7 @@ static int check(console *c, const train_args *a)
     return code;
 }
 
-/* Says what it will take; refuses what does not fit. */
+/* Prints the plan, and refuses it if it does not fit. */
 static int accept_plan(console *c, const train_args *a, const ease_plan *plan)
 {
     note_plan(c, plan);
@@ -165,8 +165,9 @@ static int accept_plan(console *c, const train_args *a, const ease_plan *plan)
     return check_space(c, a->output, plan->model_bytes);
 }
 
-/* Ctrl-C ends the iterations of a method that has them, not the program: the model so
- * far is used. A second one ends all, and so does SIGTERM at any time. */
+/* Lets Ctrl-C end the iterations of a method that has them, not the program: the
+ * model so far is used. A second one ends the program, and so does SIGTERM at any
+ * time. */
 static int heed_signals(console *c)
 {
     if (signals_caught() == SIGTERM)
@@ -212,7 +213,7 @@ static int train_gram(console *c, const train_args *a, ease_model **out)
 
     if (ease_gram_peek(a->gram, &info, &err))
         return fail_with(c, &err);
-    if (info.wide) /* is solved as it is */
+    if (info.wide) /* float64 is not converted */
         o.precision = EASE_F64;
     if (ease_plan_sizes(0, info.items, 0, &o, (ease_storage)a->storage, &plan, &err))
         return fail_with(c, &err);
@@ -258,7 +259,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
         note(c, "trained in %s, residual %.1g, wrote %s, %s", took, info.residual,
              a->output, size);
     if (format == OUTPUT_TEXT)
-        return; /* the notes say it */
+        return; /* the notes have said it */
     r = report_begin(format);
     report_text(&r, "method", "", info.method);
     report_count(&r, "users", "", info.users);

@@ -70,13 +70,13 @@ static const option tune_options[] = {
      .help = "draw the metric against lambda, for ease and ease-nonneg"},
     OPTIONS_END};
 
-/* What there is to tell in the end. */
+/* The results to print at the end. */
 typedef struct outcome {
     ease_tuning *tuning;
     ease_trial best;
     ease_model *model;
     ease_report *report; /* NULL: no test users */
-    bool drawn, saved;   /* the files are there */
+    bool drawn, saved;   /* the files were written */
     double seconds;
 } outcome;
 
@@ -85,7 +85,7 @@ static const char *method_of(const tune_args *a)
     return method_named(a->model, a->nonnegative);
 }
 
-/* ---- what is shown ------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------- */
 
 static void json_choice(json *j, const ease_trial *trial)
 {
@@ -167,7 +167,7 @@ static int put_json(const tune_args *a, const outcome *did)
     return EXIT_DONE;
 }
 
-/* In CSV the trials are the result, and the test is told beside it. */
+/* Notes the result on the test users, since CSV has the trials only. */
 static void note_test(console *c, const ease_report *r)
 {
     int metrics = ease_report_metrics(r);
@@ -231,10 +231,10 @@ static int plot_trials(console *c, const tune_args *a, const ease_tuning *t)
     return code;
 }
 
-/* ---- what is done ------------------------------------------------------------- */
+/* ---- tuning ------------------------------------------------------------------- */
 
-/* Ctrl-C ends the trials, not the program: what they have found is used. A second one
- * ends all, and so does SIGTERM at any time. */
+/* Tunes. Ctrl-C ends the trials, not the program: the results so far are used. A
+ * second one ends the program, and so does SIGTERM at any time. */
 static int tune(console *c, const tune_args *a, const lambdas *l,
                 const ease_split_parts *parts, outcome *did)
 {
@@ -266,7 +266,7 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* From what is at hand where that was fitted on all that is to be fitted. */
+/* Trains the final model; from the tuning if that had the same data. */
 static int train(console *c, const tune_args *a, const ease_split_parts *parts,
                  outcome *did)
 {
@@ -289,7 +289,7 @@ static int train(console *c, const tune_args *a, const ease_split_parts *parts,
                                  o.hooks, &err);
     did->saved = !status;
     phase_end(c, "writing");
-    /* What is measured is what was written, in its storage. */
+    /* The model is measured as it was written, in its storage form. */
     if (!status && is_file(a->output)) {
         ease_model_free(did->model);
         did->model = NULL;
@@ -356,7 +356,8 @@ static int check(console *c, const tune_args *a, lambdas *l)
     return code;
 }
 
-/* The work may have taken hours: files that were written before a failure are kept. */
+/* Reports files that were written before a failure: they are kept, since the work
+ * may have taken hours. */
 static void tell_written(console *c, const tune_args *a, const outcome *did)
 {
     if (did->drawn)

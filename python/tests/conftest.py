@@ -54,9 +54,20 @@ def program():
     return run
 
 
-@pytest.fixture
-def ml1m():
-    path = os.path.join(DATA, "ml-1m", "ratings.csv")
-    if not os.path.exists(path):
-        pytest.skip("no ml-1m/ratings.csv")
+def made_ratings(path):
+    """Ratings in the form of MovieLens' ratings.csv."""
+    r = np.random.default_rng(4)
+    taste = r.random((300, 4)) @ r.random((4, 80))
+    rows = np.argwhere(r.random(taste.shape) < taste / 8)
+    path.write_text("userId,movieId,rating\n" + "".join(
+        f"{u},{i},{r.integers(1, 6)}\n" for u, i in rows))
     return path
+
+
+# Real data is not in the repository.
+ML_1M = os.path.join(DATA, "ml-1m", "ratings.csv")
+
+
+@pytest.fixture(params=["made", "ml_1m"] if os.path.exists(ML_1M) else ["made"])
+def ratings(request, tmp_path):
+    return made_ratings(tmp_path / "ratings.csv") if request.param == "made" else ML_1M

@@ -10,20 +10,20 @@ from conftest import random_matrix
 
 
 @pytest.mark.parametrize("storage", ["f16", "f32", "packed"])
-def test_ml_1m_is_bit_for_bit_the_programs(program, ml1m, tmp_path, storage):
-    program("train", ml1m, "-o", tmp_path / "a.ease", "--lambda", 500, "--min-rating", 4,
+def test_a_model_is_bit_for_bit_the_programs(program, ratings, tmp_path, storage):
+    program("train", ratings, "-o", tmp_path / "a.ease", "--lambda", 500, "--min-rating", 4,
             "--storage", storage, "--quiet")
-    model = ease.EASE(lambda_=500).fit(ml1m, min_rating=4)
+    model = ease.EASE(lambda_=500).fit(ratings, min_rating=4)
     model.save(tmp_path / "b.ease", storage=storage)
     assert (tmp_path / "a.ease").read_bytes() == (tmp_path / "b.ease").read_bytes()
 
 
-def test_ml_1m_from_a_frame_is_the_same(ml1m):
+def test_a_model_from_a_frame_is_the_same(ratings):
     pd = pytest.importorskip("pandas")
-    frame = pd.read_csv(ml1m)
+    frame = pd.read_csv(ratings)
     columns = [c for c in frame.columns][:3]
     a = ease.EASE(lambda_=500).fit(frame, columns=columns, min_rating=4)
-    b = ease.EASE(lambda_=500).fit(ml1m, min_rating=4)
+    b = ease.EASE(lambda_=500).fit(ratings, min_rating=4)
     np.testing.assert_array_equal(a.B, b.B)
     assert a.item_ids.tolist() == b.item_ids.tolist()
 

@@ -51,12 +51,12 @@ def test_a_frame_scores_as_its_matrix(X, frame, name):
     assert model.score(x, metric=METRIC) == ease.scorer(METRIC)(model, rows) == expected
 
 
-def test_ml_1m_scores_as_its_matrix(ml1m):
-    x = ease.interactions(ml1m)
-    model = ease.EASE(lambda_=500.0).fit(ml1m)
+def test_ratings_score_as_their_matrix(ratings):
+    x = ease.interactions(ratings)
+    model = ease.EASE(lambda_=500.0).fit(ratings)
     matrix = x.to_scipy()
     expected = ease.EASE(lambda_=500.0).fit(matrix).score(matrix)
-    assert model.score(ml1m) == expected > 0.5
+    assert model.score(ratings) == expected > 0.5
 
 
 def test_new_users_have_a_share_held_out(X):

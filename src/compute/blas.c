@@ -12,13 +12,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sem_t gate;
 static int buffers; /* free for our calls */
 
-/* While a child is forked nobody is in BLAS: it has none of the other threads, and
- * neither the buffers nor the locks that they held would ever come back there. */
+/* Locked during fork(), when no thread may be inside BLAS: the child does not have
+ * the other threads, so that their buffers and locks would never be released there. */
 static pthread_mutex_t forking = PTHREAD_MUTEX_INITIALIZER;
 
 static void close_gate(void)
 {
-    (void)pthread_mutex_lock(&forking); /* two that collect would wait for each other */
+    (void)pthread_mutex_lock(&forking); /* two that collect would deadlock */
     for (int i = 0; i < buffers; i++)
         ease__blas_begin();
 }
@@ -37,7 +37,7 @@ static void find_buffers(void)
     int kept = openblas_get_num_threads();
 
     buffers = (most ? 2 * (int)strtol(most + sizeof(name) - 1, NULL, 10) : 0) - kept;
-    if (buffers < kept) /* OpenBLAS was built for at least as many as it keeps */
+    if (buffers < kept) /* OpenBLAS has at least as many as it reserves */
         buffers = kept;
     (void)sem_init(&gate, 0, (unsigned)buffers);
     (void)pthread_atfork(close_gate, open_gate, open_gate);
@@ -61,8 +61,8 @@ int ease__blas_threads(int requested, const ease_hooks *hooks)
 
 ease_status ease__blas_check_memory(int threads, ease_error *err)
 {
-    /* 128 MB mapped, of which little is touched, and a stack; once more for the
-     * caller. */
+    /* Each thread, and the caller, needs 128 MB of mapped memory, little of which is
+     * used, and a stack. */
     const size_t each = (size_t)160 << 20;
     size_t count = (size_t)threads + 1, got = 0;
     void **blocks = ease__alloc_array(count, sizeof(*blocks));

@@ -15,20 +15,20 @@
  * log says so, once in a process (level 1). */
 int ease__blas_threads(int requested, const ease_hooks *hooks);
 
-/* Checks, before BLAS is called, that the address space has space for its buffers for
- * so many threads, since OpenBLAS retries for ever if it cannot map them. Fails with
- * EASE_E_NOMEM. */
+/* Checks, before BLAS is called by `threads` threads, that the address space has
+ * space for its buffers, since OpenBLAS retries for ever if it cannot map them.
+ * Fails with EASE_E_NOMEM. */
 ease_status ease__blas_check_memory(int threads, ease_error *err);
 
-/* To be called by a thread before and after one or more calls of BLAS. They do not nest,
- * and there is no fork() between them, since fork() waits for all of them to end.
- * ease__blas_begin waits while all buffers are in use, which happens only during a
- * fork() or if several threads call the library at the same time. */
+/* To be called by a thread before and after one or more calls of BLAS. The calls do
+ * not nest, and there must be no fork() between them, since fork() waits for all of
+ * them to end. ease__blas_begin waits while all buffers are in use, which happens
+ * only during a fork() or if several threads call the library at the same time. */
 void ease__blas_begin(void);
 void ease__blas_end(void);
 
-/* The kernels of OpenBLAS that a processor with these instructions should be given
- * instead of the chosen ones; NULL: none. */
+/* The OpenBLAS kernels that are better for a processor with these instructions than
+ * the chosen ones; NULL: the choice is right. */
 const char *ease__better_core(const char *chosen, bool avx2, bool avx512);
 
 #endif

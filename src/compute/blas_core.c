@@ -1,6 +1,6 @@
-/* OpenBLAS chooses its kernels when it is loaded, by a list of processors that were
- * there when it was released. One that is newer gets the kernels of 2004, which take
- * six times as long. Its environment variable OPENBLAS_CORETYPE overrules the choice. */
+/* OpenBLAS chooses its kernels when it is loaded, from a list of the processors
+ * known at its release. Newer processors get the kernels of 2004, which take six
+ * times as long. The environment variable OPENBLAS_CORETYPE overrides the choice. */
 #include <cblas.h>
 #include <string.h>
 

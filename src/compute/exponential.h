@@ -1,5 +1,5 @@
-/* Exponentials of floats that the compiler can vectorize, with the same bits on every
- * processor, which those of libm do not promise. */
+/* exp() of floats that the compiler can vectorize, with the same bits on every
+ * processor, which libm does not guarantee. */
 #ifndef EASE_COMPUTE_EXPONENTIAL_H
 #define EASE_COMPUTE_EXPONENTIAL_H
 
@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* For x <= 0, to 2 units in the last place (the polynomial is that of Cephes); what
- * is below -87 or no number is taken for -87. */
+/* exp(x) for x <= 0, to 2 units in the last place (with the polynomial of Cephes).
+ * Values below -87 and NaN are replaced by -87. */
 static inline float ease__exp_below(float x)
 {
-    const float shift = 0x1.8p23f; /* adding it rounds to a whole number */
+    const float shift = 0x1.8p23f; /* adding it rounds to an integer */
     float c = x > -87.0f ? x : -87.0f;
     float k = (c * 1.44269504f + shift) - shift;
     float r = (c - k * 0.693359375f) - k * -2.12194440e-4f;

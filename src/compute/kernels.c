@@ -36,8 +36,8 @@ static uint32_t bits_of(float f)
     return bits;
 }
 
-/* Exponent and fraction are moved into place, and the multiplication makes up for the
- * difference of 127 and 15 in the exponents' bias; it also makes subnormals right. */
+/* Converts a half: moves exponent and fraction into place, and multiplies to correct
+ * the exponent's bias (127 instead of 15), which also handles subnormals. */
 static float half_value(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
@@ -54,7 +54,7 @@ static void from_half(const uint16_t *half, float unit, float *out, size_t n)
         out[i] = half_value(half[i]) * unit;
 }
 
-/* Bits of the columns that are above. */
+/* A bit for each column whose sum is above `above`. */
 static uint32_t compare(const float *sums, float above)
 {
     uint32_t bits = 0;
@@ -116,7 +116,7 @@ static uint16_t half_of(float f)
 
         return (uint16_t)(sign | (sum - 0x3f000000));
     }
-    rest += 0x0fff + ((rest >> 13) & 1); /* may carry into the exponent: still right */
+    rest += 0x0fff + ((rest >> 13) & 1); /* a carry into the exponent is right */
     return (uint16_t)(sign | ((rest - 0x38000000) >> 13));
 }
 
@@ -126,7 +126,7 @@ static void to_half(const float *in, float factor, uint16_t *half, size_t n)
         half[i] = half_of(in[i] * factor);
 }
 
-/* a b + c, rounded once. */
+/* a * b + c, rounded once. */
 #ifdef __FP_FAST_FMAF
 
 static float fused(float a, float b, float c)
@@ -136,9 +136,10 @@ static float fused(float a, float b, float c)
 
 #else
 
-/* Without an instruction for it: the product of two floats is exact in a double. Their
- * sum with c is rounded to odd (of the two neighbours of a sum that is no double, the
- * one whose last bit is 1), so that rounding it again, to a float, is right. */
+/* Without an FMA instruction: the product of two floats is exact in a double. Its
+ * sum with c is rounded to odd (if the sum is not a double, of its two neighbours
+ * the one whose last bit is 1), so that rounding it again, to a float, gives the
+ * right result. */
 static float fused(float a, float b, float c)
 {
     double product = (double)a * (double)b, sum = product + (double)c;
@@ -147,7 +148,7 @@ static float fused(float a, float b, float c)
     uint64_t bits;
 
     memcpy(&bits, &sum, sizeof(bits));
-    if (error > 0 || error < 0) /* not so of infinities and NaN */
+    if (error > 0 || error < 0) /* false for infinities and NaN */
         if ((bits & 1) == 0)
             bits += (error > 0) == (sum > 0) ? 1 : UINT64_MAX;
     memcpy(&sum, &bits, sizeof(sum));

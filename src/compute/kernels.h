@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Columns that are summed in registers, and a bit each: one or two cache lines of a
- * row, so that the rows of a panel fit into the second cache. */
+/* Columns that are summed together in registers, with a bit for each: one or two
+ * cache lines of a row, so that the rows of a panel fit into the second-level cache. */
 enum { EASE__PANEL = 32 };
 
 /* Rows of a tile of a product: a tile of 6 x EASE__PANEL floats fits into registers. */
 enum { EASE__TILE_ROWS = 6 };
 
-/* What is summed of a panel: its rows items[0], items[1], ..., each times x[0], x[1],
- * ... (NULL: ones), in this order, upon `start`, of EASE__PANEL floats. */
+/* A weighted sum of rows of a panel: rows items[0], items[1], ..., times x[0], x[1],
+ * ... (NULL: ones), are added in this order to `start`, of EASE__PANEL floats. */
 typedef struct ease__rows {
     const int32_t *items;
     const float *x;
@@ -36,17 +36,16 @@ typedef struct ease__kernels {
     /* The sum of the products a_i b_i, each rounded, in 32 partial sums. */
     float (*dot)(const float *a, const float *b, size_t n);
 
-    /* The sums of rows of a panel: row-major, EASE__PANEL columns, in floats, or in
-     * halves that are numbers times `unit`. Products are rounded before they are added.
-     * Returns a bit for each column whose sum is more than `above`; where there is
-     * none, `out` may be left as it is. Panel, start and out lie at multiples of 64
-     * bytes. */
+    /* Sums rows of a panel, which is row-major with EASE__PANEL columns, in floats,
+     * or in halves times `unit`. Products are rounded before they are added. Returns
+     * a bit for each column whose sum is above `above`; if there is none, `out` need
+     * not be written. Panel, start and out are aligned to 64 bytes. */
     uint32_t (*sum_floats)(const float *panel, ease__rows r, float above, float *out);
     uint32_t (*sum_halves)(const uint16_t *panel, float unit, ease__rows r, float above,
                            float *out);
 
-    /* IEEE half precision: out_i = half_i * unit, and back: the nearest half of
-     * in_i * factor, ties to even. unit and factor are powers of two. */
+    /* IEEE half precision: out_i = half_i * unit; and back, the nearest half to in_i
+     * * factor, ties to even. unit and factor are powers of two. */
     void (*from_half)(const uint16_t *half, float unit, float *out, size_t n);
     void (*to_half)(const float *in, float factor, uint16_t *half, size_t n);
 

@@ -27,7 +27,7 @@ EASE__INLINE void add_times_body(float *restrict s, const float *restrict w, flo
 typedef float ease__float8 __attribute__((vector_size(32), may_alias));
 typedef float ease__any_float8 __attribute__((vector_size(32), may_alias, aligned(4)));
 
-/* What is left after whole vectors is summed first. */
+/* The elements that do not fill a vector are summed first. */
 EASE__INLINE float dot_body(const float *a, const float *b, size_t n)
 {
     enum { LANES = 8, SUMS = 4, STRIDE = LANES * SUMS };

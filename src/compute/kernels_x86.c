@@ -1,5 +1,5 @@
-/* The kernels for x86-64 with AVX2, FMA and F16C, and with AVX-512. Only tiles are
- * allowed FMA: elsewhere products are rounded, and a fused one is not. */
+/* Kernels for x86-64 with AVX2, FMA and F16C, and with AVX-512. Only `tile` may use
+ * FMA: the other kernels round products before they are added. */
 #include "compute/kernels.h"
 
 #if defined(__x86_64__)
@@ -31,7 +31,7 @@ AVX2 static float dot(const float *a, const float *b, size_t n)
     return dot_body(a, b, n);
 }
 
-/* Eight numbers of a panel, which is of floats or of halves. */
+/* Eight numbers of a panel of floats or of halves. */
 AVX2 EASE__INLINE __m256 row_part(const void *panel, bool halves, __m256 unit,
                                   size_t at)
 {
@@ -121,7 +121,8 @@ AVX2 static void to_half(const float *in, float factor, uint16_t *half, size_t n
     ease__kernels_plain.to_half(in + whole, factor, half + whole, n - whole);
 }
 
-/* 8 x 8: pairs, then fours, then halves of the registers change places. */
+/* Transposes 8 x 8 floats: exchanges pairs, then groups of four, then halves of
+ * registers. */
 AVX2 EASE__INLINE void transpose_8(const float *in, size_t in_ld, float *out,
                                    size_t out_ld)
 {
@@ -154,7 +155,8 @@ AVX2 static void transpose(const float *in, size_t in_ld, float *out, size_t out
             transpose_8(in + i * in_ld + j, in_ld, out + j * out_ld + i, out_ld);
 }
 
-/* Half a panel's columns: 12 sums, two parts of b and one of a are 15 registers. */
+/* Computes half of a panel's columns: 12 sums, two vectors of b and one of a are 15
+ * registers. */
 FMA EASE__INLINE void half_tile(const float *a, const float *b, size_t depth, int rows,
                                 float *c, size_t ldc)
 {
@@ -191,7 +193,7 @@ FMA EASE__INLINE void tile_rows(const float *a, const float *b, size_t depth, in
     half_tile(a, b + EASE__PANEL / 2, depth, rows, c + EASE__PANEL / 2, ldc);
 }
 
-/* Sums are registers only where their number is a constant. */
+/* The compiler keeps sums in registers only if their number is a constant. */
 #define CASE_OF_ROWS(rows, body)         \
     case rows:                           \
         body(a, b, depth, rows, c, ldc); \
@@ -225,7 +227,7 @@ static const ease__kernels avx2 = {
     .tile = tile,
 };
 
-/* __builtin_cpu_supports covers the operating system as well: it must keep the wide
+/* __builtin_cpu_supports also checks that the operating system saves the wide
  * registers. */
 const ease__kernels *ease__kernels_avx2(void)
 {

@@ -1,4 +1,4 @@
-/* What the machine can do at best: products of matrices, and copies of memory. */
+/* Limits of the machine: the rates of matrix products and of copying memory. */
 #include <cblas.h>
 #include <omp.h>
 #include <string.h>
@@ -15,8 +15,8 @@ static ease_status check_request(double amount, int threads, double seconds,
 
 /* ---- products ----------------------------------------------------------------- */
 
-/* One matrix after the other, of numbers of either width that are no special case to
- * any kernel. */
+/* Fills matrices of either precision with ordinary numbers, which no kernel treats
+ * specially. */
 static void fill(void *buffer, size_t count, bool wide)
 {
     for (size_t i = 0; i < count; i++) {
@@ -29,13 +29,13 @@ static void fill(void *buffer, size_t count, bool wide)
     }
 }
 
-/* Products of one thread, each of its own: nothing here may thread itself, so the
- * caller has set OpenMP's threads to 1. */
+/* The rate of products of one thread on its own matrices. BLAS must not start
+ * threads here: the caller has set OpenMP's threads to 1. */
 static double thread_flops(char *buffer, int32_t n, bool wide, double seconds)
 {
     size_t square = (size_t)n * (size_t)n, size = wide ? 8 : 4;
     void *a = buffer, *b = buffer + square * size, *c = buffer + 2 * square * size;
-    double products = -1, begin = 0, now = 0; /* the first one only warms up */
+    double products = -1, begin = 0, now = 0; /* the first product is not measured */
 
     while (products < 1 || now - begin < seconds) {
         if (products == 0)
@@ -106,7 +106,7 @@ static double thread_copies(char *to, const char *from, size_t bytes, double sec
 ease_status ease_measure_copy(size_t bytes, int threads, double seconds,
                               double *bytes_a_second, ease_error *err)
 {
-    enum { PAGE = 4096 }; /* shares begin where copies are fast */
+    enum { PAGE = 4096 }; /* shares are aligned to pages */
     ease_status status = check_request((double)bytes, threads, seconds, bytes_a_second,
                                        err);
     size_t share;
@@ -124,7 +124,7 @@ ease_status ease_measure_copy(size_t bytes, int threads, double seconds,
     {
         char *own = all + 2 * (size_t)omp_get_thread_num() * share;
 
-        memset(own, 1, 2 * share); /* touched, so that no page is made while copying */
+        memset(own, 1, 2 * share); /* so that no page is allocated while copying */
 #pragma omp barrier
         sum += thread_copies(own + share, own, share, seconds);
     }

@@ -1,6 +1,6 @@
-/* A panel of B is copied into the order that tiles are made in, DEPTH of its rows at a
- * time, and stays in the first cache while all rows of A are multiplied with it. Sums
- * that are stored and loaded in between keep their bits. */
+/* A panel of B, DEPTH of its rows at a time, is copied into the order in which tiles
+ * read it, and stays in the first-level cache while all rows of A are multiplied
+ * with it. Storing and loading sums in between does not change their bits. */
 #include "compute/product.h"
 
 #include <string.h>
@@ -81,7 +81,7 @@ static ease__operand from(ease__operand b, int32_t row, int32_t column)
     return b;
 }
 
-/* One panel of C: b and c begin at its first column. */
+/* Computes one panel of C; b and c begin at its first column. */
 static void multiply_panel(const ease__kernels *kernels, const float *packed,
                            int32_t rows, int32_t depth, ease__operand b, int32_t width,
                            float *c, size_t ldc)

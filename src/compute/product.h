@@ -1,6 +1,6 @@
-/* Matrix products in float32 with the same bits on every processor and for any number
- * of rows: an element is one chain of fused multiply-adds over the depth, in its order.
- * A BLAS guarantees neither. */
+/* Matrix products in float32 with the same bits on every processor and for any
+ * number of rows: an element is one chain of fused multiply-adds over the depth, in
+ * ascending order. BLAS guarantees neither. */
 #ifndef EASE_COMPUTE_PRODUCT_H
 #define EASE_COMPUTE_PRODUCT_H
 
@@ -31,8 +31,8 @@ void ease__product(const ease__kernels *kernels, const float *packed, int32_t ro
                    int32_t depth, ease__operand b, int32_t columns, float *c,
                    size_t ldc);
 
-/* The same for the upper triangle of a square C, including the diagonal. Elements below
- * the diagonal become undefined. */
+/* Computes only the upper triangle of a square C += A B, including the diagonal.
+ * Elements below the diagonal become undefined. */
 void ease__product_upper(const ease__kernels *kernels, const float *packed,
                          int32_t rows, int32_t depth, ease__operand b, float *c,
                          size_t ldc);

@@ -1,12 +1,12 @@
 #include "compute/topk.h"
 
-/* Without a branch: which of two is worse is hard to foretell. */
+/* Compares without a branch, which would be mispredicted often. */
 static bool worse(ease_rec a, ease_rec b)
 {
     return (a.score < b.score) | ((a.score == b.score) & (a.item > b.item));
 }
 
-/* Puts r where the root was, and lets it sink to its place. */
+/* Replaces the root by r and restores the heap. */
 static void replace_root(ease_rec *heap, int32_t count, ease_rec r)
 {
     size_t at = 0, end = (size_t)count;
@@ -54,8 +54,8 @@ bool ease__topk_offer_one(ease__topk *t, ease_rec r)
     return chosen;
 }
 
-/* Where the next score above the threshold may be: skips whole groups that have none.
- * The inner loop has no branch, so that it is done by vectors. */
+/* The place from which the next score above the threshold may come: skips whole
+ * groups without any. The inner loop has no branch, so that it is vectorized. */
 static int32_t skip_low(const float *scores, int32_t at, int32_t count, float threshold)
 {
     enum { GROUP = 32 };

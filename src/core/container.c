@@ -156,7 +156,7 @@ ease_status ease__writer_begin(ease__container_writer *w, const char *name,
     if (status)
         return status;
     s = new_section(w, name);
-    s->large = 1;
+    s->flags = EASE__LARGE;
     w->in_large = true;
     w->hash_count = 0;
     XXH3_64bits_reset(w->state);
@@ -286,7 +286,7 @@ static const ease__disk_section *hashes_of(const ease__disk_header *h,
 
     snprintf(name, sizeof(name), "%.14s#", large->name);
     found = find_section(h, name);
-    if (!found || found->large || found->offset % EASE__PAGE ||
+    if (!found || ease__is_large(found) || found->offset % EASE__PAGE ||
         found->bytes != ease__blocks_of(large->bytes) * sizeof(uint64_t))
         return NULL;
     return found;
@@ -360,7 +360,7 @@ static ease_status check_layout(const ease__container *c, ease_error *err)
         if (!section_lies_right(c, i))
             return damaged(c->path, "a section lies outside of the file", err);
     for (uint32_t i = 0; i < h->sections; i++)
-        if (h->section[i].large && !hashes_of(h, &h->section[i]))
+        if (ease__is_large(&h->section[i]) && !hashes_of(h, &h->section[i]))
             return damaged(c->path, "checksums are missing", err);
     return EASE_OK;
 }
@@ -373,13 +373,13 @@ static ease_status read_small_sections(const ease__container *c, ease_error *err
     ease_status status = EASE_OK;
 
     for (uint32_t i = 0; !status && i < h->sections; i++)
-        if (!h->section[i].large)
+        if (!ease__is_large(&h->section[i]))
             status = ease__container_copy(c, h->section[i].offset, h->section[i].bytes,
                                           err);
     for (uint32_t i = 0; !status && i < h->sections; i++) {
         const ease__disk_section *s = &h->section[i];
 
-        if (!s->large && XXH3_64bits(c->map + s->offset, s->bytes) != s->hash)
+        if (!ease__is_large(s) && XXH3_64bits(c->map + s->offset, s->bytes) != s->hash)
             status = ease__fail(err, EASE_E_FORMAT,
                                 "%s: damaged: wrong checksum of section '%s'", c->path,
                                 s->name);
@@ -492,25 +492,48 @@ const void *ease__container_section(const ease__container *c, const char *name,
     return c->map + s->offset;
 }
 
-static bool is_among(const char *name, const char *const *names)
+const ease__section_rule *ease__rule_of(const ease__section_rule *known,
+                                        const char *name)
 {
-    while (*names && strcmp(*names, name) != 0)
-        names++;
-    return *names;
+    while (known->name && strcmp(known->name, name) != 0)
+        known++;
+    return known->name ? known : NULL;
 }
 
-ease_status ease__container_allow_large(const ease__container *c,
-                                        const char *const *names, ease_error *err)
+static ease_status must_be_small(const ease__container *c, const ease__disk_section *s,
+                                 ease_error *err)
+{
+    return ease__fail(err, EASE_E_FORMAT, "%s: damaged: section '%s' must not be large",
+                      c->path, s->name);
+}
+
+ease_status ease__container_check(const ease__container *c,
+                                  const ease__section_rule *known, ease_error *err)
 {
     for (uint32_t i = 0; i < c->header.sections; i++) {
         const ease__disk_section *s = &c->header.section[i];
+        const ease__section_rule *rule = ease__rule_of(known, s->name);
 
-        if (s->large && !is_among(s->name, names))
-            return ease__fail(err, EASE_E_FORMAT,
-                              "%s: damaged: section '%s' must not be large", c->path,
-                              s->name);
+        if (!rule && s->flags & EASE__CRITICAL)
+            return ease__fail(err, EASE_E_VERSION,
+                              "%s: made by a newer ease: it needs section '%s'",
+                              c->path, s->name);
+        if (rule && s->flags & ~(uint64_t)EASE__ALL_FLAGS)
+            return ease__fail(err, EASE_E_VERSION,
+                              "%s: made by a newer ease: section '%s' has flags %#llx",
+                              c->path, s->name, (unsigned long long)s->flags);
+        if (rule && ease__is_large(s) && !rule->may_be_large)
+            return must_be_small(c, s, err);
     }
     return EASE_OK;
+}
+
+ease_status ease__container_check_small(const ease__container *c, const char *name,
+                                        ease_error *err)
+{
+    const ease__disk_section *s = find_section(&c->header, name);
+
+    return s && ease__is_large(s) ? must_be_small(c, s, err) : EASE_OK;
 }
 
 ease_status ease__stream_open(const ease__container *c, const char *name,
@@ -519,7 +542,7 @@ ease_status ease__stream_open(const ease__container *c, const char *name,
     const ease__disk_section *s = find_section(&c->header, name);
     XXH3_state_t *state;
 
-    if (!s || !s->large)
+    if (!s || !ease__is_large(s))
         return damaged(c->path, "a section is missing", err);
     state = XXH3_createState();
     if (!state)
@@ -575,7 +598,7 @@ void ease__stream_close(ease__section_stream *s)
     s->state = NULL;
 }
 
-/* ---- any of our files ---------------------------------------------------------- */
+/* ---- recognizing files -------------------------------------------------------- */
 
 ease_status ease_file_recognize(const char *path, ease_file_kind *kind, ease_error *err)
 {
@@ -616,7 +639,7 @@ ease_status ease_file_verify(const char *path, const ease_hooks *hooks, ease_err
         ease__section_stream s = {0};
         size_t left = (size_t)c.header.section[i].bytes;
 
-        if (!c.header.section[i].large)
+        if (!ease__is_large(&c.header.section[i]))
             continue;
         status = ease__stream_open(&c, c.header.section[i].name, &s, err);
         while (!status && left) {

@@ -11,14 +11,26 @@
 
 #include "core/output.h"
 
-enum { EASE__PAGE = 4096, EASE__BLOCK = 1 << 20, EASE__SECTIONS = 32 };
+enum { EASE__PAGE = 4096, EASE__BLOCK = 1 << 20, EASE__SECTIONS = 80 };
+
+/* Flags of a section. */
+enum {
+    EASE__LARGE = 1,    /* the section NAME# holds a hash for each block */
+    EASE__CRITICAL = 2, /* readers that do not know the section refuse the file */
+    EASE__ALL_FLAGS = EASE__LARGE | EASE__CRITICAL
+};
 
 typedef struct ease__disk_section {
     char name[16]; /* zero-filled */
     uint64_t offset, bytes;
-    uint64_t hash;  /* XXH3 of a small section; 0 for a large one */
-    uint64_t large; /* 1: the section NAME# holds a hash for each block */
+    uint64_t hash; /* XXH3 of a small section; 0 for a large one */
+    uint64_t flags;
 } ease__disk_section;
+
+static inline bool ease__is_large(const ease__disk_section *s)
+{
+    return s->flags & EASE__LARGE;
+}
 
 typedef struct ease__disk_header {
     char magic[8];
@@ -94,18 +106,33 @@ ease_status ease__container_open(const char *path, const char *kind, uint32_t ne
                                  ease__container *out, ease_error *err);
 void ease__container_close(ease__container *c);
 
-/* Fails with EASE_E_FORMAT if a section is large whose name is not among `names`, which
- * end with NULL. To be called first after opening: all other sections have been copied
- * and verified then, and cannot change any more. */
-ease_status ease__container_allow_large(const ease__container *c,
-                                        const char *const *names, ease_error *err);
+/* A section that a reader knows. */
+typedef struct ease__section_rule {
+    const char *name;
+    bool may_be_large;
+} ease__section_rule;
 
-/* Makes the large sections readable through ease__container_section; without it they
- * can only be streamed. Sections of up to 16 MiB in all are read and verified now;
- * larger ones are mapped, and ease__container_need must be called before any of their
- * bytes is used. `hooks` are for EASE_VERIFY_OPEN. From then on the structure must not be moved in memory. */
-ease_status ease__container_attach(ease__container *c, ease_verify verify,
-                                   const ease_hooks *hooks, ease_error *err);
+/* Compares the sections of a file with those that its reader knows (`known` ends with a
+ * NULL name). Unknown sections are ignored. Fails with EASE_E_VERSION if one of them is
+ * critical, or if a known one has flags from a newer version; with EASE_E_FORMAT if a
+ * section is large that may not be. To be called before any section is used: sections
+ * that may not be large have been copied and verified then, and no longer change. */
+ease_status ease__container_check(const ease__container *c,
+                                  const ease__section_rule *known, ease_error *err);
+
+/* Fails with EASE_E_FORMAT if the section is large: for a section that must be read
+ * before the reader knows which others there may be. */
+ease_status ease__container_check_small(const ease__container *c, const char *name,
+                                        ease_error *err);
+
+/* Makes the large sections among `known` readable through ease__container_section;
+ * without it they can only be streamed. Sections of up to 16 MiB in all are read and
+ * verified now; larger ones are mapped, and ease__container_need must be called before
+ * any of their bytes is used. `hooks` are for EASE_VERIFY_OPEN. From then on the
+ * structure must not be moved in memory. */
+ease_status ease__container_attach(ease__container *c, const ease__section_rule *known,
+                                   ease_verify verify, const ease_hooks *hooks,
+                                   ease_error *err);
 /* Replaces a mapped section by a verified copy in memory (not verified under
  * EASE_VERIFY_NEVER): for indices, which must not change once they have been
  * range-checked. */
@@ -169,6 +196,10 @@ ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
 void ease__stream_close(ease__section_stream *s);
 
 /* ---- shared by container.c and watch.c ------------------------------------------- */
+
+/* The rule for a section; NULL: the reader does not know it. */
+const ease__section_rule *ease__rule_of(const ease__section_rule *known,
+                                        const char *name);
 
 static inline size_t ease__blocks_of(size_t bytes)
 {

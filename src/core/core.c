@@ -49,7 +49,7 @@ const char *ease_status_text(ease_status s)
     return "unknown status";
 }
 
-/* ---- failing ---------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------- */
 
 static void fill(ease_error *err, ease_status status, int sys, int64_t where,
                  const char *fmt, va_list args)
@@ -99,7 +99,7 @@ void ease__list_names(const char *(*name)(int), char *out, size_t size)
                                  name(i));
 }
 
-/* ---- allocating ------------------------------------------------------------- */
+/* ---- allocation --------------------------------------------------------------- */
 
 size_t ease__size_mul(size_t a, size_t b)
 {
@@ -183,7 +183,7 @@ uint64_t ease__hash_seed(void)
     return seed;
 }
 
-/* ---- sizes for people ---------------------------------------------------------- */
+/* ---- sizes as text ------------------------------------------------------------ */
 
 const char *ease__size_text(size_t bytes, char to[EASE__SIZE_CHARS])
 {

@@ -12,7 +12,7 @@
 
 #define EASE__PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* ---- failing: write the message where the facts are, return the status ----- */
+/* ---- errors: write the message where the facts are, return the status --------- */
 
 /* Fill in `err` (may be NULL) and evaluate to the status, so that it can be
  * returned. They are macros so that static analysis sees that the value is a
@@ -32,7 +32,7 @@ void ease__note_error(ease_error *err, ease_status status, int64_t where,
                       const char *fmt, ...) EASE__PRINTF(4, 5);
 void ease__note_errno(ease_error *err, const char *fmt, ...) EASE__PRINTF(2, 3);
 
-/* ---- allocating: sizes are checked for overflow; NULL means no memory ------- */
+/* ---- allocation: sizes are checked for overflow; NULL means no memory --------- */
 
 void *ease__alloc_array(size_t count, size_t size); /* not cleared */
 void *ease__alloc_zero(size_t count, size_t size);

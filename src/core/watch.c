@@ -15,7 +15,7 @@ enum {
     TICK_LIMIT = 20        /* ms: a tick is 10 at most; FAT's, of 2 s, is not awaited */
 };
 
-/* ---- what is mapped ----------------------------------------------------------- */
+/* ---- mapped files ------------------------------------------------------------- */
 
 static bool is_written_now(struct timespec written)
 {
@@ -60,8 +60,8 @@ static ease_status watch_section(ease__container *c, const ease__disk_section *s
     return EASE_OK;
 }
 
-static ease_status watch_sections(ease__container *c, ease_verify verify,
-                                  ease_error *err)
+static ease_status watch_sections(ease__container *c, const ease__section_rule *known,
+                                  ease_verify verify, ease_error *err)
 {
     ease_status status = EASE_OK;
 
@@ -69,7 +69,8 @@ static ease_status watch_sections(ease__container *c, ease_verify verify,
     if (!c->watch)
         return ease__fail(err, EASE_E_NOMEM, "opening %s", c->path);
     for (uint32_t i = 0; !status && i < c->header.sections; i++)
-        if (c->header.section[i].large)
+        if (ease__is_large(&c->header.section[i]) &&
+            ease__rule_of(known, c->header.section[i].name))
             status = watch_section(c, &c->header.section[i], verify, err);
     return status;
 }
@@ -107,10 +108,11 @@ static ease_status read_sections(ease__container *c, ease_error *err)
     return status;
 }
 
-ease_status ease__container_attach(ease__container *c, ease_verify verify,
-                                   const ease_hooks *hooks, ease_error *err)
+ease_status ease__container_attach(ease__container *c, const ease__section_rule *known,
+                                   ease_verify verify, const ease_hooks *hooks,
+                                   ease_error *err)
 {
-    ease_status status = watch_sections(c, verify, err);
+    ease_status status = watch_sections(c, known, verify, err);
     size_t bytes = 0;
 
     for (uint32_t i = 0; !status && i < c->watch->count; i++)

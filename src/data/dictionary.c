@@ -137,7 +137,7 @@ bool ease__dictionary_ids(const ease__dictionary *d, ease__ids *ids)
     return true;
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- the dictionary ----------------------------------------------------------- */
 
 bool ease__dictionary_start(ease__dictionary *d, uint64_t seed, bool owner,
                             ease__budget *budget)

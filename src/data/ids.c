@@ -124,7 +124,7 @@ ease_status ease__ids_number(ease__ids *t, int first, int64_t count, ease_error 
     return EASE_OK;
 }
 
-/* ---- looking --------------------------------------------------------------------- */
+/* ---- searching ---------------------------------------------------------------- */
 
 const char *ease__ids_at(const ease__ids *t, int64_t number)
 {

@@ -10,7 +10,7 @@ ease_status ease__check_columns(const ease_interactions *x, ease_error *err)
     return x->doubt ? ease__fail(err, EASE_E_ARG, "%s", x->doubt) : EASE_OK;
 }
 
-/* ---- looking --------------------------------------------------------------- */
+/* ---- access ------------------------------------------------------------------- */
 
 void ease_interactions_describe(const ease_interactions *x,
                                 ease_interactions_info *info)

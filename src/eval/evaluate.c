@@ -1,5 +1,5 @@
-/* Lists for all users, batch by batch, measured as they come: what is kept of a user is
- * one number a metric. */
+/* Evaluation: makes the lists of all users batch by batch, measures them, and keeps
+ * one number for each user and metric. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "data/interactions.h"
 #include "eval/metrics.h"
 
-/* Every batch reads all weights, so it should be large; its lists should not. */
+/* Limits of a batch. Every batch reads all weights, so it should have many users;
+ * its lists should fit into little memory. */
 enum { BATCH_USERS = 1 << 15, BATCH_RECS = 1 << 22 };
 
 struct ease_report {
@@ -16,8 +17,8 @@ struct ease_report {
     ease__ranking_metric metric[EASE__MAX_METRICS];
     ease_metric value[EASE__MAX_METRICS];
     double *by_user; /* metrics x users */
-    /* How often each item was among the best k; the last for the largest k, the others
-     * for the metrics of all lists together. */
+    /* times[m][i]: how often item i was among the best k, for each metric of all
+     * lists together; the last array is for the largest k. */
     int64_t *times[EASE__MAX_METRICS + 1];
     int32_t items, k;
     ease__ids user_ids;
@@ -25,18 +26,17 @@ struct ease_report {
 
 typedef struct evaluation {
     const ease_model *model;
-    ease_interactions *input, *target; /* in the model's items */
-    const ease_interactions *held;     /* what counts as held out: the target as it was
-                                          given, or as far as the model knows it */
+    ease_interactions *input, *target; /* with the model's item numbers */
+    const ease_interactions *held; /* the target, or its items that the model knows */
     ease_eval_options o;
     ease_report *report;
-    int64_t *users;      /* of target, by place in the report */
-    double *popularity;  /* of each of the model's items */
+    int64_t *users;      /* user of the target at each place of the report */
+    double *popularity;  /* of each item of the model */
     int64_t most;        /* users in a batch */
     int64_t first;       /* place of the batch's first user */
-    int64_t batch;       /* users in this one */
+    int64_t batch;       /* users in the current batch */
     ease_row *histories; /* most */
-    int64_t *known;      /* most: whose they are, for a method of known users */
+    int64_t *known;      /* most: user numbers, for a method of known users */
     ease_rec *recs;      /* most x k */
     int32_t *counts;     /* most */
     bool *hits;          /* most x k */
@@ -97,7 +97,8 @@ static int64_t held_out(const evaluation *e, int64_t user)
     return e->held->row_ptr[user + 1] - e->held->row_ptr[user];
 }
 
-/* Whom a method of known users cannot score is told before the work begins. */
+/* Fails if a method of known users cannot score one of the users, before the work
+ * begins. */
 static ease_status check_known(const evaluation *e, ease_error *err)
 {
     const ease_method_info *method = ease_model_method(e->model);
@@ -121,7 +122,7 @@ static ease_status check_known(const evaluation *e, ease_error *err)
                       first);
 }
 
-/* The users with something held out, and their ids. */
+/* Collects the users with held-out items, and their ids. */
 static ease_status choose_users(evaluation *e, ease_error *err)
 {
     const ease__ids *ids = &e->target->user_ids;
@@ -190,8 +191,8 @@ static ease_status prepare(evaluation *e, ease_error *err)
 
 /* ---- a batch ------------------------------------------------------------------ */
 
-/* Then nothing but what is popular can be told; a method of known users looks at its
- * training data, not at the history. */
+/* True for an empty history, for which only popular items can be recommended; a
+ * method of known users ignores the history. */
 static bool is_blank(const evaluation *e, int64_t b)
 {
     if (e->known[b] == EASE_NO_USER)
@@ -258,7 +259,7 @@ static void count_items(const evaluation *e, int32_t k, int64_t *times)
             times[e->recs[b * e->report->k + i].item]++;
 }
 
-/* The progress of a batch as a part of the whole. */
+/* Maps the progress of a batch to that of the evaluation. */
 static int report_progress(void *user, const char *stage, double fraction)
 {
     const evaluation *e = user;
@@ -295,7 +296,7 @@ static ease_status run_batch(evaluation *e, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all users ---------------------------------------------------------------- */
 
 static ease_metric summarize(const char *name, const double *value, int64_t count)
 {
@@ -328,7 +329,8 @@ static void summarize_all(ease_report *r)
     }
 }
 
-/* Gives both the model's item numbers. Unknown items are counted and logged. */
+/* Converts input and target to the model's item numbers. Unknown items are counted
+ * and logged. */
 static ease_status align(evaluation *e, const ease_interactions *input,
                          const ease_interactions *target, ease_error *err)
 {

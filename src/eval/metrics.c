@@ -42,7 +42,7 @@ static const char *name_at(int index)
     return m ? m->name : NULL;
 }
 
-/* One "name@k" of `length` bytes. */
+/* Parses one "name@k" of `length` bytes. */
 static bool parse_one(const char *text, size_t length, ease__ranking_metric *out)
 {
     const char *at = memchr(text, '@', length);
@@ -181,7 +181,7 @@ double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_
     return m->kind->from_hits(&h);
 }
 
-/* ---- from what was recommended ------------------------------------------------ */
+/* ---- from the recommended items ----------------------------------------------- */
 
 static double mean_popularity(const double *popularity, const ease_rec *recs,
                               int32_t count)

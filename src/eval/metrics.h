@@ -1,4 +1,4 @@
-/* The arithmetic of ranking metrics: one user's list against what was held out. */
+/* Ranking metrics: the table of metrics, and their values for one user's list. */
 #ifndef EASE_EVAL_METRICS_H
 #define EASE_EVAL_METRICS_H
 
@@ -6,33 +6,35 @@
 
 typedef enum ease__direction {
     EASE__LOWER_IS_BETTER = -1,
-    EASE__NEITHER_IS_BETTER = 0, /* it describes lists, and does not judge them */
+    EASE__NEITHER_IS_BETTER = 0, /* it describes lists without judging them */
     EASE__HIGHER_IS_BETTER = 1
 } ease__direction;
 
 /* The best k of one user's list. hit[r]: the item at rank r + 1 was held out. */
 typedef struct ease__hits {
     const bool *hit;
-    int32_t count;    /* of the list, k at most */
-    int32_t hits;     /* among them */
+    int32_t count;    /* length of the list, at most k */
+    int32_t hits;     /* number of hits */
     int32_t k;        /* above 0 */
     int64_t held_out; /* items, above 0 */
-    int32_t possible; /* hits: min(k, held out) */
+    int32_t possible; /* largest number of hits: min(k, held out) */
 } ease__hits;
 
-/* A metric is one entry of the table in metrics.c. Everything else asks the table. */
+/* A metric: one entry of the table in metrics.c, from which everything else is
+ * derived. */
 typedef struct ease__metric_kind {
     ease_metric_info info; /* what users see; its direction is an ease__direction */
-    /* Exactly one of these is there. The first two give a value for each user: from
-     * where the hits are, or from the items of the list and the popularity of every
-     * item of the catalog. The last gives a value for all lists together: from how
-     * often each item was recommended, which it may sort. */
+    /* Exactly one of these functions is set. The first two give a value for each
+     * user: from the positions of hits, or from the items of the list and the
+     * popularity of every item of the catalog. The last one gives a value for all
+     * lists together, from how often each item was recommended; it may sort `times`. */
     double (*from_hits)(const ease__hits *h);
     double (*from_items)(const double *popularity, const ease_rec *recs, int32_t count);
     double (*from_times)(int64_t *times, int32_t items);
 } ease__metric_kind;
 
-/* In the order in which users see them; ended by one without a name. */
+/* The table of metrics, in the order in which users see them; the last entry has no
+ * name. */
 extern const ease__metric_kind ease__metric_kinds[];
 
 typedef struct ease__ranking_metric {
@@ -43,26 +45,28 @@ typedef struct ease__ranking_metric {
 
 enum { EASE__MAX_METRICS = 64, EASE__MAX_CUTOFF = 10000 };
 
-/* "recall@20,ndcg@100": how many, or EASE_E_ARG naming what is not one. */
+/* Parses a list such as "recall@20,ndcg@100". Fails with EASE_E_ARG and names what
+ * is not a metric. */
 ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int *count,
                                 ease_error *err);
 bool ease__metric_by_user(const ease__ranking_metric *m);
 /* The kind of "recall@20", or of "recall"; NULL: there is none. */
 const ease__metric_kind *ease__metric_kind_of(const char *metric);
-/* Whether value a is better than b. Where there is no kind or no direction, the higher
- * value counts as the better one. */
+/* True if value a is better than b. Without a kind or a direction, the higher value
+ * is the better one. */
 bool ease__metric_better(const ease__metric_kind *kind, double a, double b);
 /* Fails with EASE_E_ARG unless `how` is one of the values of ease_unknown. */
 ease_status ease__unknown_check(ease_unknown how, ease_error *err);
 
-/* Of a metric from hits. hit[r]: the item at rank r + 1 was held out, for r below
- * `count`, the length of the list; `held_out` > 0 items were. */
+/* The value of a metric from hits. hit[r]: the item at rank r + 1 was held out, for
+ * r below `count`, the length of the list; `held_out` > 0 is the number of held-out
+ * items. */
 double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_t count,
                           int64_t held_out);
 
-/* From how often each item was recommended. */
+/* The metrics of all lists together; times[i] is how often item i was recommended. */
 double ease__coverage(int64_t *times, int32_t items);
-/* times is sorted by this call. */
+/* Sorts `times`. */
 double ease__gini(int64_t *times, int32_t items);
 
 #endif

@@ -1,4 +1,5 @@
-/* Is one model better than another, or lucky with these users? */
+/* Paired tests: is one model better than another, or is the difference due to
+ * chance? */
 #include <math.h>
 #include <string.h>
 
@@ -71,14 +72,14 @@ static ease_difference paired(const ease_report *first, const ease_report *other
     half = ease__student_quantile(0.05, n - 1) * d.standard_error;
     d.low = mean - half;
     d.high = mean + half;
-    /* Without any difference there is nothing to test. */
+    /* If all differences are 0 there is nothing to test. */
     d.p = d.standard_error > 0 ? ease__student_two_sided(mean / d.standard_error, n - 1)
                                : (mean == 0 ? 1 : 0);
     return d;
 }
 
-/* Holm: the smallest p times their number, the next one times one less, and so on,
- * none below the one before it. */
+/* Holm's correction: the smallest p times their number, the next one times one less,
+ * and so on, none below the one before it. */
 static void correct(ease_difference *d, int count)
 {
     bool done[MAX_REPORTS] = {0};
@@ -102,7 +103,7 @@ ease_status ease_compare(const ease_report *const *reports, int count, int metri
     ease_status status;
 
     if (!out)
-        return ease__fail(err, EASE_E_ARG, "room for the differences is required");
+        return ease__fail(err, EASE_E_ARG, "an array for the differences is required");
     status = check(reports, count, metric, err);
     if (status)
         return status;

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* The continued fraction of the incomplete beta function (DLMF 8.17.22), from the left
- * by Lentz's method. Converges fast for x < (a + 1) / (a + b + 2). */
+/* The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated
+ * from the left by Lentz's method. Converges fast for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300;

@@ -115,7 +115,7 @@ static ease__figure_axis count_axis(int64_t most)
 {
     ease__figure_axis a = ease__axis_over(1, (double)(most > 10 ? most : 10), true);
 
-    a.low = 0.6; /* so that a count of 1 is seen */
+    a.low = 0.6; /* so that a count of 1 is visible */
     return a;
 }
 
@@ -220,7 +220,7 @@ ease_status ease_plot_weights(const ease_model *m, const char *path,
 typedef struct tail {
     int64_t *count; /* in descending order */
     int64_t most;   /* the first of them */
-    int32_t ever;   /* how many are not 0 */
+    int32_t ever;   /* number of items with a count above 0 */
     char legend[704];
 } tail;
 
@@ -250,7 +250,8 @@ static ease_status make_tail(tail *t, const int64_t *times, const char *name,
     return EASE_OK;
 }
 
-/* A point only where the line has moved: a million items make no larger file. */
+/* Adds a point only where the line moves visibly: a million items do not make a
+ * larger file. */
 static void add_tail(ease__svg *s, const ease__figure *f, const tail *t, int32_t items,
                      int style)
 {
@@ -305,7 +306,7 @@ static ease_status draw_tails(const tail *t, int models, int32_t items, int32_t 
              ease__label_count(k).text, ease__label_count(items).text, plural(items));
     snprintf(y_label, sizeof(y_label), "Lists that hold the item (log scale)");
     ease__figure_begin(&s, &f);
-    for (int m = models - 1; m >= 0; m--) /* the first on top */
+    for (int m = models - 1; m >= 0; m--) /* the first model is drawn last, on top */
         add_tail(&s, &f, &t[m], items, m);
     return ease__figure_save(&s, path, err);
 }
@@ -339,7 +340,7 @@ ease_status ease_plot_longtail(const int64_t *const *times, const char *const *n
 
 typedef struct trial {
     double lambda, mean;
-    double error; /* 0: none is shown */
+    double error; /* 0: no error bar */
 } trial;
 
 static int by_lambda(const void *a, const void *b)
@@ -415,7 +416,7 @@ static void add_curve(ease__svg *s, const ease__figure *f, const trial *t, int c
     add_point(s, f, &t[best], true, metric);
 }
 
-/* The ends a little outside of what was tried. */
+/* The axis of lambda, with ends a little outside the values that were tried. */
 static ease__figure_axis lambda_axis(double low, double high)
 {
     double pad = pow(high / low, 0.04);

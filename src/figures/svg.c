@@ -14,7 +14,7 @@ enum { MARGIN = 16, PLOT_HEIGHT = 250, ROW = 18, KEY = 26 };
 
 /* ---- numbers as text -------------------------------------------------------- */
 
-typedef struct writer { /* into a buffer of fixed size; what does not fit is cut */
+typedef struct writer { /* writes into a buffer of fixed size; excess text is cut */
     char *at, *end;
 } writer;
 
@@ -28,8 +28,9 @@ static void write_text(writer *w, const char *text)
     w->at += bytes;
 }
 
-/* snprintf's decimal point is the locale's, of one byte or more: only digits are taken
- * from it. */
+/* Writes a number with a fixed number of decimals. The decimal point of snprintf
+ * depends on the locale and may have several bytes, so that only its digits are
+ * used. */
 static void write_fixed(writer *w, double value, int decimals, bool thousands)
 {
     char digits[352], shown[480];
@@ -80,7 +81,8 @@ static double scaled(double mantissa, int exponent)
     return exponent < 0 ? mantissa / pow(10, -exponent) : mantissa * pow(10, exponent);
 }
 
-/* The decimal exponent after rounding to so many digits: 9.996 to 3 digits has 1. */
+/* The decimal exponent after rounding to `digits` digits: that of 9.996 to 3 digits
+ * is 1. */
 static int exponent_of(double value, int digits)
 {
     char text[64];
@@ -121,7 +123,7 @@ ease__label ease__label_value(double value, int digits)
     write_fixed(&w, fabs(scaled(value, -exponent)), digits - 1, true);
     drop_zeros(&w, mantissa);
     if (strcmp(mantissa, "1") == 0)
-        w.at = mantissa; /* 10 to a power, not 1 times it */
+        w.at = mantissa; /* a power of ten is written without the factor 1 */
     else
         write_text(&w, TIMES);
     write_text(&w, "10");
@@ -169,7 +171,7 @@ ease__label ease__label_share(double share)
 
     if (!(distance > 0))
         decimals = 0;
-    else if (distance < 1) /* two digits of what is there, or is missing */
+    else if (distance < 1) /* two digits of the share, or of the distance from 1 */
         decimals = 1 - exponent_of(distance, 2);
     write_fixed(&w, percent, decimals < 12 ? decimals : 12, true);
     write_text(&w, " %");
@@ -192,7 +194,7 @@ static void widen(double *low, double *high)
 ease__steps ease__steps_over(double low, double high, int most)
 {
     ease__steps s = {.mantissa = 10};
-    double width, finest, slack = 1e-9; /* 0.3 / 0.1 is a little below 3 */
+    double width, finest, slack = 1e-9; /* since 0.3 / 0.1 is a little below 3 */
 
     widen(&low, &high);
     finest = (high - low) / most;
@@ -219,7 +221,7 @@ double ease__steps_width(const ease__steps *s)
     return scaled(s->mantissa, s->exponent);
 }
 
-/* Number i of ... 1, 2, 5, 10, 20, 50 ... with 1 at 0. */
+/* Number i of the sequence ... 1, 2, 5, 10, 20, 50 ..., in which 1 has number 0. */
 static double one_two_five(int i)
 {
     static const double round[] = {1, 2, 5};
@@ -233,7 +235,7 @@ static void ticks_by_decades(ease__figure_axis *a, double low, double high)
     double from = floor(log10(low) + 1e-9), to = ceil(log10(high) - 1e-9);
     int stride = 0, first, last;
 
-    do { /* multiples of the stride, so that 1 is a tick where it is in the range */
+    do { /* multiples of the stride, so that 1 is a tick if it is in the range */
         stride++;
         first = (int)floor(from / stride);
         last = (int)ceil(to / stride);
@@ -242,8 +244,9 @@ static void ticks_by_decades(ease__figure_axis *a, double low, double high)
         a->tick[a->ticks++] = scaled(1, i * stride);
 }
 
-/* Less than a decade is divided evenly if that stays above 0, a few decades by 1, 2, 5,
- * more by powers of ten. Each gives at least 4 ticks where the one before it fails. */
+/* Ticks of a logarithmic axis: a range of less than a decade is divided evenly if
+ * all ticks are above 0, a few decades by 1, 2, 5, more by powers of ten. Each way
+ * gives at least 4 ticks where the one before it fails. */
 static void log_ticks(ease__figure_axis *a, double low, double high)
 {
     ease__steps s;
@@ -305,7 +308,8 @@ static bool on_axis(const ease__figure_axis *a, double value)
     return at >= fmin(a->from, a->to) - 0.01 && at <= fmax(a->from, a->to) + 0.01;
 }
 
-/* One form for all ticks of an axis: powers of ten where written out they are long. */
+/* The label of a tick, in the same form for all ticks of an axis: powers of ten if
+ * the written-out numbers are long. */
 static ease__label tick_label(const ease__figure_axis *a, int i)
 {
     double value = a->tick[i], first = a->tick[0], last = a->tick[a->ticks - 1];
@@ -347,7 +351,8 @@ static void append(ease__svg *s, const char *text, size_t bytes)
     s->used += bytes;
 }
 
-/* The next code point, and how many bytes it takes; -1 and 1 for what is not UTF-8. */
+/* Decodes the next code point and its number of bytes; -1 and 1 byte for invalid
+ * UTF-8. */
 static int32_t decode(const char *text, size_t *bytes)
 {
     static const int32_t least[] = {0, 0x80, 0x800, 0x10000};
@@ -431,7 +436,7 @@ void ease__svg_add(ease__svg *s, const char *format, ...)
     va_end(args);
 }
 
-/* What text of 12 px takes in a wide font; East Asian characters fill their square. */
+/* The width of text of 12 px in a wide font; East Asian characters are squares. */
 static double text_width(const char *text)
 {
     double width = 0;
@@ -491,8 +496,9 @@ const char *ease__svg_fill(int style)
     return style < 0 ? "ink" : names[style % 4];
 }
 
-/* The colours are Okabe and Ito's, lighter ones of the same hues on a dark page. The
- * page itself is painted: a viewer's background need not follow its colour scheme. */
+/* Adds the style sheet. The colours are those of Okabe and Ito, with lighter ones of
+ * the same hues for dark pages. The background is painted, because a viewer's
+ * background need not match its colour scheme. */
 static void add_style(ease__svg *s)
 {
     static const char style[] =
@@ -572,8 +578,8 @@ static void add_mark(ease__svg *s, const ease__legend *l, double x, double y)
     }
 }
 
-/* Above the axes, where it covers no data, in columns. Without `s` it only measures.
- * Returns where it ends. */
+/* Adds the legend in columns above the axes, where it covers no data. With `s` NULL
+ * it is only measured. Returns its lower end. */
 static double add_legend(ease__svg *s, const ease__figure *f, double y)
 {
     double widest = 0, gap = 20, available = EASE__SVG_WIDTH - 2 * MARGIN;
@@ -612,7 +618,8 @@ static void lay_out(ease__figure *f)
     f->y.to = f->top;
 }
 
-/* Every how many ticks a label has room. */
+/* The stride of labels: one label for each `stride` ticks, so that labels do not
+ * overlap. */
 static int label_stride(const ease__figure_axis *a)
 {
     for (int stride = 1; stride < a->ticks; stride++) {
@@ -632,8 +639,8 @@ static int label_stride(const ease__figure_axis *a)
     return a->ticks;
 }
 
-/* 2 .. 9 between powers of ten, without labels: they show that the scale is not even.
- */
+/* Adds ticks without labels at 2 .. 9 times powers of ten, which show that the scale
+ * is logarithmic. */
 static void add_minor_ticks(ease__svg *s, const ease__figure *f,
                             const ease__figure_axis *a)
 {
@@ -689,7 +696,8 @@ void ease__figure_begin(ease__svg *s, ease__figure *f)
     int height;
 
     lay_out(f);
-    /* A multiple of 8, so that few scales leave part of a pixel. */
+    /* The height is a multiple of 8, so that at few zoom levels it ends within a
+     * pixel. */
     height = 8 * (int)ceil((f->foot_top + f->foot) / 8);
     ease__svg_add(s,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ease\" "

@@ -1,6 +1,5 @@
-/* Figures in SVG: text that grows, numbers as people write them, axes with round
- * ticks, and the frame that all figures share. The same input gives the same bytes, in
- * every locale. */
+/* Figures in SVG: a growing text, labels of numbers, axes with round ticks, and the
+ * frame that all figures share. The same input gives the same bytes in every locale. */
 #ifndef EASE_FIGURES_SVG_H
 #define EASE_FIGURES_SVG_H
 
@@ -13,24 +12,25 @@ typedef struct ease__label {
 } ease__label;
 
 ease__label ease__label_count(int64_t count); /* "1,234,567" */
-/* To so many significant digits, without zeros at the end: "0.0125", "2×10⁻⁷". */
+/* A value with `digits` significant digits, without trailing zeros: "0.0125",
+ * "2×10⁻⁷". */
 ease__label ease__label_value(double value, int digits);
-/* With so many digits after the point: "1,204.50". */
+/* A value with `decimals` digits after the point: "1,204.50". */
 ease__label ease__label_fixed(double value, int decimals);
-/* A share of 0 .. 1 as "60.3 %"; "0 %" and "100 %" only where that is exact. */
+/* A share of 0 .. 1 as "60.3 %"; "0 %" and "100 %" only if that is exact. */
 ease__label ease__label_share(double share);
 
 /* ---- round numbers ---------------------------------------------------------- */
 
-/* Multiples of 1, 2 or 5 x 10^exponent: number i is (first + i) of them. They cover a
- * range: the first is not above its low end, the last not below its high end. */
+/* Multiples of 1, 2 or 5 x 10^exponent: step i is (first + i) times it. Steps cover
+ * a range: the first is at or below its low end, the last at or above its high end. */
 typedef struct ease__steps {
     double mantissa, first;
     int exponent, count;
 } ease__steps;
 
-/* The finest with at most `most` steps in the range. A range without width is widened.
- * low and high are below 1e100 in magnitude. */
+/* The finest steps, at most `most` of them, over the range. An empty range is
+ * widened. low and high are below 1e100 in magnitude. */
 ease__steps ease__steps_over(double low, double high, int most);
 double ease__steps_at(const ease__steps *s, int i);
 double ease__steps_width(const ease__steps *s);
@@ -42,11 +42,11 @@ typedef struct ease__figure_axis {
     int ticks; /* 4 .. EASE__MAX_TICKS */
     double tick[EASE__MAX_TICKS];
     double low, high; /* the ends; ticks outside are not drawn */
-    double from, to;  /* where these are in the figure */
+    double from, to;  /* positions of the ends in the figure */
 } ease__figure_axis;
 
-/* Ticks at round numbers that cover the range, and ends at the outer ones; with `log`
- * low is above 1e-100. */
+/* An axis with ticks at round numbers that cover the range, and ends at the outer
+ * ticks; with `log` low is above 1e-100. */
 ease__figure_axis ease__axis_over(double low, double high, bool log);
 double ease__axis_place(const ease__figure_axis *a, double value);
 
@@ -55,15 +55,15 @@ double ease__axis_place(const ease__figure_axis *a, double value);
 typedef struct ease__svg {
     char *text;
     size_t used, capacity;
-    bool failed; /* out of memory: everything after it is left out */
+    bool failed; /* out of memory: later additions are ignored */
 } ease__svg;
 
-/* Only %%, %d, %f (two decimals) and %s, which is always escaped: whatever a name
- * holds, it stays text. Bytes that are not UTF-8, or not allowed in XML, become U+FFFD.
- */
+/* Appends formatted text. The format has only %%, %d, %f (two decimals) and %s,
+ * which is always escaped, so that any name remains text. Bytes that are not UTF-8,
+ * or not allowed in XML, become U+FFFD. */
 void ease__svg_add(ease__svg *s, const char *format, ...) EASE__PRINTF(2, 3);
 
-/* The text in at most the width `most`, cut off with an ellipsis. */
+/* Text that is shortened with an ellipsis to at most the width `most`. */
 typedef struct ease__short_text {
     char text[512];
 } ease__short_text;
@@ -78,8 +78,9 @@ typedef enum ease__mark {
     EASE__MARK_DOT
 } ease__mark;
 
-/* Style 0 .. EASE__SVG_STYLES-1: a colour and a pattern of dashes, told apart also by
- * the colour-blind and in black and white; below 0: the colour of the text. */
+/* A legend entry. Its style, 0 .. EASE__SVG_STYLES-1, is a colour and a dash
+ * pattern, which the colour-blind can tell apart, and which differ in black and
+ * white; below 0 is the colour of the text. */
 typedef struct ease__legend {
     ease__mark mark;
     int style;
@@ -90,17 +91,17 @@ typedef struct ease__figure {
     const char *title, *subtitle, *x_label, *y_label;
     const ease__legend *legend;
     int legends;
-    double foot; /* to be kept free below the axes */
+    double foot; /* height of the space below the axes */
     ease__figure_axis x, y;
     double left, right, top, bottom, foot_top; /* set by begin */
 } ease__figure;
 
-/* Everything but the data: title, legend, axes. */
+/* Begins a figure: title, legend, axes; everything but the data. */
 void ease__figure_begin(ease__svg *s, ease__figure *f);
-/* Classes for a style: a line's stroke, or an area's fill. */
+/* The CSS classes of a style: of a line's stroke, and of an area's fill. */
 const char *ease__svg_stroke(int style);
 const char *ease__svg_fill(int style);
-/* Ends the figure and writes it, whole or not at all; frees the text either way. */
+/* Ends the figure and writes it, complete or not at all; frees the text in any case. */
 ease_status ease__figure_save(ease__svg *s, const char *path, ease_error *err);
 
 #endif

@@ -8,19 +8,21 @@
 #include "core/sized.h"
 #include "model/model.h"
 
-/* A fine class is the sign, the exponent and ten bits of the mantissa of a float. */
+/* A fine class of weights: the sign, the exponent and ten bits of the mantissa of a
+ * float. */
 enum { FINE_SHIFT = 13, FINE = 1 << (32 - FINE_SHIFT) };
-/* A thread takes ROWS neighbouring rows at a time, which share cache lines in packed
- * storage; progress is told after each STRIPE. */
+/* A thread processes ROWS neighbouring rows at a time, which share cache lines in
+ * packed storage; progress is reported after each STRIPE. */
 enum { ROWS = 16, STRIPE = 1024 };
 
 const double ease__weight_quantiles[EASE_WEIGHT_QUANTILES] = {0.001, 0.01, 0.1,  0.5,
                                                               0.9,   0.99, 0.999};
 
-/* What one thread has counted: integers, so that the order does not matter. */
+/* The counts of one thread: integers, so that the order of additions does not
+ * matter. */
 typedef struct tally {
     float *row;
-    int64_t *count; /* FINE classes, or bins with one more at each end */
+    int64_t *count; /* FINE classes, or bins and one more at each end */
     int64_t negative, zero;
     float smallest, largest;
 } tally;
@@ -32,7 +34,7 @@ typedef struct scan {
     int32_t items;
     int threads;
     size_t classes;
-    tally *tally;      /* a thread */
+    tally *tally;      /* one for each thread */
     double *row_sum;   /* NULL in the second pass */
     ease__steps edges; /* of the second pass */
     ease__failure failure;
@@ -40,7 +42,8 @@ typedef struct scan {
 
 /* ---- a row ------------------------------------------------------------------ */
 
-/* Larger floats have larger numbers. Without a branch: signs are hard to foretell. */
+/* The fine class of a weight; larger floats have larger numbers. Without a branch,
+ * since signs are hard to predict. */
 static uint32_t fine_class(float weight)
 {
     uint32_t bits, negative;
@@ -61,7 +64,8 @@ static double fine_edge(uint32_t class)
     return (double)weight;
 }
 
-/* Returns the sum, which is not finite if a weight is not. */
+/* Counts weights by fine class. Returns their sum, which is not finite if a weight
+ * is not. */
 static double count_fine(tally *t, int32_t count)
 {
     const float *row = t->row;
@@ -122,7 +126,7 @@ static void count_row(scan *s, int32_t item)
         ease__failure_note(&s->failure, status, &err);
         return;
     }
-    t->row[item] = t->row[count]; /* the last takes the place of the diagonal */
+    t->row[item] = t->row[count]; /* the last weight replaces the diagonal */
     if (s->row_sum)
         s->row_sum[item] = count_fine(t, count);
     else
@@ -163,7 +167,7 @@ no_memory:
                       (int)s->items);
 }
 
-/* Counts everything, into the first tally in the end. */
+/* Counts all weights; the totals are in the first tally. */
 static ease_status scan_run(scan *s, ease_error *err)
 {
     ease_status status = ease__container_need_all(&s->model->file, s->threads, s->hooks,
@@ -210,7 +214,8 @@ static scan scan_of(const ease_model *m, const char *stage, const ease_hooks *ho
 
 /* ---- the summary ------------------------------------------------------------ */
 
-/* The weight that a share q of all is not above; evenly spread within its class. */
+/* The weight that a share q of all weights does not exceed; weights are assumed to
+ * be even within their class. */
 static double quantile(const tally *t, int64_t count, double q)
 {
     int64_t rank = (int64_t)ceil(q * (double)count), before = 0;
@@ -268,7 +273,7 @@ ease_status ease_model_summarize_weights(const ease_model *m, ease_weight_summar
     status = ease__info_check(out, "ease_weight_summary", err);
     if (status)
         return status;
-    if (m->info.storage >= EASE_STORE_NONE && m->info.storage != EASE_STORE_SPARSE)
+    if (m->form->store->empty)
         return ease__fail(err, EASE_E_ARG, "a model of %s has no weights",
                           m->info.method);
     s = scan_of(m, "reading weights", hooks);
@@ -288,8 +293,8 @@ ease_status ease_model_summarize_weights(const ease_model *m, ease_weight_summar
 
 /* ---- the histogram ---------------------------------------------------------- */
 
-/* From the outermost quantiles, or all of the range where these are the same, and with
- * a bin on either side of 0. */
+/* The bins between the outermost quantiles, or over the whole range if these are
+ * equal, with a bin on either side of 0. */
 static ease__steps choose_bins(const ease_weight_summary *w)
 {
     double low = w->quantile[0], high = w->quantile[EASE_WEIGHT_QUANTILES - 1];

@@ -1,4 +1,4 @@
-/* X'X, row by row: for item i, over its users, over what else each of them has. */
+/* Builds X'X row by row: for item i, over its users, over the other items of each. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -90,12 +90,13 @@ ease_status ease_gram_copy(const ease_gram *g, ease_gram **out, ease_error *err)
 
 /* ---- one row ------------------------------------------------------------------ */
 
-/* Rows of X lie anywhere in memory: how many users ahead to fetch where a row begins,
- * and its first items. (In a function of its own, gcc would drop the fetching.) */
+/* Rows of X are scattered in memory. These are the numbers of users ahead for which
+ * the start of a row, and its first items, are prefetched. (In a separate function,
+ * gcc would remove the prefetches.) */
 enum { FETCH_PLACE = 16, FETCH_ROW = 8, LINE_ITEMS = 16 };
 
-/* row[j] += the users who have both i and j, for j <= i. Rows of X are increasing and
- * hold i, which ends the loop. */
+/* row[j] += number of users who have both i and j, for j <= i. Rows of X are
+ * increasing and contain i, which ends the loop. */
 static void count_row(const ease_interactions *x, const ease__item_users *c, int32_t i,
                       uint32_t *row)
 {
@@ -119,7 +120,7 @@ static void count_row(const ease_interactions *x, const ease__item_users *c, int
     }
 }
 
-/* The same for weights: row[j] += x_ui x_uj, users in increasing order. */
+/* Weighted: row[j] += x_ui x_uj, users in increasing order. */
 static void weigh_row(const ease_interactions *x, const ease__item_users *c, int32_t i,
                       double *row)
 {
@@ -142,7 +143,7 @@ static void weigh_row(const ease_interactions *x, const ease__item_users *c, int
     }
 }
 
-/* Copies count entries of a row (uint32 counts or double sums) to a tile's. */
+/* Copies `count` entries of a row (uint32 counts or double sums) to a row of a tile. */
 static void store(ease__element element, bool weighted, const void *row, size_t count,
                   void *to)
 {
@@ -161,7 +162,7 @@ static void store(ease__element element, bool weighted, const void *row, size_t 
             ((double *)to)[j] = counts[j];
 }
 
-/* Row i goes to the tiles, and is zero afterwards. */
+/* Copies row i to the tiles, and clears it. */
 static void store_row(ease__tiled *g, bool weighted, int32_t i, void *row)
 {
     size_t edge = (size_t)g->edge, in_row = weighted ? sizeof(double) : 4;
@@ -187,11 +188,11 @@ typedef struct counting {
     const ease_hooks *hooks;
     atomic_llong done; /* interactions */
     atomic_bool cancel;
-    double reported; /* when; thread 0 only */
+    double reported; /* time of the last report; thread 0 only */
 } counting;
 
-/* Asked before each row. Hooks are for the caller's thread, which is 0, and not again
- * once it has cancelled. */
+/* True if the work was cancelled; called before each row. Hooks are called only by
+ * thread 0, the caller's, and not again after it has cancelled. */
 static bool stopped(counting *c)
 {
     bool stop = atomic_load_explicit(&c->cancel, memory_order_relaxed);
@@ -211,8 +212,8 @@ static bool stopped(counting *c)
     return stop;
 }
 
-/* The rows of g that are here. Long ones first: the last ones to be handed out are then
- * short. Scratch is 8 bytes an item and thread. */
+/* Fills the rows of the band of g, long rows first, so that the last ones to be
+ * assigned are short. Scratch is 8 bytes for each item and thread. */
 static bool fill_rows(counting *work, const ease__item_users *c, ease__tiled *g,
                       double *sums, int threads, void *scratch)
 {
@@ -251,7 +252,7 @@ static bool fill_rows(counting *work, const ease__item_users *c, ease__tiled *g,
 
 /* ---- building ----------------------------------------------------------------- */
 
-/* Band by band, or all at once. */
+/* Fills the matrix band by band, or all at once. */
 static ease_status fill_bands(counting *work, const ease__item_users *c, ease_gram *g,
                               const ease__bands *bands, int threads, void *scratch,
                               ease_error *err)
@@ -261,7 +262,7 @@ static ease_status fill_bands(counting *work, const ease__item_users *c, ease_gr
 
     while (!status && (!bands || ease__tiled_next_band(&g->g))) {
         g->g.element = element;
-        if (g->g.first > 0) /* it holds the band before */
+        if (g->g.first > 0) /* clears the band before */
             memset(g->g.data, 0, g->g.bytes);
         if (!fill_rows(work, c, &g->g, g->sums, threads, scratch))
             return ease__cancelled(err);
@@ -350,7 +351,7 @@ ease_status ease__gram_build(const ease_interactions *x, ease__element element,
     return ease__gram_build_bands(x, element, NULL, threads, hooks, out, err);
 }
 
-/* ---- the public way, with its memory known before ----------------------------- */
+/* ---- public functions, which check the memory first --------------------------- */
 
 size_t ease__interactions_bytes(const ease_interactions *x)
 {

@@ -1,4 +1,4 @@
-/* Shards have disjoint sets of users: the same file twice would count its users
+/* Checks that shards are distinct files: the same file twice would count its users
  * twice. */
 #include <stdlib.h>
 #include <sys/stat.h>

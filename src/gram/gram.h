@@ -1,4 +1,4 @@
-/* X'X and what training needs beside it. */
+/* Gram matrices: X'X and the data that training needs with it. */
 #ifndef EASE_GRAM_GRAM_H
 #define EASE_GRAM_GRAM_H
 
@@ -13,20 +13,20 @@ struct ease_gram {
     int64_t users, interactions; /* -1: unknown */
 };
 
-/* An element for the entries: U32 or F64 for data of ones, F32 or F64 for weights. */
+/* Builds X'X. The element is U32 or F64 for data of ones, F32 or F64 for weights. */
 ease_status ease__gram_build(const ease_interactions *x, ease__element element,
                              int threads, const ease_hooks *hooks, ease_gram **out,
                              ease_error *err);
 
-/* A matrix that is made one band of tile rows after the other, in order: g->g is the
- * band, and sums are known of its rows and those above. */
+/* A matrix that is built one band of tile rows after the other, in order: g->g is
+ * the band; the sums of its rows and of those above are known. */
 typedef struct ease__bands {
     size_t bytes; /* at least a tile row of padded tiles */
     ease_status (*take)(void *user, ease_gram *g, ease_error *err);
     void *user;
 } ease__bands;
 
-/* The same in bands; *out has no matrix then. NULL: all of it in one, which stays. */
+/* Builds X'X in bands; *out has no matrix then. `bands` NULL: as a whole, in *out. */
 ease_status ease__gram_build_bands(const ease_interactions *x, ease__element element,
                                    const ease__bands *bands, int threads,
                                    const ease_hooks *hooks, ease_gram **out,
@@ -34,34 +34,33 @@ ease_status ease__gram_build_bands(const ease_interactions *x, ease__element ele
 ease_status ease__gram_read_bands(const char *path, ease__element element,
                                   const ease__bands *bands, const ease_hooks *hooks,
                                   ease_gram **out, ease_error *err);
-/* Room for the matrix, or for a band of it. */
+/* Allocates the matrix, or a band of it. */
 ease_status ease__gram_tiles_new(ease_gram *g, int32_t items, ease__element element,
                                  const ease__bands *bands, ease_error *err);
 
-/* Bytes of interactions with their ids, and of what building takes beside them and
- * the entries. */
+/* Bytes of interactions with their ids, and bytes of scratch for building X'X. */
 size_t ease__interactions_bytes(const ease_interactions *x);
 size_t ease__gram_scratch_bytes(int64_t interactions, int32_t items, bool weighted,
                                 int threads);
 
-/* The most that may be in use, `held` bytes of it by now: `limit`, or for 0 what is
- * available. 0: unknown. */
+/* The most bytes that may be in use, including `held` bytes that already are:
+ * `limit`, or if that is 0 the available memory. 0: unknown. */
 size_t ease__memory_allowed(size_t limit, size_t held);
-/* EASE_E_MEMORY_LIMIT with the numbers, unless peak <= allowed: "training 41140 items
- * needs ...". */
+/* Fails with EASE_E_MEMORY_LIMIT and the numbers unless peak <= allowed: "training
+ * 41140 items needs ...". */
 ease_status ease__memory_check(const char *what, int32_t items, size_t peak,
                                size_t allowed, ease_error *err);
 
-/* Reads a Gram file into entries of this element; U32 stands for "as it is there".
- * From U32 to F32 it is converted on the way, and to F64 from both. */
+/* Reads a Gram file into entries of this element type; U32 means the type of the
+ * file. U32 can be converted to F32, and both to F64. */
 ease_status ease__gram_read(const char *path, ease__element element,
                             const ease_hooks *hooks, ease_gram **out, ease_error *err);
 
-/* Fails with EASE_E_ARG if two of the paths lead to the same file or directory. */
+/* Fails with EASE_E_ARG if two of the paths are the same file or directory. */
 ease_status ease__shards_check(const char *const *paths, int count, ease_error *err);
 
-/* Options as EASE__OPTIONS_TAKE takes them, and checks what any use of a Gram matrix
- * relies on: kind, precision, threads. */
+/* Take the options as EASE__OPTIONS_TAKE does, and check the values that every use of a
+ * Gram matrix relies on: kind, precision, threads. */
 ease_status ease__train_options_take(const ease_train_options *given,
                                      ease_train_options *o, ease_error *err);
 ease_status ease__gram_options_take(const ease_gram_options *given,
@@ -89,14 +88,15 @@ bool ease__beyond_float(double diagonal);
 ease_status ease__gram_element(const ease_interactions *x, ease_precision precision,
                                ease__element *out, ease_error *err);
 
-/* EASE_E_DATA where the kind needs sums that are not known. */
+/* Allocates the scales. Fails with EASE_E_DATA if the kind needs column sums that
+ * are unknown. */
 ease_status ease__scales_new(const ease_gram *g, ease_gram_kind kind, ease__scales *out,
                              ease_error *err);
 void ease__scales_free(ease__scales *s);
 
-/* What the solver is given, made in place from counts or sums: U32 becomes F32,
- * then the kind is applied (in float64, entry by entry), zero rows staying zero. Of a
- * band, its rows of the scales are filled in, and those above must have been. */
+/* Converts counts or sums in place to the matrix that is solved: U32 becomes F32,
+ * then the kind is applied (in float64, entry by entry); zero rows stay zero. For a
+ * band, its rows of the scales are filled in; those above must have been before. */
 void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, double lambda, int threads,
                         ease__scales *s);
 

@@ -98,14 +98,15 @@ static ease_status check_params(ease__gram_file *f, ease_error *err)
 ease_status ease__gram_file_open(const char *path, ease__gram_file *out,
                                  ease_error *err)
 {
-    static const char *const large_sections[] = {"tiles", NULL};
+    static const ease__section_rule sections[] = {
+        {"params", false}, {"ids", false}, {"sums", false}, {"tiles", true}, {0}};
     ease__gram_file f = {.file = EASE__CONTAINER_NONE};
     size_t bytes = 0;
     const void *ids;
     ease_status status = ease__container_open(path, "gram", VERSION, &f.file, err);
 
     if (!status)
-        status = ease__container_allow_large(&f.file, large_sections, err);
+        status = ease__container_check(&f.file, sections, err);
     if (!status)
         status = check_params(&f, err);
     if (!status) {
@@ -120,7 +121,7 @@ ease_status ease__gram_file_open(const char *path, ease__gram_file *out,
     return EASE_OK;
 }
 
-/* Widens in place, from the end, so that the scratch has room for float64. */
+/* Widens to float64 in place, from the end; the buffer is large enough for float64. */
 static void widen(void *tile, size_t count)
 {
     const float *narrow = tile;
@@ -165,12 +166,12 @@ ease_status ease__gram_file_tiles(const ease__gram_file *f, ease__take_tile *tak
     return status;
 }
 
-/* Into a matrix of the same shape, whatever the elements, or a band of it. */
+/* Where tiles go: a matrix of the same shape and any element type, or a band of it. */
 typedef struct destination {
     ease_gram *gram;
-    const ease__bands *bands; /* NULL: all of it is there */
+    const ease__bands *bands; /* NULL: the whole matrix is in memory */
     ease__element element;
-    bool counts; /* tiles come as uint32 */
+    bool counts; /* tiles are uint32 */
 } destination;
 
 static void copy_tile(const destination *d, const void *tile, void *to)
@@ -209,7 +210,7 @@ static ease_status store_tile(void *user, int32_t i, int32_t j, const void *tile
     return EASE_OK;
 }
 
-/* All but the tiles. */
+/* Reads everything but the tiles. */
 static ease_status read_head(const ease__gram_file *f, ease_gram *g, ease_error *err)
 {
     size_t n = (size_t)f->params.items;

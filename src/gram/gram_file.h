@@ -1,12 +1,12 @@
-/* Gram files: what they hold beside the tiles, and a way through the tiles. */
+/* Gram files: their small sections, and iteration over their tiles. */
 #ifndef EASE_GRAM_GRAM_FILE_H
 #define EASE_GRAM_GRAM_FILE_H
 
 #include "core/container.h"
 #include "gram/gram.h"
 
-/* Section "params". Others: "ids" (packed), "sums" (items float64; absent if unknown)
- * and, large, "tiles": the matrix as it lies in memory. */
+/* Section "params". The others are "ids" (packed), "sums" (float64 for each item;
+ * absent if unknown) and the large section "tiles": the matrix as in memory. */
 typedef struct ease__gram_params {
     int64_t users, interactions; /* -1: unknown */
     int32_t items, edge;
@@ -25,8 +25,8 @@ ease_status ease__gram_file_open(const char *path, ease__gram_file *out,
                                  ease_error *err);
 void ease__gram_file_close(ease__gram_file *f);
 
-/* Calls `take` for every tile in order, as float64 where the file has float32 or
- * float64 and as uint32 where it has counts: `tile` is edge x edge of that. */
+/* Calls `take` for every tile in order. `tile` is edge x edge: uint32 if the file
+ * has counts, otherwise float64. */
 typedef ease_status ease__take_tile(void *user, int32_t i, int32_t j, const void *tile,
                                     ease_error *err);
 ease_status ease__gram_file_tiles(const ease__gram_file *f, ease__take_tile *take,

@@ -1,6 +1,6 @@
-/* Gram matrices that were made elsewhere: shards of item,item,number or a dense .npy.
- * Counts are added as integers, anything else as float64; what no X'X can have is an
- * error. */
+/* Imports Gram matrices that were made elsewhere: shards of triplets (item, item,
+ * number), or a dense .npy. Counts are added as integers, other numbers as float64;
+ * entries that no X'X can have are errors. */
 #include "gram/import.h"
 
 #include <math.h>
@@ -46,8 +46,8 @@ static void set_diagonal(ease__tiled *t, int32_t i, uint32_t value)
         ((double *)tile)[at] = value;
 }
 
-/* The list's counts are the diagonal, or agree with it: a shard that is missing or stands
- * twice shows here. */
+/* Compares the counts of the list with the diagonal, or uses them as the diagonal: a
+ * shard that is missing or given twice is detected here. */
 static ease_status match_list(ease__importing *m, ease_error *err)
 {
     ease__tiled *t = &m->g->g;
@@ -81,8 +81,8 @@ static ease_status check_diagonal(const ease__importing *m, ease_error *err)
     return EASE_OK;
 }
 
-/* The first column left of the diagonal that has more than the diagonal d allows; -1:
- * none. */
+/* The first column left of the diagonal with an entry larger than the diagonal entry
+ * d allows; -1: none. */
 static int32_t find_excess(const ease__tiled *t, bool weighted, const double *d,
                            int32_t i)
 {
@@ -101,12 +101,12 @@ static int32_t find_excess(const ease__tiled *t, bool weighted, const double *d,
             if (weighted ? v * v > d[i] * d[j] * (1 + 1e-6) : v > d[i] || v > d[j])
                 return j;
         }
-        j--; /* the loop's own step */
+        j--; /* the loop increments it again */
     }
     return -1;
 }
 
-/* What no X'X can have. */
+/* Fails if an entry is impossible in X'X. */
 static ease_status check_entries(const ease__importing *m, const double *d,
                                  ease_error *err)
 {
@@ -128,7 +128,7 @@ static ease_status check_entries(const ease__importing *m, const double *d,
                      err);
 }
 
-/* Counts of ones have their column sums on the diagonal. */
+/* Sets the column sums: for data of ones they are the diagonal. */
 static ease_status take_sums(ease__importing *m, ease_error *err)
 {
     ease_gram *g = m->g;
@@ -141,7 +141,7 @@ static ease_status take_sums(ease__importing *m, ease_error *err)
     for (int32_t i = 0; i < g->g.n; i++)
         total += g->sums[i] = ease__tiled_at(&g->g, i, i);
     status = check_entries(m, g->sums, err);
-    if (g->weighted) { /* whose sum may be past any integer, and says nothing */
+    if (g->weighted) { /* their sum is not a number of interactions */
         ease__free(g->sums);
         g->sums = NULL;
         g->interactions = -1;

@@ -1,4 +1,4 @@
-/* A dense square array, row by row. */
+/* Imports a dense square array, row by row. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ static ease_status input_source(void *from, void *to, size_t bytes, ease_error *
     return status;
 }
 
-/* Row i: what lies right of the diagonal is kept, what lies left must agree with it. */
+/* Adds row i: entries right of the diagonal are kept, those left of it must agree
+ * with them. */
 static ease_status take_row(ease__importing *m, const ease__npy *form, int32_t i,
                             const unsigned char *row, ease_error *err)
 {

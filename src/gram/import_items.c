@@ -7,7 +7,7 @@
 
 typedef struct listing {
     ease__importing *m;
-    const char *path; /* of the file being read */
+    const char *path; /* the file being read */
     int64_t line;
     char *scratch; /* for an id with doubled quotes */
     size_t scratch_bytes;
@@ -34,7 +34,7 @@ static ease_status add_item(listing *l, const char *id, size_t length, ease_erro
                                               : EASE_OK;
 }
 
-/* ---- a line for each ---------------------------------------------------------- */
+/* ---- lists of one id a line --------------------------------------------------- */
 
 static ease_status take_lines(listing *l, const char *at, const char *end,
                               ease_error *err)
@@ -58,11 +58,11 @@ static ease_status take_lines(listing *l, const char *at, const char *end,
     return status;
 }
 
-/* ---- as `ease gram sql` has it written ---------------------------------------- */
+/* ---- lists written by `ease gram sql` ----------------------------------------- */
 
 static const ease__splitter comma = {EASE__SPLIT_BYTE, ",", 1, true};
 
-/* Behind the header, quoted or not, or NULL. */
+/* The place after the header, quoted or not; NULL if there is none. */
 static const char *pass_head(const char *at, const char *end)
 {
     static const char *const names[] = {"item", "users", "all_users"};
@@ -113,7 +113,7 @@ static bool add_listed(ease__importing *m, uint32_t users)
     return true;
 }
 
-/* All lines say the same. */
+/* Sets the number of users; fails if lines differ. */
 static ease_status take_all_users(listing *l, int64_t all, ease_error *err)
 {
     int64_t *users = &l->m->g->users;
@@ -164,7 +164,7 @@ static ease_status take_rows(listing *l, const char *at, const char *end,
     ease_status status = EASE_OK;
 
     while (!status && at < end) {
-        const char *behind = pass_head(at, end); /* again where parts were joined */
+        const char *behind = pass_head(at, end); /* again in joined part files */
         ease__record_stop stop = EASE__RECORD_BLANK;
 
         l->line++;
@@ -186,7 +186,7 @@ static ease_status take_rows(listing *l, const char *at, const char *end,
 
 /* ---- files -------------------------------------------------------------------- */
 
-/* All of a file: a list of items is small beside their matrix. */
+/* Reads a whole file: a list of items is small beside their matrix. */
 static ease_status take_file(listing *l, ease__input *in, ease_error *err)
 {
     size_t got = 0;
@@ -198,10 +198,10 @@ static ease_status take_file(listing *l, ease__input *in, ease_error *err)
         return status;
     end = text + got;
     if (got >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        text += 3; /* the mark of UTF-8 */
+        text += 3; /* the byte order mark of UTF-8 */
     l->path = ease__input_file_name(in, ease__input_at(in));
     l->line = 0;
-    /* Once such rows have come, all are. */
+    /* If the first file has counts, all files have. */
     if (m->listed || (m->g->ids.count == 0 && pass_head(text, end)))
         status = take_rows(l, text, end, err);
     else

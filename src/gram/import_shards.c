@@ -1,6 +1,6 @@
-/* Triplets: item, item, number. They come in file order, one after the other, while other
- * threads read and parse: the matrix is too large for a cache, so that each is fetched
- * some records ahead. */
+/* Imports triplets (item, item, number). They are added in file order, by one
+ * thread, while other threads read and parse. The matrix is larger than any cache,
+ * so that entries are prefetched some records ahead. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,10 +17,11 @@ typedef struct tables {
     ease__importing *m;
     size_t n;
     uint8_t *given;             /* a bit for each ordered pair of a shard */
-    size_t *row_at, *column_at; /* where an item's row and column begin; see place_of */
-    bool several;               /* shards: numbers add up */
-    size_t records;             /* in all */
-    /* Where the items are not known before, records wait until all have been seen. */
+    size_t *row_at, *column_at; /* start of each item's row and column; see place_of */
+    bool several;               /* there are several shards: their numbers are added */
+    size_t records;             /* number of records so far */
+    /* If the items are not known in advance, records are kept until all have been
+     * read. */
     uint32_t *kept;
     size_t kept_count, kept_capacity;
 } tables;
@@ -48,7 +49,8 @@ static void free_tables(tables *t)
     ease__free(t->kept);
 }
 
-/* The matrix of the items known now, and what is needed to fill it. */
+/* Allocates the matrix of the items that are known now, and the arrays that are
+ * needed to fill it. */
 static ease_status make_places(tables *t, ease__element element, ease_error *err)
 {
     ease__importing *m = t->m;
@@ -81,7 +83,7 @@ static ease_status make_places(tables *t, ease__element element, ease_error *err
     return EASE_OK;
 }
 
-/* Entries become float64: one was no count. */
+/* Converts the matrix to float64 when the first entry is not a count. */
 static ease_status widen(tables *t, char what[EASE__BLOCK_WHAT])
 {
     ease__tiled *g = &t->m->g->g, wide = {0};
@@ -115,7 +117,8 @@ static bool add_count(ease__tiled *g, size_t at, double value)
     return true;
 }
 
-/* Adds what is an integer up to 2^32 - 1 in all as it is, and notes what is not. */
+/* Adds a value: as an integer while sums are integers up to 2^32 - 1; notes values
+ * that are not. */
 static ease_status add_value(tables *t, uint32_t i, uint32_t j, double value,
                              char what[EASE__BLOCK_WHAT])
 {
@@ -151,7 +154,8 @@ static bool test_bit(const uint8_t *bits, size_t at)
     return bits[at / 8] >> at % 8 & 1;
 }
 
-/* The same pair may come in both orders, with the same value; in one order, once. */
+/* Places a record. A pair may be given in both orders, with the same value; in one
+ * order, once. */
 static ease_status place(tables *t, const uint32_t *record, char what[EASE__BLOCK_WHAT])
 {
     uint32_t i = record[0], j = record[1];
@@ -236,9 +240,9 @@ static ease_status take_kept(void *user, const uint32_t *records, size_t count,
     return EASE_OK;
 }
 
-/* ---- the form of a table ------------------------------------------------------ */
+/* ---- the separator of a table ------------------------------------------------- */
 
-/* Three fields in each row, the last a number, but in the first row. */
+/* True if each row has three fields, the last one a number except in the first row. */
 static bool fits(const ease__splitter *s, const char *sample, size_t bytes, bool whole,
                  ease__record *r)
 {
@@ -264,7 +268,8 @@ static bool fits(const ease__splitter *s, const char *sample, size_t bytes, bool
     return rows > 0;
 }
 
-/* A comma where none fits: reading then says what is wrong with which line. */
+/* Guesses the separator. If none fits it is a comma; reading then reports what is
+ * wrong in which line. */
 static ease_status guess_splitter(ease__input *in, size_t limit, ease__splitter *out,
                                   bool *fraction, ease_error *err)
 {
@@ -292,7 +297,7 @@ static ease_status guess_splitter(ease__input *in, size_t limit, ease__splitter 
     return status;
 }
 
-/* To the first file of a shard that is not empty. *more: there is one. */
+/* Moves to the first file of a shard that is not empty. *more: there is one. */
 static ease_status pass_empty(ease__input *in, bool *more, ease_error *err)
 {
     const char *sample;
@@ -338,7 +343,7 @@ static ease_status read_shard(tables *t, ease__input *in, ease_error *err)
     return ease__triplets_read(in, &splitter, 0, &o, &to, err);
 }
 
-/* What was kept of a shard: from .. to, which are records. */
+/* Places the kept records `from` .. `to` of a shard. */
 static ease_status place_shard(tables *t, const char *path, size_t from, size_t to,
                                ease_error *err)
 {
@@ -356,14 +361,15 @@ static ease_status place_shard(tables *t, const char *path, size_t from, size_t 
                       what);
 }
 
-/* Each pair once in a shard: from the next one on it may come again. */
+/* Starts a shard: each pair may occur again. */
 static void begin_shard(tables *t)
 {
     if (t->given)
         memset(t->given, 0, t->n * t->n / 8 + 1);
 }
 
-/* Shard by shard; `ends` has where the records of each end, if they are kept. */
+/* Reads the shards; `ends` is set to the end of each shard's records, if they are
+ * kept. */
 static ease_status read_shards(tables *t, const char *const *paths, int count,
                                ease__input *first, size_t *ends, ease_error *err)
 {

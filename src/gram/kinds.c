@@ -1,12 +1,13 @@
-/* Which Gram matrix the solver is given: counts, covariance or correlation. */
+/* The matrix that the solver inverts: counts, covariance or correlation. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "gram/gram.h"
 
-/* C_ii below this share of G_ii is rounding: a column that everyone has, or no one.
- * Weighted entries may have been float32 once, whatever they are now. */
+/* The share of G_ii below which C_ii is considered rounding: the column of an item
+ * that every user has, or none. Weighted entries may have been rounded to float32
+ * before. */
 static double constant_share(const ease_gram *g)
 {
     return g->weighted ? 4 * (double)FLT_EPSILON : 1e-12;
@@ -32,7 +33,7 @@ static inline double load(const void *tile, ease__element element, size_t at)
     return ((const double *)tile)[at];
 }
 
-/* Tile (bi, bj) in place; what was U32 is F32 afterwards. */
+/* Converts tile (bi, bj) in place; U32 becomes F32. */
 static void prepare_tile(const ease__tiled *g, const centering *c, int32_t bi,
                          int32_t bj)
 {
@@ -67,7 +68,7 @@ static void prepare_tiles(ease__tiled *g, const centering *c, int threads)
         g->element = EASE__F32;
 }
 
-enum { ORDINARY = 60 }; /* |exponents| that need no scaling: counts, sums of ratings */
+enum { ORDINARY = 60 }; /* largest |exponent| that needs no scaling */
 
 bool ease__beyond_float(double diagonal)
 {
@@ -86,8 +87,8 @@ static double balance(double pivot)
     return abs(exponent) <= ORDINARY ? 1 : ldexp(1, -(exponent / 2));
 }
 
-/* Of the kind, scale_i = 1 or sqrt(C_ii), and 0 where the column is constant; unit_i =
- * 1 / scale_i, and 0 there, so that its row and column become zero. */
+/* Sets scale_i = 1 or sqrt(C_ii) by the kind, 0 if the column is constant; unit_i =
+ * 1 / scale_i, or 0, so that the row and column become zero. */
 static void find_scale(const ease_gram *g, ease_gram_kind kind, double lambda,
                        ease__scales *s)
 {
@@ -95,7 +96,7 @@ static void find_scale(const ease_gram *g, ease_gram_kind kind, double lambda,
 
     for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++) {
         double whole = ease__tiled_at(&g->g, i, i), of_kind = 1, power;
-        double entry = whole; /* of the kind's diagonal */
+        double entry = whole; /* diagonal entry for the kind */
         bool constant = false;
 
         if (kind != EASE_GRAM_COUNTS) {

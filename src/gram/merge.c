@@ -1,9 +1,9 @@
-/* Gram files of disjoint sets of users add up. */
+/* Adds Gram files of disjoint sets of users. */
 #include <string.h>
 
 #include "gram/gram_file.h"
 
-/* Where the tiles of one file go. */
+/* Adds the tiles of one file to the sum. */
 typedef struct adder {
     ease__tiled *to;
     const ease__gram_file *from;
@@ -66,7 +66,8 @@ static ease_status add_tile(void *user, int32_t i, int32_t j, const void *tile,
     return EASE_OK;
 }
 
-/* Union of the items, in order of appearance; place[] of every file's items. */
+/* Builds the union of the items, in order of appearance, and place[] of every file's
+ * items. */
 static ease_status join_ids(const ease__gram_file *f, int count, ease_gram *g,
                             int32_t **place, ease_error *err)
 {
@@ -98,7 +99,7 @@ static ease__element common_element(const ease__gram_file *f, int count)
     return e;
 }
 
-/* Users, interactions and sums add up where every file knows them. */
+/* Adds users, interactions and sums, if every file has them. */
 static ease_status join_totals(const ease__gram_file *f, int count, int32_t **place,
                                ease_gram *g, ease_error *err)
 {

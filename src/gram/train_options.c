@@ -1,4 +1,4 @@
-/* Options of everything from a Gram matrix on, and the memory they allow. */
+/* Options of training and of Gram matrices, and the memory that they allow. */
 #include "core/sized.h"
 #include "gram/gram.h"
 

@@ -78,7 +78,7 @@ static char *join(const char *dir, const char *name)
     return path;
 }
 
-/* ---- what a directory holds --------------------------------------------------- */
+/* ---- files of a directory ----------------------------------------------------- */
 
 typedef struct numbered_file {
     int32_t number;
@@ -211,7 +211,7 @@ static ease_status look_into(holdings *h, const char *dir, bool movies_alone,
     return status;
 }
 
-/* ---- files with numbers ------------------------------------------------------- */
+/* ---- numbered files ----------------------------------------------------------- */
 
 static int compare_numbers(const void *left, const void *right)
 {
@@ -293,7 +293,7 @@ static ease_status open_series(series *s, const char *dir, int32_t last,
     return ease__input_open_list(dir, paths, s->count, hooks, out, err);
 }
 
-/* ---- all of it ---------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------ */
 
 static ease_status check_forms(const holdings *h, bool series_alone, ease_error *err)
 {

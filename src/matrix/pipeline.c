@@ -1,6 +1,6 @@
-/* Work is done by OpenMP's threads, since OpenBLAS keeps to itself only inside a
- * parallel region. Reading and writing is done by a few threads beside them, which wait
- * for the disk and use little of a processor. */
+/* OpenMP threads do the work, since OpenBLAS does not start threads inside a
+ * parallel region. A few further threads read and write; they mostly wait for the
+ * disk. */
 #include "matrix/pipeline.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@
 
 enum { MOVERS = 4 }; /* threads that read and write */
 
-/* All is guarded by the lock. A strip is known by its number; queues have room for
- * all. */
+/* The state of a run, guarded by the lock. A strip is identified by its number; each
+ * queue can hold all strips. */
 typedef struct run {
     const ease__pipeline *pipeline;
     const ease__pass *pass;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    char **idle;    /* slots of the ring, slots of them at most */
-    size_t *ready;  /* to be worked on */
-    size_t *worked; /* to be written */
+    char **idle;    /* free slots of the ring */
+    size_t *ready;  /* strips that were read */
+    size_t *worked; /* strips to be written */
     size_t idle_count, taken, ready_begin, ready_end, worked_begin, worked_end, done;
     bool stop;
     ease_status status;
@@ -53,7 +53,7 @@ static ease_status move_strip(const run *r, const ease__strip *s, bool write,
     return status;
 }
 
-/* With the lock given up meanwhile. */
+/* Reads or writes a strip; the lock is released meanwhile. */
 static void move_unlocked(run *r, size_t strip, bool write)
 {
     ease_error found = {0};
@@ -82,7 +82,7 @@ static bool may_read(const run *r)
            (r->pass->resident || r->idle_count > 0);
 }
 
-/* Writes before it reads: that is what frees slots. */
+/* A thread that reads and writes strips; it writes first, since that frees slots. */
 static void *move_strips(void *user)
 {
     run *r = user;
@@ -126,7 +126,7 @@ static void wait_shortly(run *r)
     (void)pthread_cond_timedwait(&r->changed, &r->lock, &until);
 }
 
-/* Asked with the lock given up: it may call the user. */
+/* Calls `stopped` with the lock released, because it may call the user. */
 static void ask_whether_to_stop(run *r)
 {
     bool stop;
@@ -152,7 +152,8 @@ static void work_on(run *r, size_t strip)
     pthread_cond_broadcast(&r->changed);
 }
 
-/* Until every strip has been taken, and of the caller's thread, until all is done. */
+/* Works on strips until all have been started; the caller's thread, until all are
+ * done. */
 static void work(run *r)
 {
     bool caller = omp_get_thread_num() == 0;
@@ -175,9 +176,10 @@ static void work(run *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* ---- both ------------------------------------------------------------------------ */
+/* ---- running ------------------------------------------------------------------ */
 
-/* Signals are for the caller's thread. */
+/* Starts the threads that read and write, with all signals blocked: signals are for
+ * the caller's thread. */
 static int start_movers(run *r, pthread_t *movers)
 {
     sigset_t all, before;
@@ -207,7 +209,7 @@ static void run_all(run *r)
     {
         unsigned mode = ease__flush_begin();
 
-        omp_set_num_threads(1); /* for OpenBLAS: see the task graph */
+        omp_set_num_threads(1); /* for OpenBLAS: see src/solve/graph.c */
         work(r);
         ease__flush_end(mode);
     }

@@ -2,17 +2,17 @@
 
 #include <string.h>
 
-/* Edges are multiples of this: whole vectors and cache lines in each row. */
+/* Edges are multiples of GRAIN: whole vectors and cache lines in each row. */
 enum { GRAIN = 16 };
 
-/* Products of tiles gain speed up to an edge of some 640 and lose it from 1024 on; with
- * few tiles a side, what is not a plain product weighs more, and so does the padding.
- */
+/* The bounds of the edge by n. Products of tiles get faster up to an edge of some
+ * 640, and slower from 1024 on; with few tiles a side, the work that is not a plain
+ * product counts for more, and so does the padding. */
 static const struct {
     int32_t from, least, most;
 } edges[] = {{12288, 640, 896}, {4096, 512, 640}, {0, 512, 512}};
 
-/* Of equal tiles within the bounds, those with the least padding, and of these the
+/* Of the edges within the bounds the one with the least padding, and of these the
  * largest: padding costs time by its cube. */
 int32_t ease__tile_edge(int32_t n)
 {
@@ -156,8 +156,8 @@ double ease__tiled_at(const ease__tiled *t, int32_t i, int32_t j)
     return ((const double *)t->data)[at];
 }
 
-/* Through small buffers, front to back: what is written never reaches what is still to
- * read. */
+/* Converts through small buffers, front to back: what is written never reaches what
+ * is still to be read. */
 void ease__tiled_narrow(ease__tiled *t, ease__element to)
 {
     enum { CHUNK = 1024, PAGE = 4096 };
@@ -194,7 +194,7 @@ void ease__tiled_mirror_diagonal(ease__tiled *t, int threads)
 #pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
     for (int32_t k = t->first; k < t->last; k++) {
         double *wide = ease__tile(t, k, k);
-        uint32_t *narrow = ease__tile(t, k, k); /* bits, whatever they mean */
+        uint32_t *narrow = ease__tile(t, k, k); /* copies bits of any 4-byte type */
 
         for (size_t i = 0; i < e; i++)
             for (size_t j = i + 1; j < e; j++) {
@@ -215,7 +215,7 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* The window lies in one tile, whose rows are those of the matrix. */
+/* Copies a window that lies within a tile. */
 static void copy_straight(const float *tile, size_t edge, ease__window w, float *out,
                           size_t ld)
 {
@@ -225,16 +225,17 @@ static void copy_straight(const float *tile, size_t edge, ease__window w, float 
         memcpy(out, tile + (size_t)i * edge + (size_t)w.left, bytes);
 }
 
-/* A corner of less than a block. */
-static void turn_part(const float *in, size_t in_ld, int32_t rows, int32_t columns,
-                      float *out, size_t out_ld)
+/* Transposes a corner that is smaller than a block. */
+static void transpose_part(const float *in, size_t in_ld, int32_t rows, int32_t columns,
+                           float *out, size_t out_ld)
 {
     for (int32_t j = 0; j < columns; j++)
         for (int32_t i = 0; i < rows; i++)
             out[(size_t)j * out_ld + (size_t)i] = in[(size_t)i * in_ld + (size_t)j];
 }
 
-/* The window is one of the mirror image of the tile: entry (i, j) is at (j, i). */
+/* Copies a window of the upper triangle from the tile below the diagonal: entry (i,
+ * j) is at (j, i). */
 static void copy_transposed(ease__transpose *transpose, const float *tile, size_t edge,
                             ease__window w, float *out, size_t ld)
 {
@@ -248,7 +249,7 @@ static void copy_transposed(ease__transpose *transpose, const float *tile, size_
             if (rows == BLOCK && columns == BLOCK)
                 transpose(in, edge, to, ld);
             else
-                turn_part(in, edge, rows, columns, to, ld);
+                transpose_part(in, edge, rows, columns, to, ld);
         }
 }
 

@@ -10,9 +10,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* ---- making ---------------------------------------------------------------------- */
+/* ---- creating ----------------------------------------------------------------- */
 
-/* Nameless from the start, or at once. */
+/* Opens a file without a name (O_TMPFILE, or unlinked at once). */
 static int open_nameless(const char *dir)
 {
     static const char name[] = "/.ease.XXXXXX";
@@ -52,7 +52,8 @@ static ease_status no_space(const ease__tilefile *f, ease_error *err)
                             free_bytes / 1e9);
 }
 
-/* Some file systems cannot reserve: there the free space has to do. */
+/* Reserves the space of the file. On file systems that cannot reserve, only the free
+ * space is checked. */
 static ease_status reserve(const ease__tilefile *f, ease_error *err)
 {
     struct statvfs v;
@@ -74,8 +75,8 @@ static ease_status reserve(const ease__tilefile *f, ease_error *err)
     return ftruncate(f->fd, bytes) == 0 ? EASE_OK : no_space(f, err);
 }
 
-/* Whether a page can be written past the page cache: some file systems refuse when
- * asked, others when it is done. */
+/* Tries to write a page with O_DIRECT: some file systems refuse to open, others to
+ * write. */
 static ease_status try_direct(ease__tilefile *f, ease_error *err)
 {
     int flags = fcntl(f->fd, F_GETFL);
@@ -133,7 +134,8 @@ static off_t offset_of(const ease__tilefile *f, int32_t i, int32_t j)
                    ease__element_bytes(f->shape.element));
 }
 
-/* Where the page cache cannot be passed by, it is at least emptied: it is memory too. */
+/* Without direct access, drops the pages from the page cache, which counts as memory
+ * too. */
 static void drop_cached(const ease__tilefile *f, off_t at, size_t bytes, bool written)
 {
     if (f->direct)
@@ -250,7 +252,7 @@ ease_status ease__tilefile_write_diagonal(const ease__tilefile *f,
 
 /* ---- narrowing ---------------------------------------------------------------- */
 
-/* Front to back: what is written never reaches what is still to read. */
+/* Converts front to back: what is written never reaches what is still to be read. */
 static void narrow(void *tile, size_t count)
 {
     char *data = tile;

@@ -1,5 +1,5 @@
-/* Blocks of rows go through the steps together: what all rows have in common, V'V, is
- * one product for the whole block. */
+/* Solves the half step for blocks of rows: the product with V'V, which all rows
+ * share, is one matrix product for the whole block. */
 #include "methods/als.h"
 
 #include <cblas.h>
@@ -9,22 +9,22 @@
 
 #include "compute/blas.h"
 
-enum { ROWS = 64 }; /* of a block */
+enum { ROWS = 64 }; /* rows of a block */
 
 /* Scratch of one thread: ROWS x rank each, row-major. */
 typedef struct scratch {
     float *h;          /* the solution so far */
-    float *b;          /* the right side */
+    float *b;          /* right-hand side */
     float *residual;   /* b - A h */
     float *direction;  /* of the next step */
-    float *product;    /* A times what is asked for */
-    double size[ROWS]; /* of the residual, squared */
+    float *product;    /* A times a vector, for each row */
+    double size[ROWS]; /* squared length of the residual */
 } scratch;
 
 typedef struct job {
     const ease__half_step *h;
     scratch *scratches;
-    double *losses; /* one a block, so that their sum has a fixed order */
+    double *losses; /* one for each block, so that their sum has a fixed order */
     int64_t blocks;
     atomic_llong done;
     atomic_bool cancelled;
@@ -37,8 +37,8 @@ static float weight_of(const ease__half_step *h, int64_t at)
     return h->alpha * (h->links.weights ? h->links.weights[at] : 1.0f);
 }
 
-/* b, and h as it was; of rows without others h is 0, at once. Sets *confidence to the
- * sum of c_ui over those there are: what the loss is where all of h is 0. */
+/* Sets b, and h to the previous solution; rows without links get h = 0 at once. Sets
+ * *confidence to the sum of c_ui over the links, which is the loss at h = 0. */
 static void begin_rows(const ease__half_step *h, int64_t first, int32_t count,
                        scratch *r, double *confidence)
 {
@@ -63,7 +63,7 @@ static void begin_rows(const ease__half_step *h, int64_t first, int32_t count,
     }
 }
 
-/* product = A y, each row by its own A. */
+/* product = A y, each row with its own A. */
 static void multiply(const ease__half_step *h, int64_t first, int32_t count,
                      const float *y, float *product)
 {
@@ -99,8 +99,8 @@ static void begin_steps(const ease__half_step *h, int64_t first, int32_t count,
     }
 }
 
-/* One row on along its direction, and the next direction. A row that has arrived stays
- * as it is: where the residual is next to nothing there is only rounding to follow. */
+/* Moves a row along its direction, and computes the next direction. A row that has
+ * converged is not changed: with a residual near 0 there is only rounding left. */
 static void step_row(const ease__half_step *h, scratch *r, int32_t k)
 {
     size_t rank = (size_t)h->rank, at = (size_t)k * rank;
@@ -121,8 +121,8 @@ static void step_row(const ease__half_step *h, scratch *r, int32_t k)
     r->size[k] = next;
 }
 
-/* With the residual at hand the minimum costs nothing: for one row,
- * h'A h - 2 b'h = -h'(b + residual). */
+/* The loss of a block. With the residual known it needs no product: for one row, h'A
+ * h - 2 b'h = -h'(b + residual). */
 static double loss_of(const ease__half_step *h, const scratch *r, int32_t count,
                       double confidence)
 {
@@ -153,7 +153,7 @@ static double solve_block(const ease__half_step *h, int64_t first, scratch *r)
     return loss_of(h, r, count, confidence);
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all blocks --------------------------------------------------------------- */
 
 static void report(job *j)
 {
@@ -186,7 +186,7 @@ static int64_t blocks_of(int64_t rows)
     return (rows + ROWS - 1) / ROWS;
 }
 
-enum { ARRAYS = 5 }; /* of a scratch */
+enum { ARRAYS = 5 }; /* arrays of a scratch */
 
 size_t ease__half_step_bytes(int64_t rows, int32_t rank, int threads)
 {
@@ -217,7 +217,7 @@ ease_status ease__half_step_run(const ease__half_step *h, int threads, double *l
             j.scratches[t] = (scratch){at,           at + one,     at + 2 * one,
                                        at + 3 * one, at + 4 * one, {0}};
         }
-        /* The caller's thread asks, and may get no block at all. */
+        /* Called here too, because the caller's thread may get no block at all. */
         atomic_store(&j.cancelled, ease__progress(h->hooks, h->stage, h->begin));
         solve_all(&j, threads);
         if (atomic_load(&j.cancelled))

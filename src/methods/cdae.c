@@ -1,6 +1,6 @@
 /* The collaborative denoising autoencoder (Wu, DuBois, Zheng and Ester, WSDM 2016):
- * one hidden layer, to which each user adds numbers of its own while it learns. A
- * model has none of these: a history is scored alone, with V_u = 0. */
+ * one hidden layer, to which each user adds a vector V_u during training. The model
+ * does not keep these vectors: a history is scored with V_u = 0. */
 #include "methods/network.h"
 
 enum { WEIGHT = EASE__OWN_SETTINGS };
@@ -34,6 +34,6 @@ const ease__method ease__cdae = {
             .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
         },
     .number = 8,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train,
 };

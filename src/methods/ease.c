@@ -21,7 +21,7 @@ const ease__method ease__ease = {
             EASE__SETTINGS(settings),
         },
     .number = 0,
-    .form = EASE__DENSE_FORM,
+    .form = &ease__form_packed,
     .fit = fit,
 };
 
@@ -36,7 +36,7 @@ const ease__method ease__ease_nonneg = {
             EASE__SETTINGS(settings),
         },
     .number = 1,
-    .form = EASE__DENSE_FORM,
+    .form = &ease__form_packed,
     .nonnegative = true,
     .fit = fit,
 };

@@ -1,9 +1,9 @@
-/* Neighbours with less noise (Volkovs and Yu): S are the weights of item-item, A = X S
- * the scores of all users, and V its first right singular vectors; a history x scores
- * x S V V'. A is never formed. V spans what C = A'A = S'X'X S stretches most: a random
- * block is multiplied with C and made orthonormal, in turn; then the largest vectors of
- * C within it are taken. All in float64, as C has the squares of A's singular values.
- */
+/* ii-svd (Volkovs and Yu): S are the weights of item-item, A = X S the scores of all
+ * users, and V the first right singular vectors of A; a history x scores x S V V'. A
+ * is never formed. Subspace iteration finds V: a random block is multiplied with C =
+ * A'A = S'X'X S and made orthonormal, repeatedly; then the eigenvectors of C within
+ * the block with the largest eigenvalues are V. All numbers are float64, as C has
+ * the squares of A's singular values. */
 #include <cblas.h>
 #include <math.h>
 #include <omp.h>
@@ -16,7 +16,7 @@
 #include "methods/methods.h"
 
 enum { RANK = EASE__SHRINKAGE + 1, ITERATIONS, SEED };
-enum { PANEL = 32 }; /* columns that are multiplied at once */
+enum { PANEL = 32 }; /* columns that are multiplied together */
 
 static const ease_setting settings[] = {
     EASE__ITEM_ITEM_SETTINGS,
@@ -54,16 +54,16 @@ typedef struct job {
     double *small;            /* width x width */
     double *values;           /* width */
     double *work;
-    int *counts; /* dsyevd's */
+    int *counts; /* integer workspace of dsyevd */
     int work_count, counts_count;
-    double begin, end; /* the fractions of the stage that a product is */
+    double begin, end; /* the part of the stage's progress that a product is */
     atomic_int done;   /* panels */
     atomic_bool cancelled;
 } job;
 
 /* ---- C times a block ---------------------------------------------------------- */
 
-/* A panel is items x PANEL, row-major. */
+/* Adds a row of a panel, which is items x PANEL, row-major. */
 static inline void add_row(double *to, const double *from, double times)
 {
     for (int c = 0; c < PANEL; c++)
@@ -89,7 +89,7 @@ static void times_weights(const ease__sparse *s, int32_t n, bool transposed,
         }
 }
 
-/* out = X'X in, a user at a time. */
+/* out = X'X in, one user at a time. */
 static void times_square(const ease_interactions *x, const double *in, double *out,
                          double *sum)
 {
@@ -105,7 +105,7 @@ static void times_square(const ease_interactions *x, const double *in, double *o
     }
 }
 
-/* Columns first, first + 1, ... of `from`, multiplied, into those of `to`. */
+/* Multiplies the columns first, first + 1, ... of `from` into those of `to`. */
 static void multiply_panel(const job *j, int first, const double *from, double *to,
                            double *scratch)
 {
@@ -138,13 +138,13 @@ static bool told_to_stop(job *j, double part)
     return atomic_load_explicit(&j->cancelled, memory_order_relaxed);
 }
 
-/* to = C from; they may be the same. False: cancelled. */
+/* to = C from; both may be the same array. Returns false if cancelled. */
 static bool multiply(job *j, const double *from, double *to)
 {
     int panels = (j->width + PANEL - 1) / PANEL;
 
     atomic_store(&j->done, 0);
-    if (told_to_stop(j, 0)) /* this thread may get no panel at all */
+    if (told_to_stop(j, 0)) /* the caller's thread may get no panel */
         return false;
 #pragma omp parallel for schedule(dynamic) num_threads(j->threads)
     for (int p = 0; p < panels; p++) {
@@ -162,7 +162,7 @@ static bool multiply(job *j, const double *from, double *to)
 
 /* ---- dense steps, by one thread: the same bits at any number of threads ------- */
 
-/* The block becomes an orthonormal one that spans the same. */
+/* Replaces the block by an orthonormal basis of its span. */
 static void make_orthonormal(job *j)
 {
     int n = j->x->items, info = 0;
@@ -178,7 +178,7 @@ static void make_orthonormal(job *j)
     }
 }
 
-/* Within the block Q: the vectors of Q'C Q with the largest values, times Q, into
+/* Computes the eigenvectors of Q'C Q with the largest eigenvalues, times Q, into
  * `image`, which was C Q. */
 static bool take_largest(job *j)
 {
@@ -200,7 +200,7 @@ static bool take_largest(job *j)
     return info == 0;
 }
 
-/* ---- all of it ---------------------------------------------------------------- */
+/* ---- training ----------------------------------------------------------------- */
 
 static void draw_block(job *j)
 {
@@ -237,7 +237,7 @@ static ease_status iterate(job *j, ease_error *err)
                  : ease__fail(err, EASE_E_ACCURACY, "ii-svd: no singular vectors");
 }
 
-/* Decoder V, and S V before it. */
+/* Stores the decoder V and the encoder S V in the model. */
 static ease_status give(const job *j, ease_model *m, ease_error *err)
 {
     size_t n = (size_t)j->x->items, rank = (size_t)j->rank;
@@ -277,8 +277,8 @@ static void job_free(job *j)
     ease__free(j->counts);
 }
 
-/* Of the random block: some more columns than are asked for, as the last ones of a
- * block are the slowest to be found. */
+/* The number of columns of the random block: some more than the rank, as the last
+ * columns converge most slowly. */
 static int width_for(const ease_interactions *x, int rank)
 {
     int64_t most = x->users < x->items ? x->users : x->items;
@@ -287,7 +287,7 @@ static int width_for(const ease_interactions *x, int rank)
     return (int)(width < most ? width : most);
 }
 
-/* Enough for the calls of LAPACK by their documentation, in blocks of 64 columns. */
+/* The workspace that LAPACK documents for these calls, with blocks of 64 columns. */
 static void set_work_sizes(job *j)
 {
     int l = j->width;
@@ -390,6 +390,6 @@ const ease__method ease__ii_svd = {
                     "rank=200|500",
         },
     .number = 7,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train,
 };

@@ -1,5 +1,6 @@
-/* Neighbours: an item adds to the score of those most like it how alike they are. Row by
- * row of X'X, which is never there as a whole: of most catalogs it is nearly empty. */
+/* item-item: an item adds its similarity to the score of each of its neighbours. X'X
+ * is computed row by row and never kept as a whole: for most catalogs it is nearly
+ * empty. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -21,16 +22,16 @@ typedef struct job {
     double shrinkage;
     double *diagonal; /* of X'X */
     double *roots;    /* of the diagonal */
-    float *sizes;     /* whichever of these the similarity divides by, or neither */
-    double history;   /* how long one is that an interaction is in, on average */
+    float *sizes;     /* the root for cosine, else the diagonal, as float */
+    double history;   /* mean length of the history of an interaction */
     ease__lists lists;
     const ease_hooks *hooks;
     atomic_int done; /* rows */
     atomic_bool cancelled;
 } job;
 
-/* An item, and above it how many users have it and that of the row, if they are counted:
- * one number, which is one store. */
+/* Packed candidate: low 32 bits the item, high 32 bits the co-occurrence count (0
+ * for weighted data). One number is one store. */
 typedef uint64_t found;
 
 static inline int32_t item_of(found f)
@@ -43,33 +44,33 @@ static inline uint32_t both_of(found f)
     return (uint32_t)(f >> 32);
 }
 
-/* A row of X'X, of one thread: zero between rows. */
+/* Scratch of one thread: a row of X'X, zero between rows, and its candidates. */
 typedef struct scratch {
-    uint32_t *counts; /* items; or, of weighted data, ... */
+    uint32_t *counts; /* items; for weighted data ... */
     double *sums;
-    uint8_t *bytes; /* the counts of a row that a byte is enough for: the same memory */
-    int32_t *listed; /* items + 1: where a row is not 0, in any order */
-    found *found;    /* items + 1: what of it is worth a score, ... */
-    float *scores;   /* ... and how alike those are, of counts but for rounding */
-    uint32_t *tally; /* of the scores, BUCKETS */
-    int32_t *near;   /* items + 1: places among the found that may be kept */
-    ease_rec *recs;  /* those that are, before they are in order */
-    uint64_t *marks; /* a bit an item, and ... */
-    uint64_t *words; /* ... one for each 64 of those; zero between rows */
-    float *kept;     /* scores of what is marked, by item */
+    uint8_t *bytes;  /* counts below 256, in the same memory */
+    int32_t *listed; /* items + 1: the nonzero places of a row, in any order */
+    found *found;    /* items + 1: candidates, ... */
+    float *scores;   /* ... and their scores (counts: rounded to float) */
+    uint32_t *tally; /* histogram of the scores, BUCKETS */
+    int32_t *near;   /* items + 1: places of candidates that may be kept */
+    ease_rec *recs;  /* chosen neighbours, unsorted */
+    uint64_t *marks; /* a bit for each item, and ... */
+    uint64_t *words; /* ... a bit for each word of marks; zero between rows */
+    float *kept;     /* scores of the marked items, by item */
 } scratch;
 
-/* A row where users were counted: places of the list, or all items. */
+/* A counted row: the listed places, or all items. */
 typedef struct counted {
-    bool narrow; /* in bytes */
-    bool whole;  /* without a list */
+    bool narrow; /* counted in bytes */
+    bool whole;  /* there is no list */
     int32_t length;
 } counted;
 
 /* ---- a row -------------------------------------------------------------------- */
 
-/* Whether fewer pairs than items are to be expected for item i: then few of the row are
- * not 0, and a list of those is worth it. */
+/* True if fewer pairs than items are expected for item i: then most of the row is 0,
+ * and a list of the nonzero places pays off. */
 static bool is_sparse(const job *j, int32_t i)
 {
     double users = (double)(j->columns.ptr[i + 1] - j->columns.ptr[i]);
@@ -77,14 +78,15 @@ static bool is_sparse(const job *j, int32_t i)
     return users * j->history < j->x->items;
 }
 
-/* Few users cannot be counted past a byte: a row of bytes is nearer to the processor. */
+/* True if counts fit into a byte because the item has few users: a row of bytes
+ * needs less cache. */
 static inline bool is_narrow(const job *j, int32_t i)
 {
     return j->columns.ptr[i + 1] - j->columns.ptr[i] <= UINT8_MAX;
 }
 
-/* Histories lie anywhere, and so do their beginnings: both are asked for in time, those
- * of the next item as well. */
+/* How many users ahead histories, and their row pointers, are prefetched: both are
+ * scattered in memory. Those of the next item are included. */
 enum { SOON = 4, LATER = 8 };
 
 static inline void fetch_ahead(const job *j, const uint32_t *users)
@@ -92,12 +94,12 @@ static inline void fetch_ahead(const job *j, const uint32_t *users)
     const int64_t *row = j->x->row_ptr + users[SOON];
 
     __builtin_prefetch(j->x->row_ptr + users[LATER]);
-    for (int64_t at = row[0]; at < row[1]; at += 16) /* of a line */
+    for (int64_t at = row[0]; at < row[1]; at += 16) /* for each cache line */
         __builtin_prefetch(j->x->cols + at);
 }
 
-/* counts[k] += the users who have both. Where k was 0 is listed, without a branch: that
- * would be hard to foretell. */
+/* counts[k] += number of users who have both items. Places that were 0 are listed
+ * without a branch, which would be hard to predict. */
 static inline __attribute__((always_inline)) int32_t
 count_as(const job *j, int32_t i, bool narrow, bool listing, scratch *r)
 {
@@ -105,7 +107,7 @@ count_as(const job *j, int32_t i, bool narrow, bool listing, scratch *r)
     const int64_t *rows = j->x->row_ptr;
     const uint32_t *users = j->columns.users;
     int32_t *end_of_list = r->listed;
-    uint8_t *bytes = r->bytes; /* a local one, for bytes may overlap anything */
+    uint8_t *bytes = r->bytes; /* local: bytes may alias anything */
     uint32_t *counts = r->counts;
     int64_t last = j->columns.ptr[i + 1];
 
@@ -131,7 +133,7 @@ count_as(const job *j, int32_t i, bool narrow, bool listing, scratch *r)
     return (int32_t)(end_of_list - r->listed);
 }
 
-/* Row i of X'X but for the item itself. */
+/* Counts row i of X'X without the item itself. */
 static counted count_row(const job *j, int32_t i, scratch *r)
 {
     counted c = {.narrow = is_narrow(j, i), .whole = !is_sparse(j, i)};
@@ -153,8 +155,8 @@ static counted count_row(const job *j, int32_t i, scratch *r)
     return c;
 }
 
-/* The same for weights: where sums are not 0 once they are made, for they can come back
- * to it. */
+/* Sums row i of weighted data. Nonzero places are listed after all additions, since
+ * a sum can return to 0. */
 static int32_t weigh_row(const job *j, int32_t i, scratch *r)
 {
     const ease_interactions *x = j->x;
@@ -176,7 +178,7 @@ static int32_t weigh_row(const job *j, int32_t i, scratch *r)
 
 /* ---- neighbours --------------------------------------------------------------- */
 
-/* Of G_ik with what is known of both. */
+/* The similarity of items i and k, from G_ik and the diagonal. */
 static inline double alike(const job *j, double both, int32_t i, int32_t k)
 {
     switch (j->similarity) {
@@ -189,9 +191,9 @@ static inline double alike(const job *j, double both, int32_t i, int32_t k)
     }
 }
 
-/* By exponent and five bits of the fraction: rises with the score. What is below 2^-31
- * is in the first, what is 2 or more in the last. */
-#define BESIDE 0x1p-18f /* more than rounding can change of a score */
+/* Buckets of scores, by the exponent and five bits of the fraction, ascending.
+ * Scores below 2^-31 are in the first, scores from 2 on in the last. */
+#define BESIDE 0x1p-18f /* an upper bound of the relative rounding error of a score */
 enum { BUCKETS = 1024, BUCKET_SHIFT = 18, FIRST_BUCKET = (127 - 31) * 32 };
 
 static inline int32_t bucket_of(float score)
@@ -204,7 +206,7 @@ static inline int32_t bucket_of(float score)
     return bucket < BUCKETS ? bucket : BUCKETS - 1;
 }
 
-/* The least score of a bucket that is neither the first nor past the last. */
+/* The smallest score of a bucket that is neither the first nor beyond the last. */
 static float bucket_floor(int32_t bucket)
 {
     int32_t bits = (bucket + FIRST_BUCKET) << BUCKET_SHIFT;
@@ -214,7 +216,7 @@ static float bucket_floor(int32_t bucket)
     return score;
 }
 
-/* The bucket of which only some can be kept, all of those above being kept. */
+/* The bucket of which only a part can be kept, while all buckets above it are kept. */
 static int32_t find_bucket(const uint32_t *tally, int32_t most)
 {
     int32_t bucket = BUCKETS - 1;
@@ -224,7 +226,8 @@ static int32_t find_bucket(const uint32_t *tally, int32_t most)
     return bucket;
 }
 
-/* alike() in floats is both / (factor * size + part - less * both). */
+/* The coefficients of alike() in floats: both / (factor * size + part - less *
+ * both). */
 typedef struct rough {
     float factor, part, less;
 } rough;
@@ -246,8 +249,8 @@ static inline float divisor(rough by, float size, float both)
     return by.factor * size + by.part - by.less * both;
 }
 
-/* A bucket with more in it and above than can be kept, but not by far, if a sample is
- * like the row; 0 where that would not be worth it. */
+/* Estimates, from a sample of the row, a bucket such that it and those above hold
+ * somewhat more candidates than can be kept; 0 if an estimate would not pay off. */
 static int32_t guess_bucket(const job *j, counted c, rough by, scratch *r)
 {
     enum { STEP = 8, SAMPLE = 256 };
@@ -267,8 +270,9 @@ static int32_t guess_bucket(const job *j, counted c, rough by, scratch *r)
     return find_bucket(r->tally, (int32_t)(expected + 3 * sqrt(expected)) + 2);
 }
 
-/* Into r->found what has a score above `least`, without a branch; the row is cleared.
- * Solved for both, the division is one for all. */
+/* Stores candidates with a score above `least` in r->found, without a branch, and
+ * clears the row. The inequality is solved for the count, so that there is only one
+ * division. */
 static inline __attribute__((always_inline)) int32_t take_as(const job *j, counted c,
                                                              bool narrow, bool whole,
                                                              rough by, float least,
@@ -305,8 +309,9 @@ static int32_t take_row(const job *j, counted c, rough by, float least, scratch 
                    : take_as(j, c, false, false, by, least, r);
 }
 
-/* Scores of what was taken, by vectors, and their tally. Most of it is not kept, and only
- * what may be is worth a double. */
+/* Computes the scores of the candidates by vector instructions, and their histogram.
+ * Most candidates are not kept, so that only those that may be are computed in
+ * double later. */
 static void score_counts(const job *j, rough by, int32_t taken, scratch *r)
 {
     const found *restrict from = r->found;
@@ -322,8 +327,9 @@ static void score_counts(const job *j, rough by, int32_t taken, scratch *r)
         r->tally[bucket_of(scores[t])]++;
 }
 
-/* Takes what has a score in bucket `from` or above. Returns how many, and if that is more
- * than can be kept the bucket where that ends, else 0. */
+/* Collects the candidates with a score in bucket `from` or above. Returns their
+ * number; sets *bucket to the bucket that can be kept only in part, or 0 if all can
+ * be kept. */
 static int32_t take_from(const job *j, int32_t i, counted c, int32_t from, scratch *r,
                          int32_t *bucket)
 {
@@ -347,17 +353,18 @@ static int32_t find_counts(const job *j, int32_t i, scratch *r, int32_t *bucket)
 
     if (*bucket >= guess)
         return taken;
-    /* The sample was not like the row. */
+    /* The sample was misleading: count the row again. */
     return take_from(j, i, count_row(j, i, r), 0, r, bucket);
 }
 
-/* The same for weights, whose scores are made at once as they are kept; 0 is not. */
+/* Collects the candidates of weighted data; their final scores are computed at once.
+ * Scores of 0 are not kept. */
 static int32_t find_sums(const job *j, int32_t i, scratch *r, int32_t *bucket)
 {
     int32_t listed = weigh_row(j, i, r);
 
     memset(r->tally, 0, BUCKETS * sizeof(*r->tally));
-    r->sums[i] = 0; /* itself */
+    r->sums[i] = 0; /* the item itself */
     for (int32_t t = 0; t < listed; t++) {
         int32_t k = r->listed[t];
         float score = (float)alike(j, r->sums[k], i, k);
@@ -371,7 +378,7 @@ static int32_t find_sums(const job *j, int32_t i, scratch *r, int32_t *bucket)
     return listed;
 }
 
-/* Lists what is at least `least` in r->near, without a branch. */
+/* Lists the places of scores of at least `least` in r->near, without a branch. */
 static int32_t find_near(int32_t taken, float least, scratch *r)
 {
     int32_t near = 0;
@@ -383,7 +390,7 @@ static int32_t find_near(int32_t taken, float least, scratch *r)
     return near;
 }
 
-/* Of what was found, as it is kept. */
+/* The final score of a candidate. */
 static inline float score_at(const job *j, int32_t i, int32_t at, const scratch *r)
 {
     found f = r->found[at];
@@ -391,7 +398,7 @@ static inline float score_at(const job *j, int32_t i, int32_t at, const scratch 
     return r->counts ? (float)alike(j, both_of(f), i, item_of(f)) : r->scores[at];
 }
 
-/* Into r->recs all that was found, but for zeros. */
+/* Stores all candidates except zeros in r->recs. */
 static int32_t keep_all(const job *j, int32_t i, int32_t taken, scratch *r)
 {
     int32_t kept = 0;
@@ -403,8 +410,8 @@ static int32_t keep_all(const job *j, int32_t i, int32_t taken, scratch *r)
     return kept;
 }
 
-/* Into r->recs what is kept, in any order. What rounding cannot bring into the bucket is
- * kept as it comes; the heap is for what is in the bucket or beside it. */
+/* Stores the best candidates in r->recs, unsorted. Those that are above the bucket
+ * by more than rounding are kept directly; a heap chooses among the others. */
 static int32_t keep_best(const job *j, int32_t i, int32_t taken, int32_t bucket,
                          scratch *r)
 {
@@ -433,7 +440,8 @@ static int32_t keep_best(const job *j, int32_t i, int32_t taken, int32_t bucket,
     return kept + best.count;
 }
 
-/* Row i of the lists from r->recs, its items rising. Marks cost less than comparisons. */
+/* Stores r->recs as row i of the lists, sorted by item. Marking bits is cheaper than
+ * comparing. */
 static void put_row(job *j, int32_t i, int32_t count, scratch *r)
 {
     size_t at = (size_t)i * (size_t)j->lists.capacity;
@@ -547,7 +555,7 @@ static scratch *scratches_new(const ease_interactions *x, int threads)
     return scratches;
 }
 
-/* Of the users' histories, each counted as often as it is long. */
+/* The mean length of users' histories, each weighted by its length. */
 static double mean_history(const ease_interactions *x)
 {
     double squares = 0;
@@ -653,6 +661,6 @@ const ease__method ease__item_item = {
                 "shrinkage=0|10|100",
         },
     .number = 3,
-    .form = EASE__SPARSE_FORM,
+    .form = &ease__form_sparse,
     .fill = train,
 };

@@ -1,7 +1,8 @@
-/* Newton's method with conjugate gradients for a few regressions at once. All that is
- * large are sums of rows, over the users of an item or the items of a user: a row has a
- * number for each regression and is one cache line, so that the sparse data is read
- * once for all of them. In float64, which lets any tolerance be reached. */
+/* Newton's method with conjugate gradients for a few regressions at once. The
+ * expensive operations are sums of rows, over the users of an item or the items of a
+ * user. A row has a number for each regression and is one cache line, so that the
+ * sparse data is read once for all of them. All numbers are float64, which allows
+ * any tolerance. */
 #include "methods/logistic.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ enum { USER_ARRAYS = 6, ITEM_ARRAYS = 5 };
 typedef struct block {
     const ease__logistic *l;
     ease__logistic_scratch *r;
-    int64_t own[LANES]; /* the user of each, whose weight stays 0; -1: none */
+    int64_t own[LANES]; /* the user of each lane, whose weight is 0; -1: none */
     bool active[LANES];
     double loss[LANES];
     double first[LANES], now[LANES]; /* lengths of the gradient */
@@ -72,7 +73,7 @@ void ease__logistic_scratch_free(ease__logistic_scratch *r)
 
 typedef double quad __attribute__((vector_size(HALF * sizeof(double)), may_alias));
 
-/* Row i of `out` is the sum of the rows of `in` that others[starts[i]] ... name. */
+/* Row i of `out` = sum of the rows others[starts[i]] ... of `in`. */
 static inline __attribute__((always_inline)) void
 sum_body(const int64_t *starts, const uint32_t *others, int64_t rows, const double *in,
          double *out)
@@ -103,7 +104,7 @@ __attribute__((target("avx2"))) static void sum_avx2(const int64_t *starts,
 #define sum_avx2 sum_body
 #endif
 
-/* The same bits either way: there are only sums. */
+/* The vector code gives the same bits, since there are only sums. */
 static void sum_rows(const int64_t *starts, const uint32_t *others, int64_t rows,
                      const double *in, double *out)
 {
@@ -113,7 +114,7 @@ static void sum_rows(const int64_t *starts, const uint32_t *others, int64_t rows
         sum_body(starts, others, rows, in, out);
 }
 
-/* From numbers by item to their sums by user, and that of all in the last row. */
+/* Sums numbers by item to sums by user; the last row is the sum over all items. */
 static void to_users(const block *b, const double *in, double *out)
 {
     const ease__logistic *l = b->l;
@@ -126,7 +127,7 @@ static void to_users(const block *b, const double *in, double *out)
             last[k] += in[(size_t)i * LANES + (size_t)k];
 }
 
-/* And back, the last row being added to all. */
+/* Sums numbers by user to sums by item; the last row is added to each. */
 static void to_items(const block *b, const double *in, double *out)
 {
     const ease__logistic *l = b->l;
@@ -157,7 +158,7 @@ static void add_times(double *restrict a, const double x[LANES],
             a[k] += x[k] * b[k];
 }
 
-/* Nobody is explained by what he has himself. */
+/* Clears the weight of each lane's own user: w_u = 0. */
 static void drop_own(const block *b, double *rows)
 {
     for (int k = 0; k < LANES; k++)
@@ -186,7 +187,7 @@ static double loss_of(double z, bool y)
     return (z > 0 ? z : 0) + log1p(exp(-fabs(z))) - (y ? z : 0);
 }
 
-/* Of scores + t change, without the penalty. */
+/* The loss at scores + t change, without the penalty. */
 static double loss_at(const block *b, int k, double t)
 {
     const ease__logistic_scratch *r = b->r;
@@ -200,7 +201,7 @@ static double loss_at(const block *b, int k, double t)
     return sum;
 }
 
-/* p - y into `product`, p (1 - p) into `slope`. */
+/* product = p - y, slope = p (1 - p). */
 static void derive(const block *b)
 {
     ease__logistic_scratch *r = b->r;
@@ -215,7 +216,7 @@ static void derive(const block *b)
         }
 }
 
-/* residual = -gradient; those whose it is short are done. */
+/* residual = -gradient. Regressions with a short gradient become inactive. */
 static void find_gradient(block *b, bool begins)
 {
     ease__logistic_scratch *r = b->r;
@@ -242,8 +243,8 @@ static void find_gradient(block *b, bool begins)
 
 /* ---- conjugate gradients ------------------------------------------------------ */
 
-/* The diagonal of H = X D X' + l2 I (b without l2), by which steps are scaled: users
- * differ in how many items they have by orders of magnitude. */
+/* The diagonal of H = X D X' + l2 I (b without l2), which preconditions the steps:
+ * the numbers of items of users differ by orders of magnitude. */
 static void find_diagonal(const block *b)
 {
     ease__logistic_scratch *r = b->r;
@@ -252,7 +253,7 @@ static void find_diagonal(const block *b)
     to_users(b, r->slope, r->diagonal);
     for (int64_t i = 0; i < b->l->users * LANES; i++)
         r->diagonal[i] += b->l->l2;
-    for (int k = 0; k < LANES; k++) /* never 0, even if all is certain */
+    for (int k = 0; k < LANES; k++) /* never 0, even if all probabilities are 0 or 1 */
         last[k] += 1e-300;
 }
 
@@ -271,7 +272,7 @@ static void multiply(const block *b)
 }
 
 /* step = residual / diagonal + beta step */
-static void turn_step(const block *b, const double beta[LANES])
+static void update_step(const block *b, const double beta[LANES])
 {
     ease__logistic_scratch *r = b->r;
 
@@ -283,7 +284,7 @@ static void turn_step(const block *b, const double beta[LANES])
         }
 }
 
-/* |residual|^2, and the same scaled by the diagonal. */
+/* |residual|^2, and the sum with each square divided by the diagonal. */
 static void measure(const block *b, double square[LANES], double scaled[LANES])
 {
     const ease__logistic_scratch *r = b->r;
@@ -299,7 +300,7 @@ static void measure(const block *b, double square[LANES], double scaled[LANES])
         }
 }
 
-/* How far the direction is worked out: more exactly the nearer the end is. */
+/* The residual at which the direction is exact enough: smaller near the end. */
 static double enough(const block *b, int k)
 {
     double share = sqrt(b->now[k] / b->first[k]);
@@ -307,7 +308,8 @@ static double enough(const block *b, int k)
     return 0.25 * (share < 1 ? share : 1) * b->now[k];
 }
 
-/* One step along `step` for those that move; which of them still do. */
+/* One conjugate gradient step for the lanes that are `moving`; updates which of them
+ * still are. */
 static void advance(block *b, bool moving[LANES], double scaled[LANES])
 {
     ease__logistic_scratch *r = b->r;
@@ -331,10 +333,10 @@ static void advance(block *b, bool moving[LANES], double scaled[LANES])
         beta[k] = moving[k] ? next[k] / scaled[k] : 0;
         scaled[k] = next[k];
     }
-    turn_step(b, beta);
+    update_step(b, beta);
 }
 
-/* H direction = -gradient, as nearly as it needs to be; change = X' direction. */
+/* Solves H direction = -gradient approximately; change = X' direction. */
 static void find_direction(block *b)
 {
     static const double none[LANES];
@@ -350,15 +352,15 @@ static void find_direction(block *b)
     memset(b->fall, 0, sizeof(b->fall));
     memcpy(moving, b->active, sizeof(moving));
     measure(b, square, scaled);
-    turn_step(b, none);
+    update_step(b, none);
     for (int step = 0; step < MOST_STEPS && any(moving); step++)
         advance(b, moving, scaled);
 }
 
-/* ---- along the direction ------------------------------------------------------ */
+/* ---- line search -------------------------------------------------------------- */
 
-/* The largest of 1, 1/2, 1/4, ... by which the loss falls as it should; 0: by none. What
- * the loss's own rounding hides is let pass. */
+/* The largest of 1, 1/2, 1/4, ... that lowers the loss sufficiently (Armijo); 0:
+ * none. The slack allows for rounding of the loss. */
 static double stride(block *b, int k, double ww, double wd, double dd)
 {
     double half = b->l->l2 / 2, slack = 1e-13 * b->loss[k], t = 1;
@@ -375,7 +377,7 @@ static double stride(block *b, int k, double ww, double wd, double dd)
     return 0;
 }
 
-/* To the next weights and scores. */
+/* Moves weights and scores along the direction. */
 static void move(block *b)
 {
     ease__logistic_scratch *r = b->r;
@@ -394,9 +396,9 @@ static void move(block *b)
     add_times(r->scores, t, r->change, b->l->items);
 }
 
-/* ---- from the beginning ------------------------------------------------------- */
+/* ---- fitting ------------------------------------------------------------------ */
 
-/* All weights 0, and b what is best then. */
+/* Starts with all weights 0 and the best b for them. */
 static void begin(block *b, const int64_t *users, int count)
 {
     ease__logistic_scratch *r = b->r;

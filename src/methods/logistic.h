@@ -1,4 +1,5 @@
-/* Logistic regressions side by side: who else has an item says whether a user has it. */
+/* Logistic regressions, several at once: which other users have an item predicts
+ * whether a user has it. */
 #ifndef EASE_METHODS_LOGISTIC_H
 #define EASE_METHODS_LOGISTIC_H
 
@@ -17,7 +18,7 @@ typedef struct ease__logistic {
     const int64_t *col_ptr; /* items + 1 */
     const uint32_t *col_users;
     double l2;
-    double tolerance;   /* of the gradient's length, relative to where it begins */
+    double tolerance;   /* of the gradient's length, relative to the first one */
     int32_t iterations; /* of Newton's method, at most */
 } ease__logistic;
 
@@ -37,15 +38,15 @@ ease_status ease__logistic_scratch_new(const ease__logistic *l,
                                        ease__logistic_scratch *out, ease_error *err);
 void ease__logistic_scratch_free(ease__logistic_scratch *r);
 
-/* How many regressions ended short of the tolerance. */
+/* The numbers of regressions that ended before they reached the tolerance. */
 typedef struct ease__logistic_ends {
-    int spent;   /* their iterations are used up */
+    int spent;   /* they reached the limit of iterations */
     int stalled; /* no step along the direction lowers the loss any more */
 } ease__logistic_ends;
 
-/* Fits up to EASE__LANES users, each with at least one item but not all: z is in
- * r->scores then, and w in r->weights with b behind it. A regression's bits do not
- * depend on those beside it. losses[k] is that of users[k]. */
+/* Fits up to EASE__LANES users, each with at least one item but not all. Afterwards
+ * z is in r->scores, and w in r->weights, followed by b. The bits of a regression do
+ * not depend on those fitted with it. losses[k] is the loss of users[k]. */
 ease__logistic_ends ease__logistic_fit(const ease__logistic *l, const int64_t *users,
                                        int count, ease__logistic_scratch *r,
                                        double *losses);

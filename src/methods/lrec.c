@@ -1,6 +1,7 @@
-/* LRec (Sedhain, Menon, Sanner, Xie and Braziunas): a logistic regression for each user,
- * on who else has an item. It has learned of its own users alone, whose scores are all
- * that is kept of it: 2 bytes each, where weights would be users x users. */
+/* LRec (Sedhain, Menon, Sanner, Xie and Braziunas): a logistic regression for each
+ * user, on which other users have an item. A model can score only the users that it
+ * was trained with. It keeps their scores, 2 bytes each, because weights would be
+ * users x users. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -35,8 +36,7 @@ typedef struct job {
     const ease_interactions *x;
     ease__logistic logistic;
     ease_model *model;
-    int64_t
-        *order; /* users with something to learn from, by how many items they have */
+    int64_t *order; /* users to fit, by their number of items */
     int64_t learned;
     double *losses; /* in this order */
     const ease_hooks *hooks;
@@ -45,15 +45,15 @@ typedef struct job {
     atomic_bool cancelled;
 } job;
 
-/* ---- who there is ------------------------------------------------------------- */
+/* ---- users -------------------------------------------------------------------- */
 
 static int64_t items_of(const ease_interactions *x, int64_t user)
 {
     return x->row_ptr[user + 1] - x->row_ptr[user];
 }
 
-/* Nothing tells the items apart for someone with none of them, or all. Then they are as
- * likely as they are popular; `scores` is scratch. */
+/* Scores by popularity a user who has none of the items or all, from whom nothing
+ * can be learned; `scores` is scratch. */
 static void put_popular(job *j, int64_t user, double *scores)
 {
     const ease_interactions *x = j->x;
@@ -66,8 +66,9 @@ static void put_popular(job *j, int64_t user, double *scores)
     ease__known_put(&j->model->known, user, scores, x->items);
 }
 
-/* Those beside each other take as many iterations then, more or less. Counting sort: in
- * the order of users where they are equal. `starts` is scratch of items + 1. */
+/* Sorts users by their number of items, so that the users of a block need about as
+ * many iterations. A counting sort: equal users keep their order. `starts` is
+ * scratch of items + 1. */
 static void sort_users(job *j, int64_t *starts)
 {
     const ease_interactions *x = j->x;
@@ -110,7 +111,7 @@ static ease_status find_users(job *j, ease_error *err)
 
 /* ---- fitting ------------------------------------------------------------------ */
 
-/* Tells how far it is. By the caller's thread only. */
+/* Reports progress. Called only by the caller's thread. */
 static void ask(job *j)
 {
     if (ease__progress(j->hooks, "fitting",
@@ -118,7 +119,7 @@ static void ask(job *j)
         atomic_store_explicit(&j->cancelled, true, memory_order_relaxed);
 }
 
-/* Those from place `first` of the order on. */
+/* Fits the users from place `first` of the order on. */
 static void fit_block(job *j, int64_t first, ease__logistic_scratch *r)
 {
     int64_t left = j->learned - first;
@@ -128,7 +129,7 @@ static void fit_block(job *j, int64_t first, ease__logistic_scratch *r)
                                                   r, j->losses + first);
 
     for (int k = 0; k < count; k++) {
-        double *row = r->bent; /* is free by now */
+        double *row = r->bent; /* no longer used */
 
         for (int32_t i = 0; i < n; i++)
             row[i] = r->scores[(size_t)i * EASE__LANES + (size_t)k];
@@ -141,7 +142,8 @@ static void fit_block(job *j, int64_t first, ease__logistic_scratch *r)
         ask(j);
 }
 
-/* In rounds of about a tenth, so that there is a loss to tell of now and then. */
+/* Fits all users, in rounds of about a tenth, so that the loss can be logged after
+ * each. */
 static void fit_all(job *j, int threads, ease__logistic_scratch *scratches)
 {
     int64_t blocks = (j->learned + EASE__LANES - 1) / EASE__LANES;
@@ -151,7 +153,7 @@ static void fit_all(job *j, int threads, ease__logistic_scratch *scratches)
     for (int64_t first = 0; first < blocks; first += round) {
         int64_t end = blocks - first < round ? blocks : first + round, fitted;
 
-        ask(j); /* this thread may get no block at all */
+        ask(j); /* the caller's thread may get no block */
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (int64_t b = first; b < end; b++)
             if (!atomic_load_explicit(&j->cancelled, memory_order_relaxed))
@@ -269,6 +271,6 @@ const ease__method ease__lrec = {
             .grid = "l2=1|3|10|30|100|300",
         },
     .number = 11,
-    .form = EASE__KNOWN_FORM,
+    .form = &ease__form_known,
     .fill = train,
 };

@@ -1,4 +1,4 @@
-/* From a method's name to its model. */
+/* The table of methods, and training by the name of a method. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@ const ease__method *const ease__methods[] = {
     NULL,
 };
 
-/* A model of fewer rounds than it was told says so: trained again with as many, it is
- * the same. */
+/* Records in the model's settings how many rounds it had: training for as many
+ * rounds gives the same model. */
 static ease_status tell_rounds(const ease__method *r, double *settings, ease_model *m,
                                ease_error *err)
 {
@@ -29,7 +29,7 @@ static ease_status tell_rounds(const ease__method *r, double *settings, ease_mod
     return ease__model_set_settings(m, text, err);
 }
 
-/* What could be kept, but not opened again. */
+/* Fails if a weight is not finite: the file of such a model could not be opened. */
 static ease_status check_weights(const ease_model *m, ease_error *err)
 {
     const ease__sparse *s = &m->sparse;
@@ -42,7 +42,7 @@ static ease_status check_weights(const ease_model *m, ease_error *err)
     return EASE_OK;
 }
 
-/* What every model has beside its method's own: popularity, base, ids. */
+/* Checks the memory for the parts that every model has: popularity, base, ids. */
 static ease_status check_memory(const ease_interactions *x, const char *method,
                                 const ease_train_options *o, ease_error *err)
 {

@@ -1,4 +1,4 @@
-/* The methods: each is one file with one table, and a line in methods.c. */
+/* The methods. Each is one table, in one file, and an entry in methods.c. */
 #ifndef EASE_METHODS_METHODS_H
 #define EASE_METHODS_METHODS_H
 
@@ -10,7 +10,7 @@ extern const ease__method ease__ease, ease__ease_nonneg, ease__popularity,
     ease__item_item, ease__slim, ease__slim_free, ease__wmf, ease__ii_svd, ease__cdae,
     ease__mult_dae, ease__mult_vae, ease__lrec;
 
-/* The first settings of item-item and of what begins with it. */
+/* The first settings of item-item, and of ii-svd, which starts with it. */
 enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
 #define EASE__ITEM_ITEM_SETTINGS                                             \
     {.name = "similarity",                                                   \
@@ -30,8 +30,8 @@ enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
         .most = 1e12                                                         \
     }
 
-/* Rows of few weights on their way into a model: at most `capacity` a row, its items rising
- * and no weight 0. */
+/* Sparse rows of weights under construction: at most `capacity` weights in a row,
+ * none of them 0, sorted by item. */
 typedef struct ease__lists {
     int32_t rows, capacity;
     int32_t *columns; /* rows x capacity */
@@ -42,11 +42,11 @@ typedef struct ease__lists {
 ease_status ease__lists_new(int32_t rows, int32_t capacity, ease__lists *out,
                             ease_error *err);
 void ease__lists_free(ease__lists *l);
-/* Into a model of the sparse form, which takes over the arrays. */
+/* Stores the rows in a sparse model, which then owns the arrays. */
 ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err);
 
-/* Columns of weights on their way into rows: those into item j, without zeros and in any
- * order, an allocation each. */
+/* Sparse columns of weights under construction: the weights into item j, without
+ * zeros and in any order; each column is one allocation. */
 typedef struct ease__ragged {
     int32_t items;
     struct {
@@ -55,10 +55,10 @@ typedef struct ease__ragged {
     } * columns;
 } ease__ragged;
 
-/* All of them empty. */
+/* Allocates empty columns. */
 ease_status ease__ragged_new(int32_t items, ease__ragged *out, ease_error *err);
 void ease__ragged_free(ease__ragged *r);
-/* Into a model of the sparse form. */
+/* Transposes the columns into the rows of a sparse model. */
 ease_status ease__ragged_transpose(const ease__ragged *r, ease_model *m,
                                    ease_error *err);
 

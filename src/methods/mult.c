@@ -1,5 +1,5 @@
-/* Autoencoders with a multinomial likelihood (Liang, Krishnan, Hoffman and Jebara, WWW
- * 2018): mult-dae with one hidden layer, mult-vae with one that is drawn. */
+/* Autoencoders with a multinomial likelihood (Liang, Krishnan, Hoffman and Jebara,
+ * WWW 2018): mult-dae has one hidden layer, mult-vae a sampled one. */
 #include "methods/network.h"
 
 enum { LATENT = EASE__OWN_SETTINGS, ANNEAL, CAP };
@@ -61,7 +61,7 @@ const ease__method ease__mult_dae = {
             .grid = "decay=2e-5|2e-4|2e-3",
         },
     .number = 9,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train_dae,
 };
 const ease__method ease__mult_vae = {
@@ -75,6 +75,6 @@ const ease__method ease__mult_vae = {
             .grid = "cap=0.2|0.5|1,anneal=1000|5000",
         },
     .number = 10,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train_vae,
 };

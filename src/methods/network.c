@@ -26,7 +26,7 @@ ease__network_options ease__network_options_of(const double *settings)
 
 /* ---- weights -------------------------------------------------------------------- */
 
-/* The next part begins at a cache line. */
+/* Reserves `count` floats; each part begins at a cache line. */
 static size_t take(size_t *at, size_t count)
 {
     size_t begin = *at;
@@ -75,7 +75,7 @@ size_t ease__network_bytes(const ease__network_options *o, int64_t users, int32_
                           ease__step_scratch_bytes(o, items, longest, threads));
 }
 
-/* Two normal numbers (Box and Muller). */
+/* Draws two normal numbers (Box and Muller). */
 static void draw_normal(ease__random *r, float out[2])
 {
     double radius = sqrt(-2 * log(1 - ease__random_unit(r)));
@@ -113,7 +113,8 @@ static void draw_layer(const ease__network *net, ease__random *r, const ease__la
     draw_biases(r, net->value + l->b, (size_t)l->out);
 }
 
-/* mu and s are one layer as published, of twice the outputs. */
+/* Draws the first weights. As published, mu and s are one layer of twice the
+ * outputs. */
 static void draw_all(const ease__network *net)
 {
     const ease__latent_shape *s = &net->o.shape;
@@ -187,18 +188,19 @@ typedef struct trainer {
     const ease_train_options *o;
     ease__network net;
     ease__batch batch;
-    int32_t *items; /* of the batch's input, and ... */
-    float *weights; /* ... what they count */
-    int64_t *place; /* where a row of it may begin */
+    int32_t *items; /* items of the batch's input, and ... */
+    float *weights; /* ... their weights */
+    int64_t *place; /* start of each row */
     int64_t *order; /* of users, in this epoch */
     ease_model *model;
-    float *embedding, *dense, *decoder, *base; /* the model's: of the epoch chosen */
+    float *embedding, *dense, *decoder, *base; /* of the model: chosen epoch */
     double best;
-    int32_t chosen; /* the epoch; 0: none yet */
+    int32_t chosen; /* chosen epoch; 0: none yet */
 } trainer;
 
-/* The same numbers for a user in an epoch whatever else is drawn; `users` itself
- * stands for the order. Epoch 0 is the first weights'. */
+/* Seeds the random stream of a user in an epoch, which does not depend on others.
+ * The number `users` is the stream of the order, and epoch 0 that of the first
+ * weights. */
 static void seed_stream(const trainer *t, int64_t user, ease__random *r)
 {
     ease__random_seed(r, t->net.o.seed,
@@ -231,7 +233,7 @@ static double length_of(ease_row x)
     return sqrt(sum);
 }
 
-/* What is left of a history, and the noise of its user. */
+/* Draws the dropout of a history, and the noise of its user. */
 static void draw_row(trainer *t, int32_t row, size_t at)
 {
     const ease__network_options *o = &t->net.o;
@@ -313,7 +315,7 @@ static ease_status run_epoch(trainer *t, double *loss, ease_error *err)
     return EASE_OK;
 }
 
-/* The network as it is now, on the validation users. */
+/* Measures the current network on the validation users. */
 static ease_status measure(const trainer *t, double *out, ease_error *err)
 {
     const float *w = t->net.value;
@@ -354,7 +356,7 @@ static void choose(trainer *t)
     t->chosen = t->net.epoch;
 }
 
-/* Takes the epoch if it is the best so far, or if there is nothing to judge it by. */
+/* Chooses the epoch if it is the best so far, or if there are no validation users. */
 static ease_status judge(trainer *t, double loss, ease_error *err)
 {
     double now = 0;
@@ -378,7 +380,7 @@ static ease_status judge(trainer *t, double loss, ease_error *err)
     return EASE_OK;
 }
 
-/* Whether what there is by now shall be the result all the same; says so. */
+/* After a failure: true, with a warning, if the chosen epoch is the result anyway. */
 static bool salvage(const trainer *t, ease_status status, const char *why)
 {
     bool judged = t->o->validation_target != NULL;
@@ -399,7 +401,7 @@ static ease_status run_epochs(trainer *t, ease_error *err)
     int32_t epochs = t->net.o.epochs;
     double loss = 0;
 
-    if (t->o->validation_target) /* that it can be done, before the first epoch */
+    if (t->o->validation_target) /* check that it is possible */
         status = measure(t, &t->best, &why);
     for (int32_t epoch = 1; !status && epoch <= epochs; epoch++) {
         t->net.epoch = epoch;
@@ -421,7 +423,7 @@ static ease_status run_epochs(trainer *t, ease_error *err)
     return status;
 }
 
-/* ---- the whole ------------------------------------------------------------------ */
+/* ---- training ----------------------------------------------------------------- */
 
 static int64_t longest_batch(const ease_interactions *x, int32_t batch)
 {
@@ -454,7 +456,7 @@ static ease_status check_memory(const trainer *t, const ease__network_options *n
                               ease__memory_allowed(t->o->memory_limit, held), err);
 }
 
-/* The arrays go to the model at once, which frees them whatever happens. */
+/* Allocates the arrays. The model owns them at once, and frees them on failure. */
 static ease_status allocate(trainer *t, const ease__network_options *n, int64_t longest,
                             ease_error *err)
 {

@@ -1,15 +1,14 @@
-/* Autoencoders: networks that learn to give a history back from a part of it.
+/* Autoencoders: networks that learn to reconstruct a history from a part of it.
  *
  *     h_1 = f_1(x E + V_u + b_1),  h_l = f_l(h_(l-1) A_l + b_l),  y = h V' + c
  *
- * where x is a history, divided by its length if the shape says so, of which a share
- * was dropped. At one layer h may be drawn, h = mu + e exp(s / 2) with e normal and
+ * where x is a history after dropout, divided by its length if the shape says so. One layer may be sampled, h = mu + e exp(s / 2) with e normal and
  * s = h_(l-1) S + b_s, mu being that layer; its divergence from a normal distribution
- * then adds to the loss. Trained by Adam on batches of users, the loss of a batch being
- * the mean of its users' plus decay times the squares of all weights (not of biases).
+ * then adds to the loss. Adam minimizes, on batches of users,
+ * the mean loss of the users plus decay times the squares of all weights (not of biases).
  *
- * A step is a row of phases, each a loop over blocks whose shapes and order do not
- * depend on threads, and so is the result: same bits at any number of them. */
+ * A step is a sequence of phases, each a loop over blocks whose shapes and order do not
+ * depend on the number of threads, so that the bits of the result do not either. */
 #ifndef EASE_METHODS_NETWORK_H
 #define EASE_METHODS_NETWORK_H
 
@@ -17,21 +16,21 @@
 
 typedef enum ease__loss {
     EASE__MULTINOMIAL, /* - sum_j x_j log softmax(y)_j */
-    EASE__SQUARES      /* sum_j (x_j - y_j)^2, `weight` times that where x_j is there */
+    EASE__SQUARES      /* sum_j (x_j - y_j)^2, times `weight` where x_j is not 0 */
 } ease__loss;
 
 typedef struct ease__network_options {
     ease__latent_shape shape;
-    int32_t drawn; /* the layer that is drawn; -1: none */
+    int32_t drawn; /* the sampled layer; -1: none */
     ease__loss loss;
-    bool of_users; /* V_u is there, else 0 */
+    bool of_users; /* there are V_u */
     int32_t epochs, batch;
     double rate, dropout, decay, weight;
-    double anneal, cap; /* the divergence counts min(cap, steps so far / anneal) */
+    double anneal, cap; /* weight of the divergence: min(cap, steps so far / anneal) */
     uint64_t seed;
 } ease__network_options;
 
-/* What all networks can be told, first in their tables of settings. */
+/* The settings that all networks have, first in their tables. */
 enum {
     EASE__EPOCHS,
     EASE__BATCH,
@@ -40,7 +39,7 @@ enum {
     EASE__DECAY,
     EASE__HIDDEN,
     EASE__SEED,
-    EASE__OWN_SETTINGS /* where those of one network begin */
+    EASE__OWN_SETTINGS /* index of the first other setting */
 };
 
 /* clang-format off */
@@ -60,7 +59,7 @@ enum {
      .most = 4294967295.0, .whole = 1}
 /* clang-format on */
 
-/* From these settings a network of one hidden layer. */
+/* The options of a network of one hidden layer with these settings. */
 ease__network_options ease__network_options_of(const double *settings);
 
 /* The whole of training: fills what a latent model has. */
@@ -70,29 +69,30 @@ ease_status ease__network_train(const ease_interactions *x, const ease_train_opt
 
 /* ---- one step, for training and for tests --------------------------------------- */
 
-/* A dense layer's place among the weights: in x out at a, then its bias at b. */
+/* The place of a dense layer among the weights: in x out numbers at a, then its bias
+ * at b. */
 typedef struct ease__layer {
     size_t a, b;
     int32_t in, out;
 } ease__layer;
 
-/* Where the parts lie in one array of `count` floats. */
+/* The places of the parts in one array of `count` floats. */
 typedef struct ease__network_parts {
     size_t embedding, dense, decoder, base, count;
-    ease__layer layer[EASE__MOST_LAYERS]; /* of the first one only the bias, and out */
-    ease__layer spread; /* S and b_s; in is 0 where nothing is drawn */
+    ease__layer layer[EASE__MOST_LAYERS]; /* the first layer has only `b` and `out` */
+    ease__layer spread; /* S and b_s; `in` is 0 without a sampled layer */
 } ease__network_parts;
 
-/* A batch as a step takes it. */
+/* A batch of users, the input of a step. */
 typedef struct ease__batch {
     int32_t count;
     ease_row *target; /* rows of X */
-    ease_row *input;  /* what is left of them, ready to be summed; with weights */
-    int64_t *user;    /* their numbers */
-    float *noise;     /* e: count x the width of the drawn layer */
+    ease_row *input;  /* their input after dropout, with weights */
+    int64_t *user;    /* numbers of the users */
+    float *noise;     /* e: count x width of the sampled layer */
 } ease__batch;
 
-/* Weights with Adam's moments, and scratch of a step. */
+/* A network: weights with Adam's moments, and the scratch of a step. */
 typedef struct ease__network {
     ease__network_options o;
     ease__network_parts at;
@@ -102,21 +102,23 @@ typedef struct ease__network {
     float *value, *first, *second;                /* at.count each */
     float *user_value, *user_first, *user_second; /* V: users x the first width */
     int64_t steps;
-    int32_t epoch; /* from 1; steps of V_u, which are one an epoch */
+    int32_t epoch; /* from 1; also the steps of V_u, one in each epoch */
     struct ease__step_scratch *scratch;
 } ease__network;
 
-/* What ease__network_new will allocate, beside `count` x 4 bytes of the model. */
+/* Bytes that ease__network_new will allocate, beside `count` x 4 bytes of the model. */
 size_t ease__network_bytes(const ease__network_options *o, int64_t users, int32_t items,
                            int64_t longest, int threads);
-/* Weights as published: Glorot's uniform, biases normal with deviation 0.001 cut off at
- * twice that; V_u is 0. `longest` is the most interactions that a batch can have. */
+/* Allocates a network with first weights as published: Glorot's uniform, biases
+ * normal with deviation 0.001 cut off at twice that; V_u is 0. `longest` is the most
+ * interactions of a batch. */
 ease_status ease__network_new(const ease__network_options *o, int64_t users,
                               int32_t items, int64_t longest, int threads,
                               ease__network *out, ease_error *err);
 void ease__network_free(ease__network *net);
 
-/* Updates all weights; the mean loss of the batch before that, without the decay. */
+/* Updates all weights. Returns the mean loss of the batch before that, without the
+ * decay. */
 double ease__network_step(ease__network *net, const ease__batch *b);
 
 struct ease__step_scratch *ease__step_scratch_new(const ease__network *net,
@@ -138,17 +140,17 @@ ease__adam ease__adam_at(double rate, double decay, int64_t step); /* step from 
 void ease__adam_update(const ease__adam *a, const float *gradient, float *value,
                        float *first, float *second, size_t count);
 
-/* x <- exp(x - max); the sum of that, and max. */
+/* x <- exp(x - max). Returns the sum of that; sets *max. */
 float ease__exp_panel(float *x, int32_t count, float *max);
-/* x <- scale x; the sum of squares before. */
+/* x <- scale x. Returns the sum of squares before. */
 float ease__square_panel(float *x, int32_t count, float scale);
 void ease__scale(float *x, float scale, size_t count);
-/* The sums of columns of rows x columns. */
+/* Sums the columns of a rows x columns matrix. */
 void ease__column_sums(const float *x, int32_t rows, int32_t columns, size_t ld,
                        float *sums);
 
-/* The rows of a batch by items: those with item i are at starts[i] .. starts[i + 1]-1,
- * rising. */
+/* The transpose of a batch: the rows with item i are at starts[i] .. starts[i +
+ * 1]-1, ascending. */
 typedef struct ease__batch_columns {
     int64_t *starts; /* items + 1 */
     int32_t *rows;

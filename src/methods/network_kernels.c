@@ -1,5 +1,5 @@
-/* Loops over floats for networks. They are written to be vectorized by the compiler:
- * sums have lanes of their own, in an order that is fixed here. */
+/* Loops over floats for networks, written so that the compiler vectorizes them:
+ * partial sums have a fixed number of lanes and a fixed order. */
 #include <math.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ enum { LANES = 16 };
 
 static const float BETA1 = 0.9f, BETA2 = 0.999f, EPSILON = 1e-8f;
 
-/* A moment below this is taken for 0: left alone, those of rare items would become
- * subnormal numbers, which processors are slow with, and stay so. */
+/* Moments below this are set to 0: those of rare items would otherwise become
+ * subnormal numbers, which are slow, and remain so. */
 static const float NOTHING = 1e-30f;
 
 ease__adam ease__adam_at(double rate, double decay, int64_t step)
@@ -137,7 +137,7 @@ void ease__batch_transpose(const ease_row *rows, int32_t count, int32_t items,
             out->rows[at] = r;
             out->values[at] = rows[r].weights[h];
         }
-    /* Each start has moved to its end, which is the next one's start. */
+    /* Each start has advanced to its end, which is the next start. */
     memmove(starts + 1, starts, (size_t)items * sizeof(*starts));
     starts[0] = 0;
 }

@@ -8,41 +8,40 @@
 #include "compute/exponential.h"
 #include "methods/network.h"
 
-/* The shapes of blocks. They decide about rounding: the same for any threads. */
+/* The shapes of blocks, which determine rounding: they do not depend on the number
+ * of threads. */
 enum {
     ROWS = 64,       /* users that go through the layers together */
     PANEL = 256,     /* items that are scored, or updated, together */
-    TILE_ROWS = 128, /* of the gradient of h, a sum over all items: a thin product */
+    TILE_ROWS = 128, /* tile of the gradient of h, a sum over all items */
     TILE_COLUMNS = 256,
-    SLICE = 4096,     /* items at least that such a tile sums over by itself, ... */
-    MOST_SLICES = 16, /* ... so that many processors share what few tiles would not */
+    SLICE = 4096,     /* least number of items of a slice of that sum, ... */
+    MOST_SLICES = 16, /* ... so that many processors can share few tiles */
     BLOCK = 64 /* rows of a layer, or of the embedding, that are updated together */
 };
 
-/* Of one user and one panel of items. */
+/* Partial results of one user and one panel of items. */
 typedef struct part {
-    float max,
-        sum;       /* multinomial: of exp(y - max); later max is what it is scaled by */
-    double picked; /* sum of x_j y_j; squares: the loss */
+    float max, sum; /* multinomial: sum of exp(y - max); later max is the factor */
+    double picked;  /* sum of x_j y_j; squares: the loss */
 } part;
 
 typedef struct ease__step_scratch {
     const ease__kernels *kernels;
     float *y; /* batch x stride: scores, then their gradient */
     size_t stride;
-    float *h[EASE__MOST_LAYERS]; /* batch x width: what layers give, ... */
-    float *d[EASE__MOST_LAYERS]; /* ... and its gradient, later that before f */
-    float *
-        slices; /* of d of the last layer: slice k, from 1, at (k - 1) x batch x rank */
-    float *s, *ds;             /* spread and its gradient */
-    float *drawn;              /* h of the drawn layer: mu + e exp(s / 2) */
-    double *loss;              /* of each user */
-    part *parts;               /* panels x batch */
+    float *h[EASE__MOST_LAYERS]; /* batch x width: outputs of the layers, ... */
+    float *d[EASE__MOST_LAYERS]; /* ... and their gradients, later those before f */
+    float *slices; /* slice k >= 1 of the last d: at (k - 1) x batch x rank */
+    float *s, *ds; /* spread and its gradient */
+    float *drawn;  /* h of the drawn layer: mu + e exp(s / 2) */
+    double *loss;  /* of each user */
+    part *parts;   /* panels x batch */
     ease__batch_columns input; /* of the batch, by items */
     float *gradient;           /* of a block: `each` for each thread */
     size_t each;
     ease__adam weights, biases, users; /* for this step */
-    double divergence;                 /* how much it counts in this step */
+    double divergence;                 /* weight of the divergence in this step */
 } scratch;
 
 static int32_t smaller(int32_t a, int32_t b)
@@ -60,7 +59,7 @@ static int32_t rank_of(const ease__network *net)
     return ease__latent_rank(&net->o.shape);
 }
 
-/* A slice of items: how many, evenly, and how many slices there are. */
+/* The number of items of a slice; slices are about equal. */
 static int32_t slice_items(int32_t items)
 {
     int32_t slices = smaller(blocks_of(items, SLICE), MOST_SLICES);
@@ -85,7 +84,7 @@ static size_t stride_of(int32_t items)
 {
     size_t stride = ((size_t)items + 15) / 16 * 16;
 
-    return stride % 512 == 0 ? stride + 16 : stride; /* rows not in the same sets */
+    return stride % 512 == 0 ? stride + 16 : stride; /* rows in different cache sets */
 }
 
 static size_t widths_of(const ease__network_options *o)
@@ -193,7 +192,7 @@ void ease__step_scratch_free(scratch *r)
     ease__free(r);
 }
 
-/* What the layer after l, or the decoder, reads. */
+/* The input of the layer after l, or of the decoder. */
 static const float *output_of(const ease__network *net, int32_t l)
 {
     return l == net->o.drawn ? net->scratch->drawn : net->scratch->h[l];
@@ -216,7 +215,7 @@ static void apply(const ease__network *net, const ease__layer *layer, const floa
     ease__blas_end();
 }
 
-/* The sum of the history's rows of E. */
+/* First layer: the sum of the history's rows of E. */
 static void embed(const ease__network *net, const ease__batch *b, int32_t row)
 {
     size_t width = (size_t)net->o.shape.width[0];
@@ -233,7 +232,7 @@ static void embed(const ease__network *net, const ease__batch *b, int32_t row)
                                          x.weights[i], width);
 }
 
-/* mu + e exp(s / 2), and what the divergence adds to the loss. */
+/* Samples mu + e exp(s / 2), and adds the divergence to the loss. */
 static void draw(const ease__network *net, const ease__batch *b, int32_t row)
 {
     scratch *r = net->scratch;
@@ -281,7 +280,7 @@ static void encode_block(const ease__network *net, const ease__batch *b, int32_t
 
 /* ---- scores and their loss ------------------------------------------------------ */
 
-/* The first place in the row with an item of at least `left`. */
+/* The first place in the row whose item is at least `left`. */
 static int32_t lower_bound(ease_row x, int32_t left)
 {
     int32_t from = 0, to = x.count;
@@ -302,7 +301,7 @@ static float value_of(ease_row x, int32_t place)
     return x.weights ? x.weights[place] : 1.0f;
 }
 
-/* y becomes exp(y - max): what is missing for the gradient is a factor. */
+/* y <- exp(y - max): a factor completes the gradient later. */
 static void begin_multinomial(ease_row x, int32_t left, int32_t count, float *y,
                               part *p)
 {
@@ -315,7 +314,7 @@ static void begin_multinomial(ease_row x, int32_t left, int32_t count, float *y,
     p->sum = ease__exp_panel(y, count, &p->max);
 }
 
-/* y becomes the gradient. */
+/* y <- gradient. */
 static void finish_squares(const ease__network *net, ease_row x, int32_t left,
                            int32_t count, float share, float *y, part *p)
 {
@@ -364,7 +363,7 @@ static void score_panel(const ease__network *net, const ease__batch *b, int32_t 
     }
 }
 
-/* The panels of a user together: the loss, and the factors that were missing. */
+/* Combines the panels of a user: the loss, and the factors of the panels. */
 static void join_multinomial(const ease__network *net, const ease__batch *b,
                              int32_t row)
 {
@@ -401,7 +400,7 @@ static void join_squares(const ease__network *net, int32_t row)
             net->scratch->parts[(size_t)p * (size_t)net->o.batch + (size_t)row].picked;
 }
 
-/* exp(y - max) becomes (sum_j x_j softmax(y) - x) / batch. */
+/* Completes the gradient: exp(y - max) becomes (sum_j x_j softmax(y) - x) / batch. */
 static void finish_multinomial(const ease__network *net, const ease__batch *b,
                                int32_t panel)
 {
@@ -434,7 +433,7 @@ static void decode_back(const ease__network *net, const ease__batch *b, int32_t 
 {
     scratch *r = net->scratch;
     int32_t rank = rank_of(net), wide = blocks_of(rank, TILE_COLUMNS);
-    int32_t columns = blocks_of(rank, wide); /* evenly */
+    int32_t columns = blocks_of(rank, wide); /* about equal tiles */
     int32_t top = tile / wide * TILE_ROWS, left = tile % wide * columns;
     int32_t height = smaller(TILE_ROWS, b->count - top);
     int32_t width = smaller(columns, rank - left);
@@ -452,7 +451,7 @@ static void decode_back(const ease__network *net, const ease__batch *b, int32_t 
     ease__blas_end();
 }
 
-/* The slices of some rows together, in their order. */
+/* Adds the slices of some rows in their order. */
 static void join_slices(const ease__network *net, int32_t first, int32_t count)
 {
     size_t rank = (size_t)rank_of(net), at = (size_t)first * rank;
@@ -465,7 +464,7 @@ static void join_slices(const ease__network *net, int32_t first, int32_t count)
             (size_t)count * rank);
 }
 
-/* From the gradient of what was drawn to those of mu, in its place, and s. */
+/* Converts the gradient of the sample to those of mu, in place, and of s. */
 static void draw_back(const ease__network *net, const ease__batch *b, int32_t row)
 {
     scratch *r = net->scratch;
@@ -481,7 +480,7 @@ static void draw_back(const ease__network *net, const ease__batch *b, int32_t ro
     }
 }
 
-/* to = d A', or to += it. */
+/* to = d A', or to += d A'. */
 static void apply_back(const ease__network *net, const ease__layer *layer,
                        const float *d, float add, float *to, int32_t count)
 {
@@ -558,7 +557,8 @@ static void update_bias(const ease__network *net, const ease__layer *layer,
     update(net, &net->scratch->biases, layer->b, g, (size_t)layer->out);
 }
 
-/* Some rows of a dense layer, the first ones with its bias; d is its gradient. */
+/* Updates some rows of a dense layer, with the first ones also its bias; d is its
+ * gradient. */
 static void update_rows(const ease__network *net, const ease__layer *layer,
                         const float *in, const float *d, int32_t rows, int32_t block)
 {
@@ -576,7 +576,8 @@ static void update_rows(const ease__network *net, const ease__layer *layer,
         update_bias(net, layer, d, rows);
 }
 
-/* Items that nobody of the batch has move too, by their moments: as in dense Adam. */
+/* Updates the embedding of a block of items, also of those that no user of the batch
+ * has, as dense Adam does. */
 static void update_items(const ease__network *net, int32_t block)
 {
     scratch *r = net->scratch;
@@ -640,7 +641,8 @@ static void backward(const ease__network *net, const ease__batch *b)
         encode_back(net, b, k * ROWS);
 }
 
-/* Nothing here reads what another loop writes: no thread waits in between. */
+/* Updates all weights. No loop reads what another one writes, so that threads need
+ * not wait in between. */
 static void update_all(const ease__network *net, const ease__batch *b)
 {
     scratch *r = net->scratch;

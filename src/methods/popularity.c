@@ -1,4 +1,4 @@
-/* An item's share of users, whoever asks. */
+/* The score of an item is its share of users, for every history. */
 #include "methods/methods.h"
 
 static const ease_setting settings[] = {{0}};
@@ -28,6 +28,6 @@ const ease__method ease__popularity = {
             .grid = "",
         },
     .number = 2,
-    .form = EASE__BASE_FORM,
+    .form = &ease__form_none,
     .fill = train,
 };

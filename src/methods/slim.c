@@ -2,10 +2,10 @@
  *
  *     1/2 |x_j - X w|^2 + l2/2 |w|^2 + l1 |w|_1,   w_j = 0, and w >= 0 unless free,
  *
- * by coordinate descent, each item on its own. What a step needs of the others is the
- * residual x_j - X w: reading and changing it costs a step two passes over the users of
- * one item, always in cache. The gradient in its place, kept by rows of X'X, costs a
- * pass over all items that occur with it, many more than its users, and needs X'X. */
+ * by coordinate descent, for each item separately. A step reads and updates the residual
+ * x_j - X w, in two passes over the users of one item, which stay in cache. Updating all
+ * gradients by a row of X'X instead would take a pass over all items that occur with it,
+ * many more than its users, and would need X'X. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -49,34 +49,34 @@ typedef struct job {
     const char *method;
     const double *settings;
     bool nonnegative; /* weights */
-    bool closed;      /* only items that occur with j can have weights into it */
+    bool closed; /* only items that occur together with j can have a weight into it */
     ease__item_users columns; /* of X */
     double *squares;          /* |x_i|^2 */
     ease__ragged found;
-    size_t fixed, allowed; /* bytes: what is in use beside `found`, and may be in all */
+    size_t fixed, allowed; /* bytes in use beside `found`, and bytes allowed in all */
     const ease_hooks *hooks;
-    atomic_llong weights; /* found */
+    atomic_llong weights; /* number of weights found */
     atomic_int done;      /* items */
     atomic_int unfinished;
     atomic_int failed; /* a status */
 } job;
 
-enum { STEPS = 5 }; /* from which the next is extrapolated */
+enum { STEPS = 5 }; /* passes for one extrapolation */
 
-/* One thread's. */
+/* Scratch of one thread. */
 typedef struct fit {
-    double *residual, *saved; /* users */
-    double *weights;          /* items; zero between items */
-    double *trail;  /* STEPS + 1 x items: weights of `nonzero`, pass by pass */
-    float *rounded; /* items */
+    double *residual, *saved;  /* users */
+    double *weights;           /* items; zero between items */
+    double *trail;             /* STEPS + 1 x items: nonzero weights after each pass */
+    float *rounded;            /* items */
     int32_t *listed, *nonzero; /* items */
     int32_t list_count;
-    int32_t passes; /* left */
+    int32_t passes; /* passes that are left */
 } fit;
 
 /* ---- a pass ------------------------------------------------------------------- */
 
-/* x_i . r, as four sums that do not wait for each other. */
+/* x_i . r, as four independent sums. */
 static double times_column(const ease__item_users *c, int32_t i, const double *r)
 {
     enum { SUMS = 4 };
@@ -101,7 +101,7 @@ static void subtract_column(const ease__item_users *c, int32_t i, double change,
         r[c->users[k]] -= c->vals ? change * (double)c->vals[k] : change;
 }
 
-/* The best weight of item i while the others stay. */
+/* The best weight of item i if the others do not change. */
 static double best_weight(const job *j, int32_t i, const fit *f)
 {
     double l1 = j->settings[L1];
@@ -115,7 +115,7 @@ static double best_weight(const job *j, int32_t i, const fit *f)
     return 0;
 }
 
-/* Once over the items of a list: the largest change of a weight. */
+/* One pass over the items of a list. Returns the largest change of a weight. */
 static double pass(const job *j, const int32_t *list, int32_t count, fit *f)
 {
     double largest = 0;
@@ -149,7 +149,7 @@ static void remember(const job *j, fit *f, int step, int32_t count)
         to[k] = f->weights[f->nonzero[k]];
 }
 
-/* What is to be minimised; all weights beside `nonzero` are 0. */
+/* The loss; all weights beside `nonzero` are 0. */
 static double loss(const job *j, const fit *f, int32_t count)
 {
     double errors = 0, squares = 0, sizes = 0;
@@ -165,8 +165,8 @@ static double loss(const job *j, const fit *f, int32_t count)
     return errors / 2 + j->settings[L2] * squares / 2 + j->settings[L1] * sizes;
 }
 
-/* The products of the steps along the trail, a little larger on the diagonal: near the
- * end they are all alike. */
+/* The Gram matrix of the steps along the trail, with a slightly larger diagonal:
+ * near the end the steps are nearly parallel. */
 static void multiply_steps(const job *j, const fit *f, int32_t count,
                            double a[STEPS][STEPS])
 {
@@ -189,7 +189,7 @@ static void multiply_steps(const job *j, const fit *f, int32_t count,
         a[r][r] += 1e-10 * trace;
 }
 
-/* c of sum 1 with the least c'Ac, A definite: A c = 1, scaled. */
+/* The c with sum 1 that minimizes c'Ac, A definite: the solution of A c = 1, scaled. */
 static void shares_of_steps(double a[STEPS][STEPS], double c[STEPS])
 {
     double sum = 0;
@@ -214,8 +214,9 @@ static void shares_of_steps(double a[STEPS][STEPS], double c[STEPS])
         c[r] /= sum;
 }
 
-/* Near the minimum a pass is nearly linear in the weights, so that from a few of them
- * one sees where they go (Anderson). Taken if the loss is less there; NaN is not. */
+/* Anderson extrapolation: near the minimum a pass is nearly linear in the weights,
+ * so that a few passes predict where it converges. Accepted if the loss is lower;
+ * NaN is not. */
 static void extrapolate(const job *j, int32_t count, fit *f)
 {
     double a[STEPS][STEPS], c[STEPS], before = loss(j, f, count);
@@ -243,7 +244,7 @@ static void extrapolate(const job *j, int32_t count, fit *f)
 
 /* ---- coordinate descent ------------------------------------------------------- */
 
-/* Over the weights that are not 0 until they rest. */
+/* Passes over the nonzero weights until they converge. */
 static void settle(const job *j, int32_t count, fit *f)
 {
     int step = 0;
@@ -259,8 +260,9 @@ static void settle(const job *j, int32_t count, fit *f)
     }
 }
 
-/* Over the list; then, as most weights are 0 and stay so, over the others alone until
- * they rest; and so on until the whole list rests. */
+/* Coordinate descent: a pass over the list, then, as most weights are 0 and stay so,
+ * passes over the nonzero ones until they converge; repeated until a pass over the
+ * list changes nothing. */
 static void descend(const job *j, fit *f)
 {
     while (f->passes > 0 &&
@@ -274,9 +276,9 @@ static void descend(const job *j, fit *f)
     }
 }
 
-/* The items whose weight leaves 0 if all the others are 0. Where neither weights nor
- * interactions are below 0, others only take from what draws a weight up, so that no
- * item beside these can have one. */
+/* Lists the items whose weight becomes nonzero if all others are 0. If neither
+ * weights nor interactions are negative, x_i . r can only fall as weights grow, so
+ * that no other item can have a weight. */
 static void list_drawn(const job *j, int32_t item, fit *f)
 {
     const ease_interactions *x = j->x;
@@ -306,7 +308,7 @@ static void list_all(const job *j, int32_t item, fit *f)
             f->listed[f->list_count++] = i;
 }
 
-/* ---- what is kept ------------------------------------------------------------- */
+/* ---- storing weights ---------------------------------------------------------- */
 
 static void choose(const fit *f, int32_t items, int32_t capacity, ease_rec *recs)
 {
@@ -330,7 +332,7 @@ static size_t bytes_in_use(const job *j)
 {
     long long weights = atomic_load_explicit(&j->weights, memory_order_relaxed);
 
-    /* once as columns, once as rows */
+    /* weights as columns and as rows */
     return ease__size_add(j->fixed, ease__size_mul((size_t)weights, 16));
 }
 
@@ -371,7 +373,7 @@ static ease_status fit_item(job *j, int32_t item, fit *f)
     ease_status status;
 
     if (j->columns.ptr[item] == j->columns.ptr[item + 1])
-        return EASE_OK; /* nobody has it: no weight leaves 0 */
+        return EASE_OK; /* an item without users has no weights */
     memset(f->residual, 0, (size_t)j->x->users * sizeof(*f->residual));
     list_drawn(j, item, f);
     f->passes = (int32_t)j->settings[ITERATIONS];
@@ -399,7 +401,7 @@ static ease_status report(job *j)
 
 static void fit_all(job *j, int threads, fit *fits)
 {
-    if (ease__progress(j->hooks, "fitting", 0)) /* this thread may get no item at all */
+    if (ease__progress(j->hooks, "fitting", 0)) /* it may get no item */
         atomic_store(&j->failed, EASE_E_CANCELLED);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int32_t item = 0; item < j->x->items; item++) {
@@ -595,11 +597,11 @@ const ease__method ease__slim = {
             .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
         },
     .number = 4,
-    .form = EASE__SPARSE_FORM,
+    .form = &ease__form_sparse,
     .check = check,
     .fill = train_slim,
 };
-/* Without the constraint a smaller l1 leaves many weights, and takes long. */
+/* Without the constraint a smaller l1 leaves many nonzero weights and takes long. */
 const ease__method ease__slim_free = {
     .info =
         {
@@ -609,7 +611,7 @@ const ease__method ease__slim_free = {
             .grid = "l1=1|2|5,l2=30|100|300|1000",
         },
     .number = 5,
-    .form = EASE__SPARSE_FORM,
+    .form = &ease__form_sparse,
     .check = check,
     .fill = train_free,
 };

@@ -1,4 +1,4 @@
-/* Lists of weights become rows of a model. */
+/* Makes the rows of a sparse model from lists of weights. */
 #include <string.h>
 
 #include "methods/methods.h"
@@ -29,7 +29,7 @@ void ease__lists_free(ease__lists *l)
     *l = (ease__lists){0};
 }
 
-/* Rows follow each other without gaps from then on. */
+/* Removes the gaps between rows. */
 static void close_gaps(ease__lists *l, uint64_t *starts)
 {
     uint64_t at = 0;
@@ -59,7 +59,7 @@ ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err)
         return ease__fail(err, EASE_E_NOMEM, "rows of weights");
     close_gaps(l, starts);
     count = (size_t)starts[l->rows] + 1;
-    /* What cannot be made smaller stays as it is. */
+    /* If shrinking fails, the array stays as it is. */
     columns = ease__realloc_array(l->columns, count, sizeof(*columns));
     weights = ease__realloc_array(l->weights, count, sizeof(*weights));
     m->sparse.columns = columns ? columns : l->columns;
@@ -71,7 +71,7 @@ ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err)
 
 /* ---- columns ------------------------------------------------------------------ */
 
-/* Room for rows that are `starts` apart, in the model. */
+/* Allocates the rows of a model; row i begins at starts[i]. */
 static ease_status allocate_rows(const uint64_t *starts, int32_t rows,
                                  int32_t **columns, float **weights, ease_model *m,
                                  ease_error *err)
@@ -137,7 +137,7 @@ ease_status ease__ragged_transpose(const ease__ragged *r, ease_model *m,
             columns[at] = j;
             weights[at] = r->columns[j].recs[k].score;
         }
-    /* Each start is now where its row ends, and the next one begins. */
+    /* Each start has advanced to the end of its row, which is the next start. */
     memmove(starts + 1, starts, (size_t)r->items * sizeof(*starts));
     starts[0] = 0;
     return EASE_OK;

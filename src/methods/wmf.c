@@ -1,6 +1,6 @@
-/* Weighted matrix factorization (Hu, Koren and Volinsky; Pan and others): every pair of
- * user and item counts, those that were seen more. Alternating least squares; users are
- * folded in when scored, so that only the items' factors are kept. */
+/* Weighted matrix factorization (Hu, Koren and Volinsky; Pan and others): every pair
+ * of a user and an item counts, observed ones more. Alternating least squares. Users
+ * are folded in when they are scored, so that only the factors of items are kept. */
 #include <math.h>
 #include <string.h>
 
@@ -59,10 +59,10 @@ typedef struct job {
     float *u;        /* users x rank */
     float *v, *next; /* items x rank: of the last iteration, and of this one */
     float *square;   /* rank x rank: U'U or V'V */
-    float *parts;    /* EASE__SQUARE_PARTS of these */
+    float *parts;    /* scratch: EASE__SQUARE_PARTS x rank x rank */
 } job;
 
-/* ---- before ------------------------------------------------------------------- */
+/* ---- setup -------------------------------------------------------------------- */
 
 static ease_status check_data(const ease_interactions *x, const double *given,
                               ease_error *err)
@@ -133,7 +133,7 @@ static ease_status allocate(job *j, ease_error *err)
     return EASE_OK;
 }
 
-/* While it is filled, starts[i + 1] is the place of the next one of item i. */
+/* Transposes X; meanwhile starts[i + 1] is the next free place of item i. */
 static void transpose(job *j)
 {
     const ease_interactions *x = j->x;
@@ -157,8 +157,8 @@ static void transpose(job *j)
         }
 }
 
-/* Around 0: numbers of one sign would be all but one direction, which takes a few
- * iterations to get out of. */
+/* Draws the first factors around 0: factors of one sign would be nearly parallel,
+ * which takes a few iterations to leave. */
 static void draw_first(job *j)
 {
     size_t count = (size_t)j->x->items * (size_t)j->rank;
@@ -171,7 +171,7 @@ static void draw_first(job *j)
 
 /* ---- iterations --------------------------------------------------------------- */
 
-/* square = V'V + lambda I; what it was without lambda has this trace. */
+/* square = V'V + lambda I. Returns the trace of V'V. */
 static double make_square(job *j, const float *v, int64_t rows)
 {
     size_t rank = (size_t)j->rank;
@@ -187,7 +187,8 @@ static double make_square(job *j, const float *v, int64_t rows)
     return trace;
 }
 
-/* Users from items, then items from users, which become `next`. *loss: of both. */
+/* One iteration: users from items, then items from users, which become `next`. *loss
+ * is that of the iteration. */
 static ease_status iterate(job *j, int32_t iteration, double *loss, ease_error *err)
 {
     double all = j->settings[ITERATIONS], users_loss, size;
@@ -225,7 +226,8 @@ static ease_status iterate(job *j, int32_t iteration, double *loss, ease_error *
     return status;
 }
 
-/* Cancelled after a whole iteration, there is a model: that of the last one. */
+/* Runs the iterations. If cancelled after a complete one, the model is that of the
+ * last complete iteration. */
 static ease_status run(job *j, ease_error *err)
 {
     int32_t all = (int32_t)j->settings[ITERATIONS];
@@ -316,6 +318,6 @@ const ease__method ease__wmf = {
             .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
         },
     .number = 6,
-    .form = EASE__LATENT_FORM,
+    .form = &ease__form_latent,
     .fill = train,
 };

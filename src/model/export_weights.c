@@ -6,7 +6,7 @@
 #include "compute/topk.h"
 #include "model/model.h"
 
-enum { ROOM = 1 << 16, NUMBER_ROOM = 32, ROWS = 16 };
+enum { TEXT_BYTES = 1 << 16, NUMBER_BYTES = 32, ROWS = 16 };
 
 typedef struct export
 {
@@ -15,7 +15,7 @@ typedef struct export
     const ease_hooks *hooks;
     int32_t top;
     char separator;
-    char *text; /* ROOM */
+    char *text; /* TEXT_BYTES */
     size_t used;
     float *rows;      /* ROWS x n: packed weights are read no slower so than one row */
     const float *row; /* the one at hand */
@@ -48,7 +48,7 @@ static ease_status take_row(export *x, int32_t i, ease_error *err)
     x->row = x->rows + (size_t)(i % ROWS) * (size_t)n;
     if (i % ROWS != 0)
         return EASE_OK;
-    x->model->store->read(x->model, w, x->rows, (size_t)n);
+    x->model->form->store->read(x->model, w, x->rows, (size_t)n);
     return ease__container_unchanged(&x->model->file, err);
 }
 
@@ -100,7 +100,7 @@ static ease_status flush(export *x, ease_error *err)
 
 static ease_status put_byte(export *x, char c, ease_error *err)
 {
-    ease_status status = x->used == ROOM ? flush(x, err) : EASE_OK;
+    ease_status status = x->used == TEXT_BYTES ? flush(x, err) : EASE_OK;
 
     x->text[x->used++] = c;
     return status;
@@ -141,7 +141,7 @@ static ease_status put_id(export *x, const char *id, ease_error *err)
 static ease_status put_number(export *x, float value, ease_error *err)
 {
     static const char plain[] = "0123456789+-einfa";
-    char text[NUMBER_ROOM];
+    char text[NUMBER_BYTES];
     ease_status status = EASE_OK;
 
     snprintf(text, sizeof(text), "%.9g", (double)value);
@@ -232,7 +232,7 @@ static ease_status allocate(export *x, ease_error *err)
 {
     size_t n = (size_t)x->model->info.items;
 
-    x->text = ease__alloc_array(ROOM, 1);
+    x->text = ease__alloc_array(TEXT_BYTES, 1);
     x->rows = ease__alloc_array(ease__size_mul(n, ROWS), sizeof(*x->rows));
     if (x->top > 0) {
         x->size = ease__alloc_array(n, sizeof(*x->size));
@@ -301,7 +301,7 @@ ease_status ease_model_write_ids(const ease_model *m, const char *path, ease_err
 
     if (!m || !path)
         return ease__fail(err, EASE_E_ARG, "a model and a path are required");
-    x.text = ease__alloc_array(ROOM, 1);
+    x.text = ease__alloc_array(TEXT_BYTES, 1);
     status = x.text ? ease__output_open(path, 0, &x.out, err)
                     : ease__fail(err, EASE_E_NOMEM, "writing %s", path);
     if (!status)

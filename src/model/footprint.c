@@ -7,8 +7,7 @@
 #include "model/model.h"
 #include "solve/solve.h"
 
-/* ---- memory ------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------- */
 
 /* Measured: the program with its libraries, and what OpenBLAS and the OpenMP runtime
  * keep for each thread that multiplies. */
@@ -124,8 +123,7 @@ ease__footprint ease__train_footprint(const ease_interactions *x,
     return f;
 }
 
-/* ---- time --------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------ */
 
 /* Pairs of items within a user's history, exactly or by averages: in real data the
  * mean of the squared lengths is 1.6 to 2.9 times the squared mean. */
@@ -157,18 +155,17 @@ static const double MEASURED_SECONDS = 0.025;
 static const double PAIRS_A_SECOND = 0.4e9, FILLED_BYTES_A_SECOND = 4e9,
                     WRITTEN_BYTES_A_SECOND = 1e9, DISK_BYTES_A_SECOND = 1e9;
 
-/* ---- disk
- * ---------------------------------------------------------------------------- */
+/* ---- disk ------------------------------------------------------------------------ */
 
 static size_t model_bytes(int32_t items, ease_storage storage)
 {
     size_t beside = (size_t)items * (ID_BYTES + 4 * sizeof(float) + sizeof(double));
 
-    return ease__size_add(ease__model_weight_bytes(items, storage), beside);
+    return ease__size_add(ease__form_numbered((int32_t)storage)->weight_bytes(items),
+                          beside);
 }
 
-/* ---- the plan
- * ------------------------------------------------------------------------ */
+/* ---- the plan -------------------------------------------------------------------- */
 
 static ease_status make_plan(const ease_interactions *x, const ease_gram_info *sizes,
                              const ease_train_options *o, ease_storage storage,
@@ -211,6 +208,7 @@ static ease_status make_plan(const ease_interactions *x, const ease_gram_info *s
 static ease_status take_request(const ease_train_options *given, ease_storage storage,
                                 ease_train_options *o, ease_error *err)
 {
+    const ease__form *form = ease__form_numbered((int32_t)storage);
     const ease__method *m;
     ease_status status = ease__train_options_take(given, o, err);
 
@@ -218,7 +216,7 @@ static ease_status take_request(const ease_train_options *given, ease_storage st
         status = ease__method_take(o, &m, err);
     if (!status)
         status = ease__method_from_gram(m, err);
-    if (!status && (storage < EASE_STORE_F32 || storage > EASE_STORE_NONE))
+    if (!status && (!form || !form->weight_bytes))
         status = ease__fail(err, EASE_E_ARG, "unknown storage: %d", (int)storage);
     return status;
 }

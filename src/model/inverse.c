@@ -126,7 +126,7 @@ static void make_base(const ease_model *m, const ease__model_parts *r, int32_t f
         while (w.bottom < n) {
             w.top = w.bottom;
             w.bottom = n - w.top > ROWS ? w.top + ROWS : n;
-            m->store->read(m, w, block, COLUMNS);
+            m->form->store->read(m, w, block, COLUMNS);
             for (int32_t i = w.top; i < w.bottom; i++)
                 for (int32_t j = 0; j < w.right - w.left; j++)
                     sum[j] += r->sums[i] * (double)block[(i - w.top) * COLUMNS + j];
@@ -214,7 +214,7 @@ static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model 
     if (!m)
         return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)inverse->n);
     m->file = EASE__CONTAINER_NONE;
-    m->store = &ease__store_packed;
+    m->form = &ease__form_packed;
     m->kernels = ease__kernels_best();
     m->threads = r->threads;
     m->info = (ease_model_info){
@@ -227,7 +227,7 @@ static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model 
         .residual = r->residual,
         .kind = r->kind,
         .precision = r->precision,
-        .storage = EASE_STORE_PACKED,
+        .storage = ease__form_packed.number,
         .nonnegative = r->nonnegative != 0,
         .has_base = r->kind != EASE_GRAM_COUNTS,
     };

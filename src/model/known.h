@@ -19,28 +19,18 @@ typedef struct ease__known {
 
 enum { EASE__CODES = 65535 }; /* the highest */
 
-/* Room for users and items of x, whose ids and histories are copied. */
+/* Allocates the scores of the users and items of x, and copies its ids and histories. */
 ease_status ease__known_new(const ease_interactions *x, ease__known *out,
                             ease_error *err);
+/* Frees ids, and unless the rest is mapped from a file, that too. */
 void ease__known_free(ease__known *k, bool mapped);
-/* Bytes of such a model, in memory and in a file; SIZE_MAX where it overflows. */
+/* Bytes of a model of x, in memory and in a file; SIZE_MAX where that overflows. */
 size_t ease__known_bytes(const ease_interactions *x);
 
-/* Bytes of memory that it takes. */
-size_t ease__known_held(const ease__known *k, int32_t items);
-
-/* Of the scores alone. */
-size_t ease__known_code_bytes(const ease__known *k, int32_t items);
-
-/* Row `user` of `items` finite scores, into one that ease__known_new made. */
+/* Rounds a row of `items` finite scores, and stores it; `k` is from
+ * ease__known_new(). */
 void ease__known_put(ease__known *k, int64_t user, const double *scores, int32_t items);
-/* And back. */
+/* The scores of a user, as they were stored. */
 void ease__known_get(const ease__known *k, int64_t user, int32_t items, float *scores);
-
-/* Into a file; and out of it, mapped: EASE_E_FORMAT where it is damaged. */
-ease_status ease__known_write(const ease__known *k, int32_t items,
-                              ease__container_writer *w, ease_error *err);
-ease_status ease__known_take(ease__container *file, int64_t users, int32_t items,
-                             ease__known *out, ease_error *err);
 
 #endif

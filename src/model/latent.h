@@ -16,7 +16,7 @@ typedef enum ease__activation { EASE__LINEAR, EASE__TANH } ease__activation;
 
 enum { EASE__MOST_LAYERS = 4, EASE__MOST_WIDTH = 1 << 14 };
 
-/* As it lies in files, too. */
+/* Also the section "latent" of files. */
 typedef struct ease__latent_shape {
     int32_t encoder;
     int32_t normalize; /* network: 1: the history is first divided by its length */
@@ -40,8 +40,9 @@ static inline int32_t ease__latent_rank(const ease__latent_shape *s)
     return s->width[s->layers - 1];
 }
 
-/* Whether such a model can be, of so many floats in `dense`. */
+/* True if a model of this shape can exist. */
 bool ease__latent_shape_holds(const ease__latent_shape *s);
+/* The number of floats in `dense` of a model of this shape. */
 size_t ease__latent_dense_count(const ease__latent_shape *s);
 
 #endif

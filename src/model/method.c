@@ -25,7 +25,7 @@ const ease__method *ease__dense_method(bool nonnegative)
 {
     int i = 0;
 
-    while (ease__methods[i]->form != EASE__DENSE_FORM ||
+    while (ease__methods[i]->form != &ease__form_packed ||
            ease__methods[i]->nonnegative != nonnegative)
         i++;
     return ease__methods[i];
@@ -37,22 +37,6 @@ ease_status ease__method_from_gram(const ease__method *m, ease_error *err)
         return EASE_OK;
     return ease__fail(err, EASE_E_ARG, "%s needs more than a Gram matrix",
                       m->info.name);
-}
-
-ease__form ease__storage_form(ease_storage storage)
-{
-    switch (storage) {
-    case EASE_STORE_NONE:
-        return EASE__BASE_FORM;
-    case EASE_STORE_SPARSE:
-        return EASE__SPARSE_FORM;
-    case EASE_STORE_LATENT:
-        return EASE__LATENT_FORM;
-    case EASE_STORE_KNOWN:
-        return EASE__KNOWN_FORM;
-    default:
-        return EASE__DENSE_FORM;
-    }
 }
 
 /* ---- for users --------------------------------------------------------------------- */

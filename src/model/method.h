@@ -3,16 +3,7 @@
 #ifndef EASE_MODEL_METHOD_H
 #define EASE_MODEL_METHOD_H
 
-#include "core/core.h"
-
-/* What a model of a method consists of. */
-typedef enum ease__form {
-    EASE__DENSE_FORM,  /* rows or the packed triangle */
-    EASE__BASE_FORM,   /* the base alone */
-    EASE__SPARSE_FORM, /* rows of few weights */
-    EASE__LATENT_FORM, /* an encoder and factors */
-    EASE__KNOWN_FORM   /* scores of the users of the training data */
-} ease__form;
+#include "model/form.h"
 
 /* The settings of a method: an array that is ended by a NULL name, of
  * EASE__MOST_SETTINGS at most. */
@@ -22,8 +13,8 @@ typedef enum ease__form {
 typedef struct ease__method {
     ease_method_info info; /* what users see; settings as by EASE__SETTINGS */
     uint32_t number;       /* of its models in files: never changed, never used again */
-    ease__form form;
-    bool nonnegative; /* weights below 0 become 0 */
+    const ease__form *form; /* of the models that training makes */
+    bool nonnegative;       /* weights below 0 become 0 */
     /* Refuses settings that are each valid, but not together; may be NULL. */
     ease_status (*check)(const double *settings, ease_error *err);
     /* Exactly one of the next two is there. `settings` has a number for each entry of the
@@ -55,7 +46,5 @@ const ease__method *ease__dense_method(bool nonnegative);
 
 /* EASE_E_ARG unless the method is trained from a Gram matrix alone. */
 ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
-
-ease__form ease__storage_form(ease_storage storage);
 
 #endif

@@ -63,28 +63,18 @@ float ease_model_base(const ease_model *m, int32_t item)
     return m->base ? m->base[item] : 0.0f;
 }
 
-/* No sum overflows: it is all there. */
+/* No sum overflows: all of it is in memory. */
 size_t ease__model_held(const ease_model *m)
 {
-    const ease__latent *l = &m->latent;
-    size_t n = (size_t)m->info.items, floats = m->base ? n : 0, bytes;
+    size_t n = (size_t)m->info.items;
 
-    if (l->decoder)
-        floats += n * (size_t)ease__latent_rank(&l->shape) +
-                  ease__latent_dense_count(&l->shape);
-    if (l->embedding)
-        floats += n * (size_t)l->shape.width[0];
-    bytes = floats * sizeof(float) + n * sizeof(*m->popularity);
-    if (m->sparse.starts)
-        bytes += (n + 1) * sizeof(*m->sparse.starts) +
-                 (size_t)m->sparse.starts[n] *
-                     (sizeof(*m->sparse.columns) + sizeof(*m->sparse.weights));
-    return bytes + ease__ids_held(&m->ids) + ease__known_held(&m->known, m->info.items);
+    return n * sizeof(*m->popularity) + (m->base ? n * sizeof(*m->base) : 0) +
+           ease__ids_held(&m->ids) + m->form->held(m);
 }
 
 int64_t ease_model_find_user(const ease_model *m, const char *user_id)
 {
-    int64_t number = m && m->known.codes && user_id
+    int64_t number = m && m->form->known_users && user_id
                          ? ease__ids_find(&m->known.ids, user_id, strlen(user_id))
                          : EASE__NO_ID;
 
@@ -95,7 +85,7 @@ ease_row ease_model_history(const ease_model *m, int64_t user)
 {
     const ease__known *k;
 
-    if (!m || !m->known.codes || user < 0 || user >= m->known.users)
+    if (!m || !m->form->known_users || user < 0 || user >= m->known.users)
         return (ease_row){0};
     k = &m->known;
     return (ease_row){.items = k->items + k->starts[user],
@@ -117,7 +107,7 @@ ease_status ease_model_set_threads(ease_model *m, int threads, ease_error *err)
 ease_status ease__model_needs_weights(const ease_model *m, const char *what,
                                       ease_error *err)
 {
-    if (!m->store->empty)
+    if (!m->form->store->empty)
         return EASE_OK;
     return ease__fail(err, EASE_E_ARG, "%s needs weights, which a model of %s has not",
                       what, m->info.method);
@@ -131,11 +121,6 @@ void ease__model_forget(const ease_model *m)
 
 /* ---- a new one -------------------------------------------------------------------- */
 
-static void free_array(const void *p)
-{
-    ease__free((void *)(uintptr_t)p);
-}
-
 ease_status ease__model_set_settings(ease_model *m, const char *settings,
                                      ease_error *err)
 {
@@ -146,7 +131,7 @@ ease_status ease__model_set_settings(ease_model *m, const char *settings,
         if (!copy)
             return ease__fail(err, EASE_E_NOMEM, "settings of a model");
     }
-    free_array(m->settings);
+    ease__free_const(m->settings);
     m->settings = copy;
     m->info.settings = copy ? copy : "";
     return EASE_OK;
@@ -172,13 +157,6 @@ static ease_status fill_common(ease_model *m, const ease_interactions *x,
 ease_status ease__model_new(const ease__method *method, const ease_interactions *x,
                             const char *settings, ease_model **out, ease_error *err)
 {
-    static const ease_storage storages[] = {
-        [EASE__DENSE_FORM] = EASE_STORE_PACKED,
-        [EASE__BASE_FORM] = EASE_STORE_NONE,
-        [EASE__SPARSE_FORM] = EASE_STORE_SPARSE,
-        [EASE__LATENT_FORM] = EASE_STORE_LATENT,
-        [EASE__KNOWN_FORM] = EASE_STORE_KNOWN,
-    };
     ease_model *m = ease__alloc_zero(1, sizeof(*m));
     ease_status status;
 
@@ -190,9 +168,8 @@ ease_status ease__model_new(const ease__method *method, const ease_interactions 
                                 .items = x->items,
                                 .users = x->users,
                                 .interactions = x->nnz,
-                                .storage = storages[method->form]};
-    m->store = m->info.storage == EASE_STORE_SPARSE ? &ease__store_sparse
-                                                    : &ease__store_none;
+                                .storage = method->form->number};
+    m->form = method->form;
     status = fill_common(m, x, settings, err);
     if (status) {
         ease_model_free(m);
@@ -206,26 +183,14 @@ void ease_model_free(ease_model *m)
 {
     if (!m)
         return;
-    ease__known_free(&m->known, m->file.map != NULL);
-    if (m->file.map) { /* everything large lies in it */
+    if (m->form && m->form->free)
+        m->form->free(m);
+    if (m->file.map) { /* the arrays lie in it */
         ease__container_close(&m->file);
     } else {
-        ease__tiled_free(&m->inverse);
-        if (m->work)
-            ease__tilefile_free(m->work);
-        ease__free(m->work);
-        free_array(m->row_scale);
-        free_array(m->col_scale);
-        free_array(m->base);
-        free_array(m->norm);
-        free_array(m->popularity);
-        free_array(m->settings);
-        free_array(m->sparse.starts);
-        free_array(m->sparse.columns);
-        free_array(m->sparse.weights);
-        free_array(m->latent.embedding);
-        free_array(m->latent.dense);
-        free_array(m->latent.decoder);
+        ease__free_const(m->base);
+        ease__free_const(m->popularity);
+        ease__free_const(m->settings);
     }
     ease__ids_free(&m->ids);
     ease__ids_free(&m->titles);

@@ -1,4 +1,4 @@
-/* A model: weights in one of the storage forms, and what is shown beside them. */
+/* A model: what its form consists of, and what is shown beside that. */
 #ifndef EASE_MODEL_MODEL_H
 #define EASE_MODEL_MODEL_H
 
@@ -6,33 +6,10 @@
 #include "core/container.h"
 #include "data/ids.h"
 #include "matrix/tilefile.h"
+#include "model/form.h"
 #include "model/known.h"
 #include "model/latent.h"
 #include "model/method.h"
-
-/* A storage form. All that anyone does with weights goes through `read`, so that the
- * same model gives the same floats wherever they are used. */
-typedef struct ease__store {
-    /* The weights of the window, as floats, row r of it at out + r * ld. */
-    void (*read)(const ease_model *m, ease__window w, float *out, size_t ld);
-    /* The same as a panel is summed from it: in floats, or in halves as they are. */
-    void (*take)(const ease_model *m, ease__window w, void *out, size_t ld);
-    /* Must be called before the above: verifies, of the blocks of the file that the
-     * window is read from, those of this share. */
-    ease_status (*need)(const ease_model *m, ease__window w, ease__share share,
-                        ease_error *err);
-    /* Rows top .. bottom-1 will be read: has what is on disk fetched. */
-    void (*expect)(const ease_model *m, int32_t top, int32_t bottom);
-    /* The bits of the largest finite |weight| of the rows and of their mirror image in
-     * the columns, where that is known without `read`; may be NULL. */
-    int32_t (*largest)(const ease_model *m, int32_t top, int32_t bottom);
-    bool halves;   /* of `take` */
-    int32_t grain; /* rows that cost no more to read together than one of them */
-    bool empty;    /* all weights are 0: nothing needs to be read */
-} ease__store;
-
-extern const ease__store ease__store_f32, ease__store_f16, ease__store_packed,
-    ease__store_none, ease__store_sparse;
 
 /* Row i is columns[starts[i] .. starts[i + 1] - 1], rising and without i itself. */
 typedef struct ease__sparse {
@@ -41,14 +18,12 @@ typedef struct ease__sparse {
     const float *weights;
 } ease__sparse;
 
-/* Weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0 on it,
- * cut off at 0 for EASE >= 0. A trained model holds P itself (2 n^2 bytes); a file
- * holds the same ("packed") or rows of W. Other forms of models have their own parts:
- * rows of few weights, an encoder and factors, or scores of known users (in the latter
- * two the store is that of none). */
+/* Dense weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0 on
+ * it, cut off at 0 for EASE >= 0. A trained model holds P itself (2 n^2 bytes); a file
+ * holds the same ("packed") or rows of W. Other forms have members of their own. */
 struct ease_model {
     ease_model_info info;
-    const ease__store *store;
+    const ease__form *form;
     const ease__kernels *kernels;
     ease__tiled inverse;    /* packed: P in F32, diagonal tiles whole */
     ease__tilefile *work;   /* what `inverse` is mapped from; NULL: it is in memory */
@@ -60,8 +35,8 @@ struct ease_model {
     const float *base;      /* c; NULL: zero */
     const float *norm;      /* dense: q; similarity is W_ij q_j / q_i */
     ease__sparse sparse;    /* sparse */
-    ease__latent latent;    /* latent; its decoder is NULL in the other forms */
-    ease__known known;      /* known users; its codes are NULL in the other forms */
+    ease__latent latent;    /* latent */
+    ease__known known;      /* known users */
     const double *popularity;
     ease__ids ids, titles; /* titles: empty table, or one an item, "" for none */
     const char *settings;  /* of the method, as text; NULL: none */
@@ -97,37 +72,30 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
 
-/* Bytes of memory that a trained model takes, in any form but the dense one. */
+/* Bytes of memory that a trained model takes. */
 size_t ease__model_held(const ease_model *m);
 
 /* EASE_E_ARG where there are no weights to do with what `what` says. */
 ease_status ease__model_needs_weights(const ease_model *m, const char *what,
                                       ease_error *err);
 
-/* An empty model of a method for these items, to be filled by its training: ids and
- * popularity are there, and what the given settings are as text. */
+/* Makes a model of a method for the items of x, to be filled by its training: it has
+ * ids, popularity and the settings as text, and nothing that is its form's own. */
 ease_status ease__model_new(const ease__method *method, const ease_interactions *x,
                             const char *settings, ease_model **out, ease_error *err);
-/* In the place of those it has; NULL or "": none. */
+/* Replaces the settings; NULL or "": none. */
 ease_status ease__model_set_settings(ease_model *m, const char *settings,
                                      ease_error *err);
-
-/* Writes weights to a file, and takes them from one, borrowed from its mapping. Fails
- * with EASE_E_FORMAT, or returns false, if the file is damaged. */
-ease_status ease__sparse_write(const ease__sparse *s, int32_t n,
-                               ease__container_writer *w, ease_error *err);
-ease_status ease__sparse_take(ease__container *file, int32_t n, ease__sparse *out,
-                              ease_error *err);
-ease_status ease__latent_write(const ease__latent *l, int32_t n,
-                               ease__container_writer *w, ease_error *err);
-bool ease__latent_take(const ease__container *file, int32_t n, ease__latent *out);
 
 /* To be called once for each tile row, after it has been used: weights that lie in a
  * work file need no more memory than a tile row then. */
 void ease__model_forget(const ease_model *m);
 
-/* What the weights take in a file of n items; SIZE_MAX where it overflows. */
-size_t ease__model_weight_bytes(int32_t n, ease_storage storage);
+/* Row `row` of a model of rows. */
+static inline const void *ease__row_at(const ease_model *m, int32_t row)
+{
+    return (const char *)m->rows + (size_t)row * m->stride;
+}
 
 /* Must be called before weights of the window are used: verifies them. Fails with
  * EASE_E_FORMAT if they are damaged or the file was modified, EASE_E_IO if it cannot be
@@ -138,7 +106,7 @@ ease_status ease__model_need_history(const ease_model *m, ease_row history,
                                      ease_error *err);
 
 /* scores_j += weight * W_ij for j in from .. to-1; scores[0] is that of item `from`.
- * Every storage form, same arithmetic: the weight as a float, times `weight`. */
+ * The same arithmetic in every form: the weight as a float, times `weight`. */
 void ease__model_add_row(const ease_model *m, int32_t item, float weight, int32_t from,
                          int32_t to, float *scores);
 float ease__model_weight(const ease_model *m, int32_t i, int32_t j);

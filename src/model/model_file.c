@@ -1,18 +1,22 @@
-/* The model file: a container of kind "model", version 1, with these sections, where
- * n is the number of items and all numbers are little-endian:
+/* The model file: a container of kind "model", version 2. n is the number of items, and
+ * all numbers are little-endian. Every form has these sections:
  *
- *   params      one disk_params, 72 bytes
+ *   params      one ease__model_params, or more: a reader takes the part that it knows
  *   ids         packed table of n distinct ids: n + 1 offsets (u64) into the bytes that
  *               follow them; the first is 0, and each id ends with a NUL
  *   titles      the same with n titles, "" for none; optional
+ *   settings    text that ends with a NUL: what the method was told, "rank=64,alpha=3";
+ *               optional
  *   popularity  n f64: column sums of X
  *   base        n f32: what a score has without any history; optional, taken as 0, but
- *               not where there are no weights
- *   norm        n f32, above 0: q; the similarity of i and j is W_ij q_j / q_i; not
- *               where there are no weights
+ *               form none must have it
+ *
+ * Forms f32, f16 and packed, dense weights, have
+ *
+ *   norm        n f32, above 0: q; the similarity of i and j is W_ij q_j / q_i
  *   row_scale   n f32; packed only, optional, taken as 1
  *   col_scale   n f32; packed only
- *   weights     large; not in storage none. f32: n rows of W in f32, each from a multiple of `stride` bytes
+ *   weights     large. f32: n rows of W in f32, each from a multiple of `stride` bytes
  *               on; stride is 4 n rounded up to a multiple of 64, the rest of a row is
  *               zero. f16: the same with IEEE halves and 2 n, and a weight is its
  *               number times `unit`, a power of two. packed: P in f32 as the lower
@@ -20,318 +24,242 @@
  *               row-major, in the order (0,0) (1,0) (1,1) (2,0) ..., diagonal tiles
  *               whole, rows and columns from n on padding;
  *               W_ij = (P_ij * row_scale_i) * col_scale_j in f32 off the diagonal, 0 on
- *               it, and nothing below 0 if `nonnegative`. edge follows from n.
+ *               it, and nothing below 0 if `nonnegative`. edge follows from n. In rows
+ *               the diagonal is zero and `nonnegative` has been applied.
  *
- * In rows the diagonal is zero and `nonnegative` has been applied. */
+ * Form sparse, few weights, has
+ *
+ *   starts      n + 1 u64: row i is at starts[i] .. starts[i + 1] - 1 of the next two
+ *   columns     large, i32: rising within a row, never i itself
+ *   weights     large, f32
+ *
+ * Form latent, an encoder and factors (latent.h), has
+ *
+ *   latent      one ease__latent_shape, 52 bytes
+ *   dense       f32: biases and matrices of a network, or V'V of fold-in
+ *   embedding   large, f32, n x the first width; networks only
+ *   decoder     large, f32, n x rank: V
+ *
+ * Form known, scores of the users of the training data (known.h), has
+ *
+ *   users       packed table of ids as above, of `users` users
+ *   starts      users + 1 u64: the history of user u in columns
+ *   columns     large, i32: rising within a history
+ *   low, step   f32 for each user, step >= 0
+ *   scores      large, u16, users x n: a score is low + step * its number
+ *
+ * Form none has nothing else.
+ *
+ * Version 1 is the same, except that params end with `method` and cannot be longer.
+ *
+ * How the format grows: a section that a reader does not know is ignored, unless it is
+ * marked critical. So what older readers may miss (an index of ids, tags, a proof of
+ * accuracy, histories) becomes a section or a member at the end of params, and what they
+ * must not miss becomes a critical section, or a method or form of its own. All of these
+ * are refused with EASE_E_VERSION by readers that do not know them. */
 #include <math.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/sized.h"
-#include "model/row_writer.h"
+#include "model/model.h"
 
-enum { VERSION = 1, ROW_GRAIN = 64 };
+enum { VERSION = 2, PARAMS_OF_VERSION_1 = offsetof(ease__model_params, method_name) };
 
-typedef struct disk_params {
-    int32_t items;
-    int32_t kind;                /* ease_gram_kind */
-    int32_t precision;           /* ease_precision: that of the solve */
-    int32_t storage;             /* ease_storage; none: no weights, lambda is 0 */
-    int32_t nonnegative;         /* 0 or 1 */
-    int32_t edge;                /* packed, else 0 */
-    uint64_t stride;             /* rows: bytes from row to row; else 0 */
-    int64_t users, interactions; /* -1: unknown */
-    double lambda, residual;
-    float unit;      /* f16; else 1 */
-    uint32_t method; /* ease__method.number; 0 with `nonnegative` is 1 */
-} disk_params;
-
-_Static_assert(sizeof(disk_params) == 72, "as it lies in files");
-
-static size_t row_bytes(int32_t n, ease_storage storage)
-{
-    size_t bytes = (size_t)n * (storage == EASE_STORE_F16 ? 2 : 4);
-
-    return (bytes + ROW_GRAIN - 1) / ROW_GRAIN * ROW_GRAIN;
-}
-
-size_t ease__model_weight_bytes(int32_t n, ease_storage storage)
-{
-    if (storage == EASE_STORE_PACKED)
-        return ease__tiled_bytes(n, EASE__F32);
-    if (ease__storage_form(storage) != EASE__DENSE_FORM)
-        return 0;
-    return ease__size_mul((size_t)n, row_bytes(n, storage));
-}
+_Static_assert(PARAMS_OF_VERSION_1 == 72, "as it lies in files of version 1");
 
 /* ---- saving ---------------------------------------------------------------------- */
 
-typedef struct job {
-    const ease_model *model;
-    disk_params params;
-    ease__container_writer *writer;
-    const ease_hooks *hooks;
-    ease__underflow loss;
-    bool may_lose; /* weights in f16 */
-    double done;   /* the share of progress before the weights are written */
-} job;
-
-static ease__rows_job rows_job(const job *j, double from, double to)
+static ease_status put_common(const ease__saving *s, ease_error *err)
 {
-    return (ease__rows_job){.model = j->model,
-                            .storage = (ease_storage)j->params.storage,
-                            .stride = (size_t)j->params.stride,
-                            .unit = j->params.unit,
-                            .writer = j->writer,
-                            .hooks = j->hooks,
-                            .from = from,
-                            .to = to};
-}
-
-/* The power of two that takes the largest weight to 2^14 .. 2^15: nothing overflows,
- * and weights down to 2^-28 of the largest keep all 11 bits. */
-static ease_status choose_unit(job *j, ease_error *err)
-{
-    const ease_model *m = j->model;
-    ease__rows_job rows = rows_job(j, 0, 0.5);
-    float largest = 0;
-    ease_status status;
-    int exponent;
-
-    if (m->info.storage == EASE_STORE_F16) { /* nothing is lost that was not */
-        j->params.unit = m->unit;
-        return EASE_OK;
-    }
-    status = ease__rows_largest(&rows, &largest, err);
-    exponent = largest > 0 ? ilogbf(largest) - 14 : 0;
-    if (exponent < -126) /* of a normal float */
-        exponent = -126;
-    j->params.unit = ldexpf(1.0f, exponent);
-    j->may_lose = ease__rows_may_lose(m, j->params.unit);
-    j->done = rows.to;
-    return status;
-}
-
-/* Not of one weight in a thousand or fewer. */
-static void tell_loss(const job *j)
-{
-    double share = j->loss.weights ? (double)j->loss.lost / (double)j->loss.weights : 0;
-
-    if (share > 0.001)
-        ease__log(j->hooks, 1,
-                  "the values of items are of so different sizes that %.2g %% of the "
-                  "weights become 0 in float16: storage f32 keeps them",
-                  100 * share);
-}
-
-static ease_status put_packed(job *j, ease_error *err)
-{
-    const ease_model *m = j->model;
-    const ease__tiled *p = &m->inverse;
-    size_t tile = (size_t)p->edge * (size_t)p->edge * sizeof(float);
-    double done = 0, whole = (double)ease__tile_count(p->tiles);
-    ease_status status = ease__writer_begin(j->writer, "weights", err);
-
-    for (int32_t row = 0; !status && row < p->tiles; row++) {
-        for (int32_t k = 0; !status && k <= row; k++) {
-            status = ease__writer_put(j->writer, ease__tile(p, row, k), tile, err);
-            if (!status && ease__progress(j->hooks, "writing", ++done / whole))
-                status = ease__cancelled(err);
-        }
-        ease__model_forget(m);
-    }
-    return status;
-}
-
-static ease_status put_weights(job *j, ease_error *err)
-{
-    const ease_model *m = j->model;
-    ease__rows_job rows = rows_job(j, j->done, 1);
-
-    rows.loss = j->may_lose ? &j->loss : NULL;
-    switch (ease__storage_form((ease_storage)j->params.storage)) {
-    case EASE__BASE_FORM:
-        return EASE_OK;
-    case EASE__SPARSE_FORM:
-        return ease__sparse_write(&m->sparse, m->info.items, j->writer, err);
-    case EASE__LATENT_FORM:
-        return ease__latent_write(&m->latent, m->info.items, j->writer, err);
-    case EASE__KNOWN_FORM:
-        return ease__known_write(&m->known, m->info.items, j->writer, err);
-    case EASE__DENSE_FORM:
-        break;
-    }
-    switch ((ease_storage)j->params.storage) {
-    case EASE_STORE_F32:
-    case EASE_STORE_F16:
-        return ease__rows_write(&rows, err);
-    default:
-        return put_packed(j, err);
-    }
-}
-
-/* An array of n numbers; none if NULL. */
-static ease_status put_array(job *j, const char *name, const void *array, size_t size,
-                             ease_error *err)
-{
-    if (!array)
-        return EASE_OK;
-    return ease__writer_add(j->writer, name, array, (size_t)j->params.items * size,
-                            err);
-}
-
-static ease_status put_all(job *j, ease_error *err)
-{
-    const ease_model *m = j->model;
-    bool packed = j->params.storage == EASE_STORE_PACKED;
-    ease_status status = ease__writer_add(j->writer, "params", &j->params,
-                                          sizeof(j->params), err);
+    const ease_model *m = s->model;
+    ease_status status = ease__writer_add(s->writer, "params", &s->params,
+                                          sizeof(s->params), err);
 
     if (!status)
-        status = ease__ids_write(&m->ids, j->writer, "ids", err);
+        status = ease__ids_write(&m->ids, s->writer, "ids", err);
     if (!status && m->info.has_titles)
-        status = ease__ids_write(&m->titles, j->writer, "titles", err);
+        status = ease__ids_write(&m->titles, s->writer, "titles", err);
     if (!status && m->settings)
-        status = ease__writer_add(j->writer, "settings", m->settings,
+        status = ease__writer_add(s->writer, "settings", m->settings,
                                   strlen(m->settings) + 1, err);
     if (!status)
-        status = put_array(j, "popularity", m->popularity, sizeof(double), err);
+        status = ease__save_array(s, "popularity", m->popularity, sizeof(double), err);
     if (!status)
-        status = put_array(j, "base", m->base, sizeof(float), err);
-    if (!status)
-        status = put_array(j, "norm", m->norm, sizeof(float), err);
-    if (!status && packed)
-        status = put_array(j, "row_scale", m->row_scale, sizeof(float), err);
-    if (!status && packed)
-        status = put_array(j, "col_scale", m->col_scale, sizeof(float), err);
-    if (!status)
-        status = put_weights(j, err);
+        status = ease__save_array(s, "base", m->base, sizeof(float), err);
     return status;
 }
 
-static disk_params params_of(const ease_model *m, ease_storage storage)
+/* All parameters but those that the form sets. */
+static ease__model_params params_of(const ease_model *m, const ease__form *form)
 {
-    bool rows = storage == EASE_STORE_F32 || storage == EASE_STORE_F16;
-
-    return (disk_params){
+    const ease__method *method = ease__method_find(m->info.method);
+    ease__model_params p = {
         .items = m->info.items,
         .kind = (int32_t)m->info.kind,
         .precision = (int32_t)m->info.precision,
-        .storage = (int32_t)storage,
+        .storage = (int32_t)form->number,
         .nonnegative = m->info.nonnegative,
-        .edge = storage == EASE_STORE_PACKED ? m->inverse.edge : 0,
-        .stride = rows ? row_bytes(m->info.items, storage) : 0,
         .users = m->info.users,
         .interactions = m->info.interactions,
         .lambda = m->info.lambda,
         .residual = m->info.residual,
         .unit = 1.0f,
-        .method = ease__method_find(m->info.method)->number,
+        .method = method->number,
     };
+
+    snprintf(p.method_name, sizeof(p.method_name), "%s", method->info.name);
+    snprintf(p.form_name, sizeof(p.form_name), "%s", form->name);
+    return p;
+}
+
+/* A model whose form is not made on request stays in that form, whatever is asked. */
+static ease_status choose_form(const ease_model *m, ease_storage storage,
+                               const char *path, const ease__form **out,
+                               ease_error *err)
+{
+    const ease__form *asked = ease__form_numbered((int32_t)storage);
+
+    *out = m->form->on_request ? asked : m->form;
+    if (!asked)
+        return ease__fail(err, EASE_E_ARG,
+                          "a model, a path and a storage are required");
+    if ((*out)->trained != m->form->trained)
+        return ease__fail(err, EASE_E_ARG, "%s: the weights have to be stored", path);
+    return EASE_OK;
+}
+
+static size_t expected_bytes(const ease__saving *s)
+{
+    return s->form->weight_bytes ? s->form->weight_bytes(s->params.items)
+                                 : s->form->held(s->model);
+}
+
+static ease_status put_all(ease__saving *s, ease_error *err)
+{
+    const ease_model *m = s->model;
+    ease_status status = ease__container_need_all(&m->file, m->threads, s->hooks, err);
+
+    if (!status && s->form->measure)
+        status = s->form->measure(s, err);
+    if (!status)
+        status = put_common(s, err);
+    if (!status)
+        status = s->form->write(s, err);
+    return status ? status : ease__container_unchanged(&m->file, err);
 }
 
 ease_status ease_model_save(const ease_model *m, const char *path, ease_storage storage,
                             const ease_hooks *hooks, ease_error *err)
 {
-    job j = {.model = m, .hooks = hooks};
-    size_t expect;
+    ease__saving s = {.model = m, .hooks = hooks};
     ease_status status;
 
-    if (!m || !path || storage < EASE_STORE_F32 || storage > EASE_STORE_KNOWN)
+    if (!m || !path)
         return ease__fail(err, EASE_E_ARG,
                           "a model, a path and a storage are required");
-    if (ease__storage_form(m->info.storage) != EASE__DENSE_FORM)
-        storage = m->info.storage;
-    else if (ease__storage_form(storage) != EASE__DENSE_FORM)
-        return ease__fail(err, EASE_E_ARG, "%s: the weights have to be stored", path);
-    if (storage == EASE_STORE_PACKED && m->info.storage != EASE_STORE_PACKED)
-        return ease__fail(err, EASE_E_ARG,
-                          "%s: a model of rows cannot be packed: packing needs the "
-                          "inverse, which it no longer has",
-                          path);
-    expect = storage == EASE_STORE_KNOWN
-                 ? ease__known_code_bytes(&m->known, m->info.items)
-                 : ease__model_weight_bytes(m->info.items, storage);
-    j.params = params_of(m, storage);
-    status = ease__writer_open(path, "model", VERSION, expect, &j.writer, err);
+    status = choose_form(m, storage, path, &s.form, err);
     if (status)
         return status;
-    status = ease__container_need_all(&m->file, m->threads, hooks, err);
-    if (!status && storage == EASE_STORE_F16)
-        status = choose_unit(&j, err);
+    s.params = params_of(m, s.form);
+    if (s.form->prepare)
+        status = s.form->prepare(&s, path, err);
     if (!status)
-        status = put_all(&j, err);
+        status = ease__writer_open(path, "model", VERSION, expected_bytes(&s),
+                                   &s.writer, err);
+    if (status)
+        return status;
+    status = put_all(&s, err);
     if (!status)
-        status = ease__container_unchanged(&m->file, err);
-    if (!status)
-        status = ease__writer_commit(j.writer, err);
-    else
-        ease__writer_discard(j.writer);
-    if (!status)
-        tell_loss(&j);
+        return ease__writer_commit(s.writer, err);
+    ease__writer_discard(s.writer);
     return status;
 }
 
-/* ---- opening --------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------- */
 
-/* Whoever uses these has them verified first, or loads them; all others are taken to be
- * in memory. */
-static const char *const large_sections[] = {"weights", "columns", "embedding",
-                                             "decoder", "scores",  NULL};
-
-static ease_status damaged(const ease_model *m, const char *what, ease_error *err)
+static ease_status bad_params(const ease_model *m, ease_error *err)
 {
-    return ease__fail(err, EASE_E_FORMAT, "%s: damaged: %s", m->file.path, what);
+    return ease__model_damaged(m, "its parameters", err);
 }
 
-/* Its name, or NULL where nothing can be of that kind. Dense models of the first version
- * say by `nonnegative` alone which of the two they are. */
-static const char *method_of(const disk_params *p)
+/* Version 2 may have more than this reader knows. */
+static ease_status read_params(const ease_model *m, ease__model_params *p,
+                               ease_error *err)
 {
-    const ease__method *method = ease__method_numbered(p->method);
-    const ease__method *dense = ease__dense_method(p->nonnegative != 0);
-    ease__form form = ease__storage_form((ease_storage)p->storage);
-
-    if (form == EASE__DENSE_FORM)
-        return p->method == 0 || method == dense ? dense->info.name : NULL;
-    return method && method->form == form ? method->info.name : NULL;
-}
-
-static bool params_hold(const disk_params *p)
-{
-    bool dense = ease__storage_form((ease_storage)p->storage) == EASE__DENSE_FORM;
-    int exponent;
-
-    if (p->items < 1 || p->kind < EASE_GRAM_COUNTS || p->kind > EASE_GRAM_CORRELATION ||
-        p->precision < EASE_F32 || p->precision > EASE_F64 ||
-        p->storage < EASE_STORE_F32 || p->storage > EASE_STORE_KNOWN ||
-        p->nonnegative < 0 || p->nonnegative > 1 || !method_of(p))
-        return false;
-    if (p->users < -1 || p->interactions < -1 || !isfinite(p->lambda) ||
-        !(dense ? p->lambda > 0 : p->lambda == 0) || !isfinite(p->residual) ||
-        !(p->residual >= 0))
-        return false;
-    if (!isnormal(p->unit) || frexpf(p->unit, &exponent) != 0.5f ||
-        (p->storage != EASE_STORE_F16 && p->unit != 1.0f))
-        return false;
-    if (!dense)
-        return p->edge == 0 && p->stride == 0;
-    if (p->storage == EASE_STORE_PACKED)
-        return p->edge == ease__tile_edge(p->items) && p->stride == 0;
-    return p->edge == 0 && p->stride == row_bytes(p->items, (ease_storage)p->storage);
-}
-
-static ease_status take_params(ease_model *m, disk_params *p, ease_error *err)
-{
-    size_t bytes = 0;
+    bool first = m->file.header.version == 1;
+    size_t known = first ? PARAMS_OF_VERSION_1 : sizeof(*p), bytes = 0;
+    ease_status status = ease__container_check_small(&m->file, "params", err);
     const void *at = ease__container_section(&m->file, "params", &bytes);
 
-    if (!at || bytes != sizeof(*p))
-        return damaged(m, "its parameters", err);
-    memcpy(p, at, sizeof(*p));
-    if (!params_hold(p))
-        return damaged(m, "its parameters", err);
+    if (status)
+        return status;
+    if (!at || bytes < known || (first && bytes > known))
+        return bad_params(m, err);
+    memcpy(p, at, known);
+    if (!memchr(p->method_name, '\0', sizeof(p->method_name)) ||
+        !memchr(p->form_name, '\0', sizeof(p->form_name)))
+        return bad_params(m, err);
+    return EASE_OK;
+}
+
+/* Numbers that this version has no meaning for, though a later one may. */
+static ease_status check_numbers(const ease_model *m, const ease__model_params *p,
+                                 ease_error *err)
+{
+    if (p->kind < 0 || p->precision < 0 || p->storage < 0)
+        return bad_params(m, err);
+    if (p->kind > EASE_GRAM_CORRELATION)
+        return ease__model_newer(m, "kind", "", p->kind, err);
+    if (p->precision > EASE_F64)
+        return ease__model_newer(m, "precision", "", p->precision, err);
+    if (!ease__form_numbered(p->storage))
+        return ease__model_newer(m, "form", p->form_name, p->storage, err);
+    if (!ease__method_numbered(p->method))
+        return ease__model_newer(m, "method", p->method_name, p->method, err);
+    return EASE_OK;
+}
+
+/* The method of the file, whose number is known. Dense models from before there were
+ * numbers say by `nonnegative` alone which of the two they are. */
+static const ease__method *method_of(const ease__model_params *p)
+{
+    const ease__method *method = ease__method_numbered(p->method);
+
+    return method == ease__dense_method(false) && p->nonnegative
+               ? ease__dense_method(true)
+               : method;
+}
+
+static bool params_hold(const ease__model_params *p, const ease__method *method)
+{
+    return p->items > 0 && p->users >= -1 && p->interactions >= -1 &&
+           p->nonnegative >= method->nonnegative && p->nonnegative <= 1 &&
+           isfinite(p->lambda) &&
+           (method->info.has_lambda ? p->lambda > 0 : p->lambda == 0) &&
+           isfinite(p->residual) && p->residual >= 0;
+}
+
+static ease_status take_params(ease_model *m, ease__model_params *p, ease_error *err)
+{
+    ease_status status = read_params(m, p, err);
+    const ease__method *method;
+
+    if (!status)
+        status = check_numbers(m, p, err);
+    if (status)
+        return status;
+    method = method_of(p);
+    m->form = ease__form_numbered(p->storage);
+    if (method->form != m->form->trained)
+        return ease__fail(err, EASE_E_VERSION,
+                          "%s: made by a newer ease: a model of %s in form %s",
+                          m->file.path, method->info.name, m->form->name);
+    if (!params_hold(p, method))
+        return bad_params(m, err);
     m->info = (ease_model_info){
-        .method = method_of(p),
+        .method = method->info.name,
         .settings = "",
         .items = p->items,
         .users = p->users,
@@ -340,14 +268,14 @@ static ease_status take_params(ease_model *m, disk_params *p, ease_error *err)
         .residual = p->residual,
         .kind = (ease_gram_kind)p->kind,
         .precision = (ease_precision)p->precision,
-        .storage = (ease_storage)p->storage,
+        .storage = m->form->number,
         .nonnegative = p->nonnegative,
         .bytes = m->file.bytes,
     };
-    m->stride = (size_t)p->stride;
-    m->unit = p->unit;
     return EASE_OK;
 }
+
+/* ---- opening --------------------------------------------------------------------- */
 
 static ease_status take_tables(ease_model *m, ease_error *err)
 {
@@ -366,99 +294,6 @@ static ease_status take_tables(ease_model *m, ease_error *err)
                             err);
 }
 
-/* n finite floats; *out stays NULL if there is no such section. */
-static ease_status take_floats(ease_model *m, const char *name, const float **out,
-                               ease_error *err)
-{
-    size_t n = (size_t)m->info.items, bytes = 0;
-    const float *at = ease__container_section(&m->file, name, &bytes);
-
-    if (!at)
-        return EASE_OK;
-    if (bytes != n * sizeof(*at))
-        return damaged(m, name, err);
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(at[i]))
-            return damaged(m, name, err);
-    *out = at;
-    return EASE_OK;
-}
-
-static ease_status take_norm(ease_model *m, ease_error *err)
-{
-    ease_status status;
-
-    if (ease__storage_form(m->info.storage) != EASE__DENSE_FORM)
-        return EASE_OK;
-    status = take_floats(m, "norm", &m->norm, err);
-    if (status)
-        return status;
-    if (!m->norm)
-        return damaged(m, "norm", err);
-    for (int32_t i = 0; i < m->info.items; i++)
-        if (!(m->norm[i] > 0))
-            return damaged(m, "norm", err);
-    return EASE_OK;
-}
-
-static ease_status take_popularity(ease_model *m, ease_error *err)
-{
-    size_t n = (size_t)m->info.items, bytes = 0;
-    const double *at = ease__container_section(&m->file, "popularity", &bytes);
-
-    if (!at || bytes != n * sizeof(*at))
-        return damaged(m, "popularity", err);
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(at[i]))
-            return damaged(m, "popularity", err);
-    m->popularity = at;
-    return EASE_OK;
-}
-
-static ease_status take_dense(ease_model *m, const disk_params *p, ease_error *err)
-{
-    size_t bytes = 0;
-    const void *at = ease__container_section(&m->file, "weights", &bytes);
-
-    if (!at || bytes != ease__model_weight_bytes(p->items, m->info.storage))
-        return damaged(m, "its weights have another size than they should", err);
-    m->rows = at;
-    if (m->info.storage != EASE_STORE_PACKED) {
-        m->store = m->info.storage == EASE_STORE_F32 ? &ease__store_f32
-                                                     : &ease__store_f16;
-        return EASE_OK;
-    }
-    if (!m->col_scale || p->edge < 1)
-        return damaged(m, "col_scale", err);
-    m->store = &ease__store_packed;
-    m->inverse = ease__tiled_shape(p->items, p->edge, EASE__F32);
-    m->inverse.data = (void *)(uintptr_t)at;
-    return EASE_OK;
-}
-
-static ease_status take_weights(ease_model *m, const disk_params *p, ease_error *err)
-{
-    switch (ease__storage_form(m->info.storage)) {
-    case EASE__DENSE_FORM:
-        return take_dense(m, p, err);
-    case EASE__SPARSE_FORM:
-        m->store = &ease__store_sparse;
-        return ease__sparse_take(&m->file, p->items, &m->sparse, err);
-    case EASE__LATENT_FORM:
-        m->store = &ease__store_none;
-        return ease__latent_take(&m->file, p->items, &m->latent)
-                   ? EASE_OK
-                   : damaged(m, "its factors", err);
-    case EASE__KNOWN_FORM:
-        m->store = &ease__store_none;
-        return ease__known_take(&m->file, p->users, p->items, &m->known, err);
-    case EASE__BASE_FORM:
-        break;
-    }
-    m->store = &ease__store_none;
-    return m->base ? EASE_OK : damaged(m, "base", err);
-}
-
 /* Text with its end. */
 static ease_status take_settings(ease_model *m, ease_error *err)
 {
@@ -466,17 +301,36 @@ static ease_status take_settings(ease_model *m, ease_error *err)
     const char *at = ease__container_section(&m->file, "settings", &bytes);
 
     if (at && (bytes == 0 || memchr(at, '\0', bytes) != at + bytes - 1))
-        return damaged(m, "its settings", err);
+        return ease__model_damaged(m, "its settings", err);
     m->settings = at;
     m->info.settings = at ? at : "";
     return EASE_OK;
 }
 
-static ease_status take_all(ease_model *m, ease_error *err)
+static ease_status take_popularity(ease_model *m, ease_error *err)
 {
-    disk_params p = {0};
+    size_t n = (size_t)m->info.items;
+    const double *at = ease__take_section(&m->file, "popularity", n * sizeof(*at));
+
+    if (!at)
+        return ease__model_damaged(m, "popularity", err);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(at[i]))
+            return ease__model_damaged(m, "popularity", err);
+    m->popularity = at;
+    return EASE_OK;
+}
+
+static ease_status take_all(ease_model *m, const ease_open_options *o, ease_error *err)
+{
+    ease__model_params p = {0};
     ease_status status = take_params(m, &p, err);
 
+    if (!status)
+        status = ease__container_check(&m->file, m->form->sections, err);
+    if (!status)
+        status = ease__container_attach(&m->file, m->form->sections, o->verify,
+                                        o->hooks, err);
     if (!status)
         status = take_tables(m, err);
     if (!status)
@@ -484,15 +338,9 @@ static ease_status take_all(ease_model *m, ease_error *err)
     if (!status)
         status = take_popularity(m, err);
     if (!status)
-        status = take_floats(m, "base", &m->base, err);
+        status = ease__take_floats(m, "base", &m->base, err);
     if (!status)
-        status = take_norm(m, err);
-    if (!status)
-        status = take_floats(m, "row_scale", &m->row_scale, err);
-    if (!status)
-        status = take_floats(m, "col_scale", &m->col_scale, err);
-    if (!status)
-        status = take_weights(m, &p, err);
+        status = m->form->open(m, &p, err);
     m->info.has_base = m->base != NULL;
     return status;
 }
@@ -524,11 +372,7 @@ ease_status ease_model_open(const char *path, const ease_open_options *given,
     m->kernels = ease__kernels_best();
     status = ease__container_open(path, "model", VERSION, &m->file, err);
     if (!status)
-        status = ease__container_allow_large(&m->file, large_sections, err);
-    if (!status)
-        status = ease__container_attach(&m->file, o.verify, o.hooks, err);
-    if (!status)
-        status = take_all(m, err);
+        status = take_all(m, &o, err);
     if (status) {
         ease_model_free(m);
         return status;

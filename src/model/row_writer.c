@@ -19,10 +19,10 @@ struct pass {
     const ease__rows_job *job;
     int64_t units, rows_a_unit;
     int threads;
-    void (*make)(pass *p, int64_t unit, char *room);
-    ease_status (*put)(pass *p, int64_t unit, const char *room, ease_error *err);
-    char *room; /* room_bytes for each thread, zero at first */
-    size_t room_bytes;
+    void (*make)(pass *p, int64_t unit, char *scratch);
+    ease_status (*put)(pass *p, int64_t unit, const char *scratch, ease_error *err);
+    char *scratch; /* scratch_bytes for each thread, zero at first */
+    size_t scratch_bytes;
     int64_t done;       /* units */
     omp_lock_t lock;    /* of what follows */
     int32_t largest;    /* the bits of |weight| */
@@ -82,14 +82,14 @@ static ease_status report(pass *p, ease_error *err)
 
 static void do_unit(pass *p, int64_t unit)
 {
-    char *room = p->room + (size_t)omp_get_thread_num() * p->room_bytes;
+    char *scratch = p->scratch + (size_t)omp_get_thread_num() * p->scratch_bytes;
     ease_error err = {0};
     ease_status status;
 
     if (has_failed(p))
         return;
-    p->make(p, unit, room);
-    status = p->put(p, unit, room, &err);
+    p->make(p, unit, scratch);
+    status = p->put(p, unit, scratch, &err);
     if (!status)
         status = report(p, &err);
     if (status)
@@ -101,15 +101,15 @@ static ease_status run(pass *p, ease_error *err)
     p->threads = ease__threads(p->job->model->threads);
     if (p->threads > p->units)
         p->threads = (int)p->units;
-    p->room = ease__alloc_zero((size_t)p->threads, p->room_bytes);
-    if (!p->room)
+    p->scratch = ease__alloc_zero((size_t)p->threads, p->scratch_bytes);
+    if (!p->scratch)
         return ease__fail(err, EASE_E_NOMEM, "rows to write");
     omp_init_lock(&p->lock);
 #pragma omp parallel for schedule(dynamic) num_threads(p->threads)
     for (int64_t unit = 0; unit < p->units; unit++)
         do_unit(p, unit);
     omp_destroy_lock(&p->lock);
-    ease__free(p->room);
+    ease__free(p->scratch);
     if (p->status && err)
         *err = p->error;
     if (p->status)
@@ -123,15 +123,15 @@ static ease_status run(pass *p, ease_error *err)
 
 /* Floats above 0 are ordered as their bits are; what is not finite comes after all
  * others, and is left out. */
-static int32_t largest_read(const ease_model *m, ease__window w, char *room)
+static int32_t largest_read(const ease_model *m, ease__window w, char *scratch)
 {
     int32_t n = m->info.items, largest = 0, bits[COLUMNS];
 
     for (w.left = 0; w.left < n; w.left = w.right) {
         w.right = n - w.left > COLUMNS ? w.left + COLUMNS : n;
-        m->store->read(m, w, (float *)(void *)room, COLUMNS);
+        m->form->store->read(m, w, (float *)(void *)scratch, COLUMNS);
         for (int32_t i = 0; i < w.bottom - w.top; i++) {
-            memcpy(bits, room + (size_t)i * sizeof(bits), sizeof(bits));
+            memcpy(bits, scratch + (size_t)i * sizeof(bits), sizeof(bits));
             for (int32_t j = 0; j < w.right - w.left; j++) {
                 int32_t size = bits[j] & 0x7fffffff;
 
@@ -143,24 +143,25 @@ static int32_t largest_read(const ease_model *m, ease__window w, char *room)
     return largest;
 }
 
-/* A unit is ROWS rows, its room a window. */
-static void find_largest(pass *p, int64_t unit, char *room)
+/* A unit is ROWS rows, its scratch a window. */
+static void find_largest(pass *p, int64_t unit, char *scratch)
 {
     const ease_model *m = p->job->model;
     int32_t n = items_of(p), top = (int32_t)unit * ROWS, largest;
     ease__window w = {.top = top, .bottom = n - top > ROWS ? top + ROWS : n};
 
-    largest = m->store->largest ? m->store->largest(m, w.top, w.bottom)
-                                : largest_read(m, w, room);
+    largest = m->form->store->largest ? m->form->store->largest(m, w.top, w.bottom)
+                                      : largest_read(m, w, scratch);
     omp_set_lock(&p->lock);
     if (largest > p->largest)
         p->largest = largest;
     omp_unset_lock(&p->lock);
 }
 
-static ease_status put_nothing(pass *p, int64_t unit, const char *room, ease_error *err)
+static ease_status put_nothing(pass *p, int64_t unit, const char *scratch,
+                               ease_error *err)
 {
-    (void)p, (void)unit, (void)room, (void)err;
+    (void)p, (void)unit, (void)scratch, (void)err;
     return EASE_OK;
 }
 
@@ -171,7 +172,7 @@ ease_status ease__rows_largest(const ease__rows_job *j, float *largest, ease_err
               .rows_a_unit = ROWS,
               .make = find_largest,
               .put = put_nothing,
-              .room_bytes = sizeof(float[ROWS][COLUMNS])};
+              .scratch_bytes = sizeof(float[ROWS][COLUMNS])};
     ease_status status = run(&p, err);
 
     memcpy(largest, &p.largest, sizeof(*largest));
@@ -201,7 +202,8 @@ static void make_floats(pass *p, ease__window w, char *out)
 {
     const ease_model *m = p->job->model;
 
-    m->store->read(m, w, (float *)(void *)out + w.left, p->job->stride / sizeof(float));
+    m->form->store->read(m, w, (float *)(void *)out + w.left,
+                         p->job->stride / sizeof(float));
 }
 
 /* Half of the smallest half: this and what is below becomes 0. */
@@ -247,7 +249,7 @@ static void make_halves(pass *p, ease__window w, int32_t first, char *out)
     const ease_model *m = p->job->model;
     float window[ROWS * COLUMNS];
 
-    m->store->read(m, w, window, COLUMNS);
+    m->form->store->read(m, w, window, COLUMNS);
     if (p->job->loss)
         count_loss(p, w, window, first);
     for (int32_t i = 0; i < w.bottom - w.top; i++)
@@ -258,7 +260,7 @@ static void make_halves(pass *p, ease__window w, int32_t first, char *out)
 }
 
 /* All of the rows; what lies between them is zero, and stays so. */
-static void make_rows(pass *p, int64_t unit, char *room)
+static void make_rows(pass *p, int64_t unit, char *scratch)
 {
     extent e = extent_of(p, unit);
     int32_t n = items_of(p);
@@ -266,13 +268,13 @@ static void make_rows(pass *p, int64_t unit, char *room)
     ease__window w;
 
     for (w.top = e.top; w.top < e.bottom; w.top = w.bottom) {
-        char *out = room + (size_t)(w.top - e.top) * p->job->stride;
+        char *out = scratch + (size_t)(w.top - e.top) * p->job->stride;
 
         w.bottom = w.top - w.top % ROWS;
         w.bottom = e.bottom - w.bottom > ROWS ? w.bottom + ROWS : e.bottom;
         for (w.left = 0; w.left < n; w.left = w.right) {
             w.right = n - w.left > COLUMNS ? w.left + COLUMNS : n;
-            if (p->job->storage == EASE_STORE_F16)
+            if (p->job->halves)
                 make_halves(p, w, first, out);
             else
                 make_floats(p, w, out);
@@ -280,13 +282,13 @@ static void make_rows(pass *p, int64_t unit, char *room)
     }
 }
 
-static ease_status put_rows(pass *p, int64_t unit, const char *room, ease_error *err)
+static ease_status put_rows(pass *p, int64_t unit, const char *scratch, ease_error *err)
 {
     extent e = extent_of(p, unit);
     size_t before = e.from - (size_t)e.top * p->job->stride;
 
-    return ease__writer_put_blocks(p->job->writer, room + before, e.to - e.from, e.from,
-                                   err);
+    return ease__writer_put_blocks(p->job->writer, scratch + before, e.to - e.from,
+                                   e.from, err);
 }
 
 ease_status ease__rows_write(const ease__rows_job *j, ease_error *err)
@@ -297,7 +299,7 @@ ease_status ease__rows_write(const ease__rows_job *j, ease_error *err)
               .rows_a_unit = (int64_t)(UNIT / j->stride + 1),
               .make = make_rows,
               .put = put_rows,
-              .room_bytes = (UNIT / j->stride + 2) * j->stride};
+              .scratch_bytes = (UNIT / j->stride + 2) * j->stride};
     ease_status status = ease__writer_begin_blocks(j->writer, "weights", all, err);
 
     return status ? status : run(&p, err);

@@ -17,7 +17,7 @@ typedef struct ease__underflow {
 
 typedef struct ease__rows_job {
     const ease_model *model;
-    ease_storage storage;  /* F32 or F16 */
+    bool halves;           /* F16, else F32 */
     size_t stride;         /* bytes from row to row in the file */
     float unit;            /* F16: what is written is a weight divided by this */
     ease__underflow *loss; /* F16: to be counted; NULL: not */

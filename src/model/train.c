@@ -170,8 +170,7 @@ static ease_status fit(ease_gram *g, const ease_train_options *o, double *residu
     return status;
 }
 
-/* ---- from a source that can be read again -------------------------------------------
- */
+/* ---- from a source that can be read again ---------------------------------------- */
 
 typedef struct source source;
 
@@ -199,8 +198,7 @@ static ease_status load_file(const source *s, ease__element element,
     return ease__gram_read_bands(s->path, element, bands, o->hooks, out, err);
 }
 
-/* ---- one solve in a work file ---------------------------------------------------------
- */
+/* ---- one solve in a work file ---------------------------------------------------- */
 
 typedef struct spill {
     const ease_train_options *o;
@@ -299,8 +297,7 @@ static ease_status fit_in_file(const source *s, ease__element element,
     return status;
 }
 
-/* ---- training ------------------------------------------------------------------------
- */
+/* ---- training -------------------------------------------------------------------- */
 
 static ease_status train_once(const source *s, ease__element element,
                               const ease_train_options *o, double *residual,
@@ -396,8 +393,7 @@ ease_status ease_train_gram_file(const char *path, const ease_train_options *giv
     return train(&s, &o, out, err);
 }
 
-/* ---- from a Gram matrix in memory
- * ------------------------------------------------------ */
+/* ---- from a Gram matrix in memory ------------------------------------------------ */
 
 static void widen_tile(const ease__tiled *from, size_t count, size_t at, double *to)
 {

@@ -37,7 +37,7 @@ static ease_status check_csr(int64_t users, int32_t items, const int64_t *row_pt
     return EASE_OK;
 }
 
-/* With its sizes, and nothing in it yet. */
+/* Interactions with their sizes and without arrays yet, after checking the matrix. */
 static ease_status begin_csr(int64_t users, int32_t items, const int64_t *row_ptr,
                              const int32_t *cols, const float *vals,
                              ease_interactions **out, ease_error *err)
@@ -76,7 +76,7 @@ static ease_status copy_csr(ease_interactions *x, const int64_t *row_ptr,
     return EASE_OK;
 }
 
-/* A copy, in order and checked; without ids yet. */
+/* A checked copy with sorted rows, without ids yet. */
 static ease_status build_csr(int64_t users, int32_t items, const int64_t *row_ptr,
                              const int32_t *cols, const float *vals,
                              ease_interactions **out, ease_error *err)
@@ -149,7 +149,7 @@ ease_status ease_interactions_from_csr_ids(const ease_interactions *users,
     return hand_out(status, x, out);
 }
 
-/* What makes a matrix X as it is: rows in order, nothing twice, no zeros. */
+/* Checks that a matrix can be used as it is: columns sorted, none twice, no zeros. */
 static ease_status check_canonical(int64_t users, const int64_t *row_ptr,
                                    const int32_t *cols, const float *vals,
                                    ease_error *err)
@@ -167,7 +167,7 @@ static ease_status check_canonical(int64_t users, const int64_t *row_ptr,
     return EASE_OK;
 }
 
-/* They are never written. */
+/* The casts are safe: borrowed arrays are never written. */
 static ease_status borrow_csr(ease_interactions *x, const int64_t *row_ptr,
                               const int32_t *cols, const float *vals, ease_error *err)
 {
@@ -200,22 +200,22 @@ ease_status ease_interactions_borrow_csr(int64_t users, int32_t items,
 
 static const char table_name[] = "table";
 
-/* A column on its way to numbers; equal ids often follow each other. */
+/* A column whose ids are being numbered. Equal ids often follow each other. */
 typedef struct column {
     const ease_id_column *from;
     ease__ids *ids;
     const char *what;
-    int64_t last;  /* the row before, and ... */
-    uint32_t code; /* ... its id's number */
+    int64_t last;  /* the row before; -1: none */
+    uint32_t code; /* the number of its id */
 } column;
 
 enum { DIGITS = 24 };
 
-/* Returns where the digits begin; they end with `room`. */
-static const char *print_digits(int64_t value, char room[DIGITS])
+/* Writes a number to the end of `buffer`. Returns where it begins. */
+static const char *print_digits(int64_t value, char buffer[DIGITS])
 {
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    char *p = room + DIGITS;
+    char *p = buffer + DIGITS;
 
     do
         *--p = (char)('0' + rest % 10);
@@ -242,14 +242,14 @@ static bool same_as_last(const column *c, const char *text, size_t length, int64
 static ease_status take_id(column *c, int64_t row, ease_error *err)
 {
     const ease_id_column *f = c->from;
-    char room[DIGITS];
+    char buffer[DIGITS];
     const char *text;
     size_t length;
     int64_t code;
 
     if (f->numbers) {
-        text = print_digits(f->numbers[row], room);
-        length = (size_t)(room + DIGITS - text);
+        text = print_digits(f->numbers[row], buffer);
+        length = (size_t)(buffer + DIGITS - text);
     } else {
         text = f->bytes + f->offsets[row];
         length = (size_t)(f->offsets[row + 1] - f->offsets[row]);
@@ -316,7 +316,7 @@ static ease_status take_row(int64_t row, column *user, column *item,
     return EASE_OK;
 }
 
-/* What is held, and will be when rows are made. */
+/* Checks the memory that is held, and that making rows will take. */
 static ease_status check_memory(const ease__draft *d, int threads, ease_error *err)
 {
     size_t ids = ease__ids_growing(&d->user_ids) + ease__ids_growing(&d->item_ids);

@@ -7,15 +7,16 @@
 
 #include "read/readers.h"
 
-/* Blocks go round a ring, in file order: each is read, parsed, merged (its new ids are
- * numbered) and placed (its records are copied out, with numbers for codes). The
- * calling thread alone reads, since hooks are for it; blocks are merged one after the
- * other; all else is done by whoever is free. Nobody waits for anybody but where the
- * ring is full: a thread that another process has pushed aside holds up no other. */
+/* Blocks go through a ring buffer in file order. Each is read, parsed, merged (its new
+ * ids get numbers) and placed (its records are copied to the draft, with numbers in place
+ * of codes). Only the calling thread reads, since hooks are called by it; blocks are
+ * merged one after the other; everything else is done by any thread that is free. A
+ * thread waits only if the ring is full, so that one that the system has suspended does
+ * not delay the others. */
 enum {
-    FIRST_BLOCK = 1 << 17, /* blocks grow: early on, every id is new in each of them */
+    FIRST_BLOCK = 1 << 17, /* blocks grow: at the beginning most ids are new in each */
     LARGEST_BLOCK = 1 << 19,
-    SMALLEST_BLOCK = 1 << 18, /* of many threads */
+    SMALLEST_BLOCK = 1 << 18, /* with many threads */
     TINY_BLOCK = 1 << 14,     /* where memory is scarce */
     RING_BYTES = 1 << 26,
     RING_SHARE = 16, /* a 16th of the memory limit is for the text of the ring */
@@ -42,40 +43,40 @@ typedef struct reader {
     ease__dictionary users, items;
     slot *ring;
     int slots;
-    int64_t lines; /* before the block to be merged, in its file */
+    int64_t lines; /* of its file before the block to be merged next */
 
-    /* Of the calling thread alone: */
-    char *tail; /* the begin of a line whose end is still to be read */
-    size_t tail_bytes, tail_room;
+    /* Used by the calling thread only: */
+    char *tail; /* the beginning of a line whose end is still to be read */
+    size_t tail_bytes, tail_capacity;
     bool ended, next_file;
-    ease__heading above; /* of the lines to be read */
+    ease__heading above; /* of the lines to be read next */
 
-    /* Of who holds the lock; so are stages. */
+    /* Guarded by the lock, as the stages of the slots are: */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int64_t read, parsed, merged; /* blocks: the numbers of the next ones */
+    int64_t read, parsed, merged; /* number of the next block for each step */
     bool merging;
     bool all_read;
     ease_status read_status; /* of reading, after the blocks read */
     ease_error read_error;
-    ease_status status; /* of all */
+    ease_status status; /* of the whole run */
     ease_error error;
 } reader;
 
 /* ---- reading blocks -------------------------------------------------------- */
 
-static bool make_text_room(ease__block *b, size_t bytes)
+static bool grow_text(ease__block *b, size_t bytes)
 {
-    size_t room = ease__size_add(bytes, EASE__BLOCK_PADDING);
+    size_t capacity = ease__size_add(bytes, EASE__BLOCK_PADDING);
     char *grown;
 
-    if (b->room >= room)
+    if (b->capacity >= capacity)
         return true;
-    grown = ease__budget_resize(b->budget, b->text, b->room, room);
+    grown = ease__budget_resize(b->budget, b->text, b->capacity, capacity);
     if (!grown)
         return false;
     b->text = grown;
-    b->room = room;
+    b->capacity = capacity;
     return true;
 }
 
@@ -84,13 +85,13 @@ static bool keep_tail(reader *r, ease__block *b, const char *after)
 {
     size_t bytes = (size_t)(b->text + b->bytes - after);
 
-    if (bytes > r->tail_room) {
-        char *grown = ease__budget_resize(r->budget, r->tail, r->tail_room, bytes);
+    if (bytes > r->tail_capacity) {
+        char *grown = ease__budget_resize(r->budget, r->tail, r->tail_capacity, bytes);
 
         if (!grown)
             return false;
         r->tail = grown;
-        r->tail_room = bytes;
+        r->tail_capacity = bytes;
     }
     if (bytes)
         memcpy(r->tail, after, bytes);
@@ -99,14 +100,14 @@ static bool keep_tail(reader *r, ease__block *b, const char *after)
     return true;
 }
 
-/* A last line may lack its end. */
+/* Adds the line end that the last line of a file may lack. */
 static void end_last_line(ease__block *b)
 {
     if (b->bytes && b->text[b->bytes - 1] != '\n')
         b->text[b->bytes++] = '\n';
 }
 
-static ease_status no_room(const reader *r, ease_error *err)
+static ease_status no_memory(const reader *r, ease_error *err)
 {
     return ease__budget_fail(r->budget, ease__input_name(r->in), err);
 }
@@ -117,7 +118,7 @@ static ease_status too_long(const reader *r, size_t bytes, ease_error *err)
     char line[EASE__SIZE_CHARS], limit[EASE__SIZE_CHARS];
 
     if (!atomic_load(&r->budget->needed) || bytes < r->block_bytes)
-        return no_room(r, err);
+        return no_memory(r, err);
     return ease__fail(err, EASE_E_MEMORY_LIMIT,
                       "%s: no memory for a line of more than %s; the limit is %s",
                       ease__input_name(r->in), ease__size_text(bytes, line),
@@ -132,7 +133,7 @@ static bool is_number(const char *text, size_t length)
     return length > 0 && length <= EASE__HEADING_DIGITS;
 }
 
-/* Where the lines of the next block stand: below the last heading of this one. */
+/* Keeps the last heading of the block for the rows of the next one. */
 static void carry_heading(reader *r, const ease__block *b)
 {
     size_t from = b->break_count ? b->breaks[b->break_count - 1] : 0;
@@ -168,8 +169,8 @@ static void place_block(reader *r, ease__block *b)
     b->above = r->above;
 }
 
-/* About `want` bytes of the current file from the end of the block on: whole lines, or
- * one that is longer. *ended: there is no more of the file. */
+/* Appends about `want` bytes of the current file to the block: whole lines, or one that
+ * is longer. *ended: the file has no more. */
 static ease_status read_lines(reader *r, ease__block *b, size_t want, bool *ended,
                               ease_error *err)
 {
@@ -179,7 +180,7 @@ static ease_status read_lines(reader *r, ease__block *b, size_t want, bool *ende
 
     r->tail_bytes = 0;
     while (!*ended && !last) {
-        if (!make_text_room(b, ease__size_add(b->bytes, want))) {
+        if (!grow_text(b, ease__size_add(b->bytes, want))) {
             size_t line = b->bytes - start;
 
             b->bytes = 0; /* no whole line is there to be parsed */
@@ -195,7 +196,7 @@ static ease_status read_lines(reader *r, ease__block *b, size_t want, bool *ende
     }
     if (!*ended && !keep_tail(r, b, last + 1)) {
         b->bytes = 0;
-        return no_room(r, err);
+        return no_memory(r, err);
     }
     if (status) /* a damaged stream: the lines before it count */
         b->bytes = last ? (size_t)(last + 1 - b->text) : start;
@@ -206,30 +207,30 @@ static ease_status read_lines(reader *r, ease__block *b, size_t want, bool *ende
 
 static bool add_break(ease__block *b)
 {
-    if (b->break_count == b->break_room) {
-        size_t room = b->break_room ? 2 * b->break_room : 16;
+    if (b->break_count == b->break_capacity) {
+        size_t capacity = b->break_capacity ? 2 * b->break_capacity : 16;
         size_t *grown = ease__budget_resize(b->budget, b->breaks,
-                                            b->break_room * sizeof(*grown),
-                                            room * sizeof(*grown));
+                                            b->break_capacity * sizeof(*grown),
+                                            capacity * sizeof(*grown));
 
         if (!grown)
             return false;
         b->breaks = grown;
-        b->break_room = room;
+        b->break_capacity = capacity;
     }
     b->breaks[b->break_count++] = b->bytes;
     return true;
 }
 
-/* Whole lines, about block_bytes of them: of one file, or of all of several small
- * ones, for each block has its price. */
+/* Fills a block with about block_bytes of whole lines, of one file or of several small
+ * ones: every block has a fixed cost. */
 static ease_status read_block(reader *r, ease__block *b, ease_error *err)
 {
     ease_status status = EASE_OK;
     bool ended = false, more = true;
 
     place_block(r, b);
-    if (!make_text_room(b, r->tail_bytes + r->block_bytes))
+    if (!grow_text(b, r->tail_bytes + r->block_bytes))
         return too_long(r, r->tail_bytes, err);
     if (r->tail_bytes)
         memcpy(b->text, r->tail, r->tail_bytes);
@@ -248,7 +249,7 @@ static ease_status read_block(reader *r, ease__block *b, ease_error *err)
             break;
         if (!add_break(b)) {
             b->bytes = 0;
-            return no_room(r, err);
+            return no_memory(r, err);
         }
         ended = false;
     }
@@ -268,30 +269,30 @@ static ease_status too_many(const reader *r, const char *what, ease_error *err)
                       what);
 }
 
-static bool make_number_room(const reader *r, ease__newcomers *n)
+static bool grow_numbers(const reader *r, ease__newcomers *n)
 {
     const size_t each = sizeof(*n->numbers);
     uint32_t *grown;
 
-    if (n->fresh.count <= n->number_room)
+    if (n->fresh.count <= n->number_capacity)
         return true;
-    grown = ease__budget_resize(r->budget, n->numbers, n->number_room * each,
+    grown = ease__budget_resize(r->budget, n->numbers, n->number_capacity * each,
                                 n->fresh.count * each);
     if (!grown)
         return false;
     n->numbers = grown;
-    n->number_room = n->fresh.count;
+    n->number_capacity = n->fresh.count;
     return true;
 }
 
-/* The same while blocks are merged: the message has the number of rows so far. */
+/* As no_memory, while blocks are merged: the message has the number of rows so far. */
 static ease_status no_rows(const reader *r, ease_error *err)
 {
     char needed[EASE__SIZE_CHARS], limit[EASE__SIZE_CHARS];
     size_t bytes = atomic_load(&r->budget->needed);
 
     if (!bytes)
-        return no_room(r, err);
+        return no_memory(r, err);
     return ease__fail(err, EASE_E_MEMORY_LIMIT,
                       "%s: reading needs more than %s after %lld rows; the limit is %s",
                       ease__input_name(r->in), ease__size_text(bytes, needed),
@@ -304,7 +305,7 @@ static ease_status number_newcomers(reader *r, ease__newcomers *n,
                                     ease__dictionary *all, size_t most,
                                     const char *what, ease_error *err)
 {
-    if (!make_number_room(r, n))
+    if (!grow_numbers(r, n))
         return no_rows(r, err);
     n->known = (uint32_t)all->count;
     if (n->fresh.count > UINT32_MAX - all->count) /* their codes could not be told */
@@ -316,7 +317,7 @@ static ease_status number_newcomers(reader *r, ease__newcomers *n,
         ease__slot *at = ease__dictionary_slot(all, k, &found);
 
         n->numbers[i] = found ? at->code : (uint32_t)all->count;
-        if (found) /* a block before it has met it too */
+        if (found) /* an earlier block has added it meanwhile */
             continue;
         if (all->count >= most)
             return too_many(r, what, err);
@@ -326,7 +327,7 @@ static ease_status number_newcomers(reader *r, ease__newcomers *n,
     return EASE_OK;
 }
 
-/* The memory of the ids: those met, or so many numbers as `claimed`. */
+/* The memory of the ids: of those in the dictionary, or of `claimed` numbers. */
 static size_t ids_size(const ease__dictionary *met, int64_t claimed)
 {
     return claimed ? ease__size_mul((size_t)claimed, EASE__DIGITS)
@@ -354,7 +355,7 @@ static ease_status check_later(const reader *r, ease_error *err)
     return no_rows(r, err);
 }
 
-/* ---- triplets: nothing is left to be placed -------------------------------- */
+/* ---- triplets, which need no placing --------------------------------------- */
 
 /* The first record with an item that is not in the list. */
 static size_t find_stranger(const ease__block *b, size_t known)
@@ -502,7 +503,7 @@ static void place_records(const ease__block *b, size_t words, uint32_t *to)
     }
 }
 
-/* ---- the ring: each of these is called and returns with the lock held ------- */
+/* ---- the ring: each of these is called and returns with the lock held ------ */
 
 static slot *slot_of(const reader *r, int64_t block)
 {
@@ -515,7 +516,8 @@ static void change_stage(reader *r, slot *s, stage to)
     pthread_cond_broadcast(&r->changed);
 }
 
-/* Some blocks ahead of parsing, and no more: what was just read is in the cache. */
+/* Reading stays only some blocks ahead of parsing, so that blocks are parsed while they
+ * are in the cache. */
 static bool can_read(const reader *r)
 {
     return !r->all_read && slot_of(r, r->read)->stage == EMPTY &&
@@ -599,7 +601,7 @@ static bool finished(const reader *r)
     return r->status || (r->all_read && r->merged == r->read);
 }
 
-/* What a thread does. What others wait for comes first. */
+/* The loop of a thread. Steps that others wait for come first. */
 static void work(reader *r, bool caller)
 {
     pthread_mutex_lock(&r->lock);
@@ -645,7 +647,7 @@ static void choose_sizes(reader *r, size_t block_bytes)
         r->block_bytes = r->largest = block_bytes;
 }
 
-/* Numbers the ids that triplets may begin with. */
+/* Adds the known ids of triplets to the dictionary, in their order. */
 static bool know_ids(ease__dictionary *d, const ease__ids *ids)
 {
     for (int64_t i = 0; i < ids->count; i++) {
@@ -729,7 +731,7 @@ static ease_status read_all(reader *r, ease_error *err)
     if (r->status && err)
         *err = r->error;
     if (!r->status && !take_ids(r))
-        return no_room(r, err);
+        return no_memory(r, err);
     return r->status;
 }
 
@@ -743,7 +745,7 @@ static ease_status run_reader(reader *r, size_t block_bytes, ease_error *err)
     if (start_reader(r, block_bytes))
         status = read_all(r, err);
     else
-        status = no_room(r, err);
+        status = no_memory(r, err);
     free_ring(r);
     ease__dictionary_free(&r->users);
     ease__dictionary_free(&r->items);

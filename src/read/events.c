@@ -18,9 +18,9 @@ void ease__events_free(ease__events *e)
     *e = (ease__events){0};
 }
 
-/* ---- from what readers give --------------------------------------------------- */
+/* ---- from records or rows -------------------------------------------------- */
 
-static bool make_room(ease__events *e, int64_t count, bool timed)
+static bool allocate(ease__events *e, int64_t count, bool timed)
 {
     size_t n = (size_t)count;
 
@@ -32,7 +32,7 @@ static bool make_room(ease__events *e, int64_t count, bool timed)
     return e->user && e->item && (!timed || e->time);
 }
 
-/* Places of events are numbers of 32 bits. */
+/* `order` holds indices of events as 32-bit numbers. */
 static ease_status check_count(int64_t count, const char *name, ease_error *err)
 {
     if (count <= (int64_t)UINT32_MAX)
@@ -45,7 +45,7 @@ static bool take_records(ease__draft *d, ease__events *e)
     size_t words = ease__record_words(d->weighted, d->timed);
     int64_t at = 0;
 
-    if (!make_room(e, d->records, d->timed))
+    if (!allocate(e, d->records, d->timed))
         return false;
     for (size_t i = 0; i < d->chunk_count; i++) {
         ease__chunk *c = &d->chunks[i];
@@ -68,10 +68,10 @@ static bool take_records(ease__draft *d, ease__events *e)
     return true;
 }
 
-/* Of an input that has rows itself: they stand user by user. */
+/* Takes over the rows of an input that has rows itself: events are ordered by user. */
 static bool take_rows(ease_interactions *x, ease__events *e)
 {
-    if (!make_room(e, x->nnz, false))
+    if (!allocate(e, x->nnz, false))
         return false;
     for (int64_t u = 0; u < x->users; u++)
         for (int64_t i = x->row_ptr[u]; i < x->row_ptr[u + 1]; i++)
@@ -87,7 +87,7 @@ static bool take_rows(ease_interactions *x, ease__events *e)
     return true;
 }
 
-/* ---- by user -------------------------------------------------------------------- */
+/* ---- by user --------------------------------------------------------------- */
 
 /* A counting sort: stable, so that a user's events stay in file order. */
 static ease_status sort_by_user(ease__events *e, ease_error *err)
@@ -112,7 +112,7 @@ static ease_status sort_by_user(ease__events *e, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- folding and filtering ------------------------------------------------------ */
+/* ---- folding and filtering ------------------------------------------------- */
 
 static ease_status fold(ease__events *e, bool last, ease_error *err)
 {
@@ -138,7 +138,8 @@ static ease_status fold(ease__events *e, bool last, ease_error *err)
     return EASE_OK;
 }
 
-/* Drops what belongs to someone with fewer than `least`. Returns how many that were. */
+/* Drops the events of users (or items) with fewer than `least` events. Returns how many
+ * were dropped. */
 static int64_t drop_rare(ease__events *e, int64_t least, bool users, int64_t *count)
 {
     int64_t who = users ? e->users : e->items, dropped = 0;
@@ -193,8 +194,9 @@ static ease_status finish(ease__events *e, const ease_read_options *o, const cha
     return e->counts.interactions ? EASE_OK : ease__nothing_left(&e->counts, name, err);
 }
 
-/* What dividing takes at most: of an event what stands in ease__events, and for one
- * protocol its time again; of a user its place in several orders. */
+/* Checks the most memory that dividing takes: for an event the arrays of ease__events,
+ * and for one protocol a second copy of its time; for a user a place in several
+ * orders. */
 static ease_status check_memory(const ease__draft *d, const ease_interactions *x,
                                 ease__budget *b, const char *name, ease_error *err)
 {

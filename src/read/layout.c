@@ -29,7 +29,8 @@ static size_t count_lines(const char *p, size_t bytes, size_t enough)
     return lines;
 }
 
-/* As on old Macs: all of it would be one line. A CR at the very end ends one. */
+/* True if lines end with CR alone, as on old Macs: the text would be one line. A CR at
+ * the very end is a line end cut in two. */
 static bool ends_lines_with_cr(const char *p, size_t bytes)
 {
     const char *cr = bytes ? memchr(p, '\r', bytes - 1) : NULL;
@@ -37,7 +38,8 @@ static bool ends_lines_with_cr(const char *p, size_t bytes)
     return cr && !memchr(p, '\n', bytes);
 }
 
-/* Enough is known: lines, or that there will be none to be read. */
+/* True if the sample has enough lines, or shows that the input has none that could be
+ * read. */
 static bool is_enough(const char *p, size_t bytes)
 {
     size_t wanted = bytes >= 64 * (size_t)SAMPLE_BYTES ? 2 : SAMPLE_LINES;
@@ -118,8 +120,8 @@ bool ease__all_have_recbole_type(const ease__field *names, size_t count)
 
 /* ---- the layout ------------------------------------------------------------ */
 
-/* A number, or what would be one in another program (to be refused with its line), or a
- * date: in any case no name of a column. */
+/* True for a number, a date, or a text that other programs take for a number (reading
+ * will refuse it, with its line): none of these is the name of a column. */
 static bool looks_numeric(const ease__field *f)
 {
     double value;
@@ -170,8 +172,9 @@ static agreement measure(ease__sample_rest t, const ease__splitter *s, ease__rec
     return a;
 }
 
-/* Of the separators that split the first line, the one whose lines agree best. A
- * space is only tried where no other does: names and titles have spaces. */
+/* Chooses, of the separators that split the first line, the one with which most lines
+ * have the same number of fields. A space is only tried if no other splits the line, as
+ * names and titles have spaces. */
 static void guess_splitter(ease__sample_rest t, ease__splitter *out, agreement *best,
                            ease__record *r, bool *nomem)
 {
@@ -197,7 +200,7 @@ static void guess_splitter(ease__sample_rest t, ease__splitter *out, agreement *
     }
 }
 
-/* How often each column below the first line has a number. */
+/* Counts the numbers in each column below the first line. Returns the lines counted. */
 static size_t count_numeric(ease__sample_rest t, const ease__splitter *s, size_t fields,
                             size_t *numeric, ease__record *r, bool *nomem)
 {
@@ -226,7 +229,7 @@ static bool has_known_names(const ease__record *first, bool pairs)
     return pairs ? user && item : item || title;
 }
 
-/* Words above numbers are a header. */
+/* True if the first record is a header: it has known names, or words above numbers. */
 static bool has_header(const ease__record *first, bool pairs, const size_t *numeric,
                        size_t lines)
 {
@@ -239,7 +242,8 @@ static bool has_header(const ease__record *first, bool pairs, const size_t *nume
     return false;
 }
 
-/* Fills what depends on the header, given where the first record begins and ends. */
+/* Decides whether there is a header, and sets the members of the layout that depend on
+ * it. The first record begins at `start`; `after` is the rest of the sample. */
 static ease_status settle_header(ease__layout *l, int header, bool pairs,
                                  const char *sample, const char *start,
                                  ease__sample_rest after, ease__record *first,
@@ -275,7 +279,7 @@ static ease_status settle_header(ease__layout *l, int header, bool pairs,
     return nomem ? ease__fail(err, EASE_E_NOMEM, "recognizing columns") : EASE_OK;
 }
 
-/* Where the first record begins: behind blank lines. */
+/* Takes the first record. Returns where it begins, after blank lines; NULL: none. */
 static const char *first_record(ease__sample_rest *t, const ease__splitter *s,
                                 ease__record *r, bool *nomem)
 {

@@ -34,7 +34,7 @@ static ease_status bad_head(const mtx *m, const char *what, ease_error *err)
 
 enum { LINE_BYTES = 1 << 12 };
 
-/* A line of the head, without its end; the text is at `line`, cut if it is long. */
+/* Reads a line of the head, without its end; long lines are cut. */
 static ease_status next_line(mtx *m, char line[LINE_BYTES], size_t *length,
                              ease_error *err)
 {
@@ -62,7 +62,8 @@ static ease_status next_line(mtx *m, char line[LINE_BYTES], size_t *length,
     return EASE_OK;
 }
 
-/* The words of a line, in place; returns how many, `most` + 1 if there are more. */
+/* Splits a line into words, in place. Returns their number, or `most` + 1 if there are
+ * more. */
 static size_t split_words(char *line, char **words, size_t most)
 {
     char *rest = NULL;

@@ -65,7 +65,7 @@ static void close_array(array *a)
     *a = (array){0};
 }
 
-/* In place; to be closed in any case. */
+/* Opens an array of the zip file; close it in any case. */
 static ease_status open_array(const ease__zip *z, const char *name, array *a,
                               ease_error *err)
 {
@@ -85,7 +85,7 @@ static ease_status open_array(const ease__zip *z, const char *name, array *a,
                    : ease__fail(err, EASE_E_NOMEM, "reading %s", z->name);
 }
 
-/* The next element's bytes; the caller counts. */
+/* The bytes of the next element; the caller knows how many there are. */
 static ease_status next_element(array *a, const unsigned char **out, ease_error *err)
 {
     if (a->part_at == a->part_end) {
@@ -117,7 +117,7 @@ typedef struct npz {
     int64_t rows, columns;
 } npz;
 
-/* A word: bytes, or characters of 4 bytes. */
+/* Reads a scalar string: of bytes, or of characters of 4 bytes. */
 static ease_status read_word(array *a, char text[100], ease_error *err)
 {
     size_t step = a->form.kind == 'U' ? 4 : 1, length = a->form.size;
@@ -237,7 +237,7 @@ static ease_status read_indices(npz *n, array *a, ease_error *err)
     return EASE_OK;
 }
 
-/* Values are checked, whether used or not; what is below the rating goes. */
+/* Reads and checks all values, used or not, and drops entries below the rating. */
 static ease_status read_data(npz *n, array *a, ease_error *err)
 {
     ease_interactions *x = n->x;

@@ -20,7 +20,7 @@ enum {
     MOST_GRADES = 11  /* 0 to 10 */
 };
 
-/* ---- times ------------------------------------------------------------------ */
+/* ---- times ----------------------------------------------------------------- */
 
 /* Years 1990 to 2039: larger than most ids that count from 1, whatever the unit. */
 static bool is_epoch(double v)
@@ -42,7 +42,7 @@ static bool is_plain_date(double v)
     return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
-/* ---- surveying -------------------------------------------------------------- */
+/* ---- surveying ------------------------------------------------------------- */
 
 bool ease__survey_start(ease__survey *s, size_t columns)
 {
@@ -117,7 +117,7 @@ static size_t count_distinct(uint64_t *hashes, size_t count)
     return distinct;
 }
 
-/* ---- judging ---------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------- */
 
 typedef struct judging {
     const ease__survey *s;
@@ -254,7 +254,7 @@ static int take_first(judging *j, column_filter *is)
     return c;
 }
 
-/* ---- by names --------------------------------------------------------------- */
+/* ---- by names -------------------------------------------------------------- */
 
 static int rank(const judging *j, int c)
 {
@@ -305,7 +305,7 @@ static int take_named(judging *j, ease__role role)
     return best;
 }
 
-/* ---- by values and order ---------------------------------------------------- */
+/* ---- by values and order --------------------------------------------------- */
 
 /* Chooses the user and the item that were not found by name. True: they were chosen by
  * their order alone. */
@@ -407,10 +407,10 @@ static void take_rest(judging *j, ease_columns *out)
 
 /* How to name a column in an option: by its number if it has no name, or one that
  * cannot be typed. */
-static void name_column(const judging *j, int c, char *to, size_t room)
+static void name_column(const judging *j, int c, char *to, size_t size)
 {
     const ease__field *f = j->names ? &j->names[c] : NULL;
-    bool plain = f && f->length > 0 && f->length < room && !f->doubled;
+    bool plain = f && f->length > 0 && f->length < size && !f->doubled;
 
     for (size_t i = 0; plain && i < f->length; i++)
         plain = (unsigned char)f->text[i] >= ' ' && !strchr(",'\\\x7f", f->text[i]);
@@ -420,21 +420,21 @@ static void name_column(const judging *j, int c, char *to, size_t room)
     if (plain && !j->s->in_memory && f->text[0] >= '0' && f->text[0] <= '9')
         plain = false; /* it would be taken for a number */
     if (plain)
-        snprintf(to, room, "%.*s", (int)f->length, f->text);
+        snprintf(to, size, "%.*s", (int)f->length, f->text);
     else
-        snprintf(to, room, "%d", c + 1);
+        snprintf(to, size, "%d", c + 1);
 }
 
-enum { TYPED_ROOM = 44, ADVICE_ROOM = 2 * TYPED_ROOM + 24 };
+enum { TYPED_CHARS = 44, ADVICE_CHARS = 2 * TYPED_CHARS + 24 };
 
 static void propose(const judging *j, const char *option, int user, int item, char *to,
-                    size_t room)
+                    size_t size)
 {
-    char names[2][TYPED_ROOM];
+    char names[2][TYPED_CHARS];
 
-    name_column(j, user, names[0], TYPED_ROOM);
-    name_column(j, item, names[1], TYPED_ROOM);
-    snprintf(to, room, "%s'%s,%s'", option, names[0], names[1]);
+    name_column(j, user, names[0], TYPED_CHARS);
+    name_column(j, item, names[1], TYPED_CHARS);
+    snprintf(to, size, "%s'%s,%s'", option, names[0], names[1]);
 }
 
 /* Writes the columns to give if the guess is wrong: another one in place of the less
@@ -443,7 +443,7 @@ static void advise(const judging *j, const char *option, ease_columns *out)
 {
     bool item_is_one = j->s->tallies[out->item].distinct == 1;
     int user = out->item, item = out->user, other = find_first(j, is_unnamed);
-    char instead[ADVICE_ROOM], same[ADVICE_ROOM];
+    char instead[ADVICE_CHARS], same[ADVICE_CHARS];
 
     if (other < 0)
         other = find_first(j, is_another);
@@ -466,7 +466,7 @@ static ease_status refuse_both(const judging *j, const char *option,
                                const ease_columns *c, int user, int item,
                                ease_error *err)
 {
-    char first[ADVICE_ROOM], second[ADVICE_ROOM];
+    char first[ADVICE_CHARS], second[ADVICE_CHARS];
 
     propose(j, option, c->user, c->item, first, sizeof(first));
     propose(j, option, user, item, second, sizeof(second));
@@ -491,7 +491,7 @@ static ease_status refuse_missing(const judging *j, const char *option,
                                   const ease_columns *c, ease_error *err)
 {
     int user = c->user >= 0 ? c->user : c->item == 0, item = c->item;
-    char typed[ADVICE_ROOM];
+    char typed[ADVICE_CHARS];
 
     if (j->count < 2)
         return ease__fail_at(err, EASE_E_PARSE, 1,
@@ -563,10 +563,10 @@ ease_status ease__recognize(ease__survey *s, const ease__field *names,
     return status;
 }
 
-/* ---- in words --------------------------------------------------------------- */
+/* ---- in words -------------------------------------------------------------- */
 
 void ease__describe_columns(const ease_columns *c, const ease__field *names, bool timed,
-                            char *to, size_t room)
+                            char *to, size_t size)
 {
     const struct {
         const char *is;
@@ -578,7 +578,7 @@ void ease__describe_columns(const ease_columns *c, const ease__field *names, boo
     size_t used = 0;
 
     to[0] = '\0';
-    for (int i = 0; i < 4 && used < room; i++) {
+    for (int i = 0; i < 4 && used < size; i++) {
         const ease__field *f = names && parts[i].column >= 0 ? &names[parts[i].column]
                                                              : NULL;
         char shown[EASE__EXCERPT_CHARS];
@@ -586,10 +586,10 @@ void ease__describe_columns(const ease_columns *c, const ease__field *names, boo
         if (parts[i].column < 0)
             continue;
         if (f)
-            used += (size_t)snprintf(to + used, room - used, "%s = %s", parts[i].is,
+            used += (size_t)snprintf(to + used, size - used, "%s = %s", parts[i].is,
                                      ease__excerpt(f->text, f->length, shown));
         else
-            used += (size_t)snprintf(to + used, room - used, "%s = column %d",
+            used += (size_t)snprintf(to + used, size - used, "%s = column %d",
                                      parts[i].is, parts[i].column + 1);
     }
 }
@@ -619,7 +619,7 @@ char *ease__doubt(const ease_columns *guess, const char *input, int64_t users,
     return copy;
 }
 
-/* ---- from memory ------------------------------------------------------------ */
+/* ---- from memory ----------------------------------------------------------- */
 
 static ease__field field_of(const char *text)
 {

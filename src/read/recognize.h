@@ -41,7 +41,7 @@ ease_status ease__recognize(ease__survey *s, const ease__field *names,
 
 /* Writes "user = client, item = sku", or if names is NULL "user = column 1, ...". */
 void ease__describe_columns(const ease_columns *c, const ease__field *names, bool timed,
-                            char *to, size_t room);
+                            char *to, size_t size);
 
 /* A message, to be freed by the caller, saying why the guessed columns are probably not
  * the user and the item, given the numbers of users, items and rows that were read with

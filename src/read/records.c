@@ -15,7 +15,8 @@
 
 #define EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(c))
 
-/* The top bit of each byte of w that is zero; only the lowest is sure to be right. */
+/* Sets the top bit of each byte of w that is zero. Bytes above the lowest such byte may
+ * be marked wrongly. */
 INLINE uint64_t zero_bytes(uint64_t w)
 {
     return (w - EACH_BYTE(1)) & ~w & EACH_BYTE(0x80);
@@ -64,8 +65,8 @@ INLINE const char *skip_blanks(const char *p)
 
 /* ---- fields ---------------------------------------------------------------- */
 
-/* A pair to be looked up. Lookups wait for memory, so that some pairs are gathered
- * and their slots fetched ahead. */
+/* A pair whose ids are to be looked up. Lookups miss the cache, so that some pairs are
+ * collected and their slots prefetched. */
 typedef struct pair {
     ease__key user, item; /* an item of length 0: the user alone */
     float value;
@@ -85,7 +86,7 @@ typedef struct cursor {
     ease__name item; /* of the heading */
 } cursor;
 
-/* The first bad line of the block; parsing ends there. */
+/* Reports the first bad line of the block, where parsing ends. */
 static bool bad_line(ease__block *b, ease_status status, const char *what)
 {
     b->status = status;
@@ -145,7 +146,7 @@ INLINE bool take_field(cursor *c, ease__split_kind kind, ease__name *out, bool *
     return true;
 }
 
-/* Passes over an empty line, or blanks at the start of one that is not. */
+/* Skips an empty line, or blanks at the start of another line. */
 INLINE bool skip_blank_line(cursor *c, ease__split_kind kind)
 {
     const char *p = c->at;
@@ -205,7 +206,7 @@ static bool no_memory(ease__block *b)
     return bad_line(b, EASE_E_NOMEM, "out of memory");
 }
 
-/* Makes records of the pairs gathered. */
+/* Makes records of the collected pairs. */
 static bool look_up(const ease__row_form *form, cursor *c)
 {
     ease__block *b = c->block;
@@ -686,9 +687,10 @@ static void parse_all(const ease__row_form *form, cursor *c)
     }
 }
 
-/* Room for as many records as the text could hold: a row of a table has 4 bytes at
- * least ("1,2\n"), an adjacent item 2. Only what is written becomes memory. */
-static bool make_record_room(const ease__row_form *form, ease__block *b)
+/* Allocates for as many records as the text could hold: a row of a table has at least 4
+ * bytes ("1,2\n"), an item of an adjacency line 2. Pages become memory only when they
+ * are written. */
+static bool grow_records(const ease__row_form *form, ease__block *b)
 {
     size_t shortest = form->kind == EASE__ROWS_ADJACENCY ? 2 : 4;
     size_t most = b->bytes / shortest + 1;
@@ -696,14 +698,14 @@ static bool make_record_room(const ease__row_form *form, ease__block *b)
                       sizeof(*b->records);
 
     b->count = 0;
-    if (b->record_room >= most)
+    if (b->record_capacity >= most)
         return true;
     ease__free(b->records);
-    ease__budget_give(b->budget, b->record_room * a_record);
-    b->record_room = 0;
+    ease__budget_give(b->budget, b->record_capacity * a_record);
+    b->record_capacity = 0;
     b->records = ease__budget_resize(b->budget, NULL, 0, most * a_record);
     if (b->records)
-        b->record_room = most;
+        b->record_capacity = most;
     return b->records != NULL;
 }
 
@@ -758,7 +760,7 @@ void ease__parse_block(const ease__row_form *form, ease__block *b)
     b->lines = b->below_rating = b->unlike_one = b->negative = 0;
     b->bad_file = 0;
     if (!start_newcomers(&b->users) || !start_newcomers(&b->items) ||
-        !make_record_room(form, b)) {
+        !grow_records(form, b)) {
         b->lines = 1;
         no_memory(b);
         return;

@@ -14,7 +14,7 @@ struct ease__table {
     ease__field *header; /* into header_text */
     char *header_text;
     char *buffer;
-    size_t at, end, room;
+    size_t at, end, capacity;
     ease__budget budget;
     bool ended; /* nothing is left to be read into the buffer */
     int64_t line, next_line;
@@ -22,7 +22,8 @@ struct ease__table {
 
 /* ---- opening --------------------------------------------------------------- */
 
-/* The header's names lie in the sample, which will be gone. */
+/* Copies the names of the header: those of the layout point into the sample, which is
+ * not valid for long. */
 static bool copy_header(ease__table *t, const ease__layout *l)
 {
     size_t bytes = 0;
@@ -125,7 +126,7 @@ void ease__table_close(ease__table *t)
 
 /* ---- rows ------------------------------------------------------------------ */
 
-/* More text behind what is left of the buffer. */
+/* Moves the rest of the text to the beginning of the buffer and reads more behind it. */
 static ease_status refill(ease__table *t, ease_error *err)
 {
     size_t left = t->end - t->at, got = 0;
@@ -135,19 +136,20 @@ static ease_status refill(ease__table *t, ease_error *err)
         memmove(t->buffer, t->buffer + t->at, left);
     t->at = 0;
     t->end = left;
-    if (t->room - left < READ_BYTES) {
-        size_t room = ease__size_add(ease__size_mul(t->room, 2), READ_BYTES);
-        char *grown = ease__budget_resize(&t->budget, t->buffer, t->room, room);
+    if (t->capacity - left < READ_BYTES) {
+        size_t capacity = ease__size_add(ease__size_mul(t->capacity, 2), READ_BYTES);
+        char *grown = ease__budget_resize(&t->budget, t->buffer, t->capacity, capacity);
 
         if (!grown)
             return ease__budget_fail(&t->budget, ease__table_name(t), err);
         t->buffer = grown;
-        t->room = room;
+        t->capacity = capacity;
     }
-    status = ease__input_read(t->in, t->buffer + t->end, t->room - t->end, &got, err);
+    status = ease__input_read(t->in, t->buffer + t->end, t->capacity - t->end, &got,
+                              err);
     if (status)
         return status;
-    t->ended = got < t->room - t->end;
+    t->ended = got < t->capacity - t->end;
     t->end += got;
     return EASE_OK;
 }
@@ -158,7 +160,7 @@ static ease_status bad_row(const ease__table *t, const char *what, ease_error *e
                          (long long)t->line, what);
 }
 
-/* The record at the begin of the buffer's text, which moves behind it. */
+/* Takes the record at the beginning of the text in the buffer. */
 static ease__record_stop take_record(ease__table *t)
 {
     const char *start, *p;
@@ -176,7 +178,7 @@ static ease__record_stop take_record(ease__table *t)
     return stop;
 }
 
-/* A whole record, past blank lines; *count 0 at the end. */
+/* Takes the next record that is not a blank line; *count 0 at the end. */
 static ease_status next_record(ease__table *t, size_t *count, ease_error *err)
 {
     ease_status status = EASE_OK;

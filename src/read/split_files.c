@@ -7,7 +7,7 @@
 #include "read/readers.h"
 #include "text/number.h"
 
-/* ---- names ------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------- */
 
 #define AT(member) offsetof(ease_split_info, member)
 
@@ -38,15 +38,15 @@ int ease__split_file_named(const char *name)
 
 char *ease__split_path(const char *dir, const char *name)
 {
-    size_t room = strlen(dir) + strlen(name) + 2;
-    char *path = ease__alloc_array(room, 1);
+    size_t bytes = strlen(dir) + strlen(name) + 2;
+    char *path = ease__alloc_array(bytes, 1);
 
     if (path)
-        snprintf(path, room, "%s/%s", dir, name);
+        snprintf(path, bytes, "%s/%s", dir, name);
     return path;
 }
 
-/* ---- lists of ids ------------------------------------------------------------------ */
+/* ---- lists of ids ---------------------------------------------------------- */
 
 static ease_status add_line(ease__ids *ids, const char *line, size_t length,
                             const char *path, ease_error *err)
@@ -121,7 +121,7 @@ void ease__split_ids_free(ease__split_ids *ids)
     ease__ids_free(&ids->items);
 }
 
-/* ---- numbers back to ids ------------------------------------------------------------- */
+/* ---- numbers back to ids --------------------------------------------------- */
 
 /* The ids of a table are numbers of lines in the list, from 0. */
 static ease_status restore(ease__ids *ids, const ease__ids *list, const char *path,
@@ -173,7 +173,7 @@ ease_status ease__split_ids_restore(const ease__split_ids *ids, ease__ids *users
     return status;
 }
 
-/* ---- options ----------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------- */
 
 void ease__split_table_options(ease_read_options *o)
 {

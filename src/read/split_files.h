@@ -6,7 +6,7 @@
 #include "data/draft.h"
 #include "input/input.h"
 
-/* ---- names ----------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------- */
 
 #define EASE__USERS_LIST   "unique_uid.txt"
 #define EASE__ITEMS_LIST   "unique_sid.txt"
@@ -38,7 +38,7 @@ int ease__split_file_named(const char *name);
 /* "dir/name", to be freed; NULL: no memory. */
 char *ease__split_path(const char *dir, const char *name);
 
-/* ---- the record ------------------------------------------------------------------ */
+/* ---- the record ------------------------------------------------------------ */
 
 typedef struct ease__split_record {
     bool there; /* false: no record, as the published code leaves it */
@@ -60,7 +60,7 @@ ease_status ease__split_record_check(const ease__split_record *r, int table,
                                      ease_split_part found, const char *path,
                                      ease_error *err);
 
-/* ---- ids ------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------- */
 
 /* The ids of users and items by number. An empty table means that numbers are the
  * ids. */
@@ -77,7 +77,7 @@ ease_status ease__split_ids_restore(const ease__split_ids *ids, ease__ids *users
                                     ease__ids *items, const char *path,
                                     ease_error *err);
 
-/* ---- options --------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------- */
 
 /* Sets the options with which tables of a split are read. */
 void ease__split_table_options(ease_read_options *o);

@@ -11,7 +11,7 @@ enum { MOST_BYTES = 1 << 16, MOST_DEPTH = 32 };
 
 const char ease__split_unfinished[] = "{\"unfinished\": true}\n";
 
-/* ---- JSON, the subset that a record uses ----------------------------------------- */
+/* ---- JSON, the subset that a record uses ----------------------------------- */
 
 typedef struct scanner {
     const char *at, *end;
@@ -120,7 +120,7 @@ static bool take_object(scanner *s, void *to,
     return take(s, '}');
 }
 
-/* ---- the record ------------------------------------------------------------------------ */
+/* ---- the record ------------------------------------------------------------ */
 
 typedef struct reading {
     ease__split_record record;

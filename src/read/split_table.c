@@ -10,7 +10,7 @@
 #include "read/readers.h"
 #include "read/split_files.h"
 
-/* ---- the directory ----------------------------------------------------------------- */
+/* ---- the directory --------------------------------------------------------- */
 
 /* The path without its last component; NULL: no memory. */
 static char *directory_of(const char *path)
@@ -93,7 +93,7 @@ static ease_status recognize(const ease__reading *r, bool *is, ease_error *err)
     return status;
 }
 
-/* ---- reading ----------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------- */
 
 /* False: the file that was read is no longer the one at `path`. */
 static bool is_still_there(const ease__input *in, const char *path)

@@ -7,14 +7,14 @@
 #include "text/number.h"
 #include "text/roles.h"
 
-/* All cells of the table, column after column within a row: which columns matter is
- * known only at its end, and a pipe cannot be read twice. */
+/* All cells of the table, row by row: which columns have the ids and the titles is known
+ * only at its end, and a pipe cannot be read twice. */
 typedef struct cells {
     size_t columns, rows;
     char *text;
-    size_t used, room;
+    size_t used, capacity;
     size_t *ends; /* of each cell in text */
-    size_t end_room;
+    size_t end_capacity;
     ease__budget *budget;     /* the table's */
     int64_t *matches, *words; /* a column: values that are items; that are no numbers */
 } cells;
@@ -28,27 +28,27 @@ static void free_cells(cells *c)
     *c = (cells){0};
 }
 
-static bool make_room(cells *c, size_t bytes)
+static bool grow_cells(cells *c, size_t bytes)
 {
-    if (c->room - c->used <= bytes) {
-        size_t room = ease__size_add(ease__size_mul(c->room, 2), bytes + 4096);
-        char *grown = ease__budget_resize(c->budget, c->text, c->room, room);
+    if (c->capacity - c->used <= bytes) {
+        size_t capacity = ease__size_add(ease__size_mul(c->capacity, 2), bytes + 4096);
+        char *grown = ease__budget_resize(c->budget, c->text, c->capacity, capacity);
 
         if (!grown)
             return false;
         c->text = grown;
-        c->room = room;
+        c->capacity = capacity;
     }
-    if (c->end_room < (c->rows + 1) * c->columns) {
-        size_t room = 2 * c->end_room + 64 * c->columns;
+    if (c->end_capacity < (c->rows + 1) * c->columns) {
+        size_t capacity = 2 * c->end_capacity + 64 * c->columns;
         size_t *grown = ease__budget_resize(c->budget, c->ends,
-                                            c->end_room * sizeof(*grown),
-                                            ease__size_mul(room, sizeof(*grown)));
+                                            c->end_capacity * sizeof(*grown),
+                                            ease__size_mul(capacity, sizeof(*grown)));
 
         if (!grown)
             return false;
         c->ends = grown;
-        c->end_room = room;
+        c->end_capacity = capacity;
     }
     return true;
 }
@@ -59,7 +59,7 @@ static bool add_row(cells *c, const ease__field *fields, const ease__ids *items)
 
     for (size_t i = 0; i < c->columns; i++)
         bytes += fields[i].length;
-    if (!make_room(c, bytes))
+    if (!grow_cells(c, bytes))
         return false;
     ends = c->ends + c->rows * c->columns;
     for (size_t i = 0; i < c->columns; i++) {
@@ -122,7 +122,7 @@ static size_t choose_ids(const cells *c)
     return best;
 }
 
-/* The number of columns if there is none. */
+/* The column of titles; the number of columns if there is none. */
 static size_t choose_titles(const ease__table *t, const cells *c, size_t ids)
 {
     const ease__field *header = ease__table_header(t);
@@ -183,7 +183,7 @@ static bool is_utf8(const ease__field *f)
     return true;
 }
 
-/* Its length in UTF-8; written if `to` is not NULL. */
+/* Returns the length of a title in UTF-8; writes it if `to` is not NULL. */
 static size_t put_title(const ease__field *f, char *to)
 {
     size_t used = 0;
@@ -213,7 +213,8 @@ static size_t put_title(const ease__field *f, char *to)
 
 /* ---- packing --------------------------------------------------------------- */
 
-/* Rows of items: row + 1, or 0. The first row of an item is its title's. */
+/* Sets row[item] to 1 + the first row with the id of the item. Returns how many items
+ * have one. */
 static int32_t find_rows(const cells *c, size_t ids, const ease__ids *items,
                          size_t *row)
 {

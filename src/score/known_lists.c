@@ -1,14 +1,11 @@
-/* Lists of known users: their scores are read, not made. */
-#include "score/known_lists.h"
-
-#include <math.h>
+/* Models of known users: their scores are read, not computed. */
 #include <omp.h>
 
-#include "compute/topk.h"
 #include "score/course.h"
+#include "score/scoring.h"
 
-ease_status ease__known_check(const ease_model *m, const int64_t *users, int64_t count,
-                              ease_error *err)
+static ease_status check_users(const ease_model *m, const int64_t *users, int64_t count,
+                               ease_error *err)
 {
     if (!users && count > 0)
         return ease__fail(err, EASE_E_ARG,
@@ -25,34 +22,52 @@ ease_status ease__known_check(const ease_model *m, const int64_t *users, int64_t
 }
 
 /* Verifies the user's scores first. */
-static ease_status choose(const ease_model *m, ease_row history, int64_t user,
-                          const ease_recommend_options *o, float *scores,
-                          ease__topk *best, ease_error *err)
+static ease_status read_scores(const ease_model *m, int64_t user, float *scores,
+                               ease_error *err)
 {
-    int32_t n = m->info.items;
+    size_t n = (size_t)m->info.items;
     ease_status status = ease__container_need(
-        &m->file, m->known.codes + (size_t)user * (size_t)n,
-        (size_t)n * sizeof(*m->known.codes), EASE__WHOLE, err);
+        &m->file, m->known.codes + (size_t)user * n, n * sizeof(*m->known.codes),
+        EASE__WHOLE, err);
 
-    if (status)
-        return status;
-    ease__known_get(&m->known, user, n, scores);
-    for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
-        scores[history.items[h]] = -INFINITY;
-    best->capacity = o->k < n ? o->k : n;
-    ease__topk_offer(best, scores, 0, n, o->allowed);
-    ease__topk_sort(best);
-    return EASE_OK;
+    if (!status)
+        ease__known_get(&m->known, user, m->info.items, scores);
+    return status;
 }
 
-ease_status ease__recommend_known(const ease_model *m, const ease_row *histories,
-                                  int64_t count, const ease_recommend_options *o,
-                                  ease_rec *recs, int32_t *counts, ease_error *err)
+static ease_status score_user(ease_scorer *s, ease_row history, int64_t user,
+                              ease_error *err)
 {
-    int threads = ease__threads(o->threads);
-    size_t n = (size_t)m->info.items;
-    ease_status status = ease__container_unchanged(&m->file, err);
-    ease__course c = {.hooks = o->hooks, .parts = count};
+    const ease__container *file = &s->model->file;
+    ease_status status = ease__container_unchanged(file, err);
+
+    (void)history;
+    if (!status)
+        status = read_scores(s->model, user, s->scores, err);
+    return status ? status : ease__container_unchanged(file, err);
+}
+
+static void list_user(const ease__list_job *l, int64_t u, float *scores,
+                      ease__course *c)
+{
+    ease_error err = {0};
+    ease_status status = read_scores(l->model, l->o->users[u], scores, &err);
+
+    if (status) {
+        ease__course_fail(c, status, &err);
+        return;
+    }
+    l->counts[u] = ease__best_of_scores(l->model, l->histories[u], l->o, scores,
+                                        ease__list_at(l, u));
+    ease__course_advance(c);
+}
+
+static ease_status list_users(const ease__list_job *l, ease_error *err)
+{
+    int threads = ease__threads(l->o->threads);
+    size_t n = (size_t)l->model->info.items;
+    ease_status status = ease__container_unchanged(&l->model->file, err);
+    ease__course c = {.hooks = l->o->hooks, .parts = l->count};
     float *scores;
 
     if (status)
@@ -61,21 +76,15 @@ ease_status ease__recommend_known(const ease_model *m, const ease_row *histories
     if (!scores)
         return ease__fail(err, EASE_E_NOMEM, "scores of %d threads", threads);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
-    for (int64_t u = 0; u < count; u++) {
-        float *row = scores + (size_t)omp_get_thread_num() * n;
-        ease__topk best = {.recs = recs + (size_t)u * (size_t)o->k};
-        ease_error own = {0};
-        ease_status failed;
-
-        if (ease__course_over(&c))
-            continue;
-        failed = choose(m, histories[u], o->users[u], o, row, &best, &own);
-        counts[u] = best.count;
-        if (failed)
-            ease__course_fail(&c, failed, &own);
-        else
-            ease__course_advance(&c);
-    }
+    for (int64_t u = 0; u < l->count; u++)
+        if (!ease__course_over(&c))
+            list_user(l, u, scores + (size_t)omp_get_thread_num() * n, &c);
     ease__free(scores);
-    return ease__course_end(&c, &m->file, err);
+    return ease__course_end(&c, &l->model->file, err);
 }
+
+const ease__scoring ease__scoring_known = {
+    .check_users = check_users,
+    .score = score_user,
+    .many = list_users,
+};

@@ -136,7 +136,7 @@ static ease_status make_item_numbers(ease__split *s, ease_error *err)
     return EASE_OK;
 }
 
-/* ---- drawing --------------------------------------------------------------------- */
+/* ---- random choices ----------------------------------------------------------- */
 
 /* The number of a user's n events that go to the other part; -1: nothing is drawn
  * for the user. */
@@ -285,7 +285,7 @@ static ease_status divide_liang18(ease__split *s, ease_error *err)
     return status;
 }
 
-/* ---- a part of each user's ---------------------------------------------------- */
+/* ---- protocols that draw from each user --------------------------------------- */
 
 static ease_status divide_volkovs15(ease__split *s, ease_error *err)
 {
@@ -307,7 +307,7 @@ static ease_status divide_random(ease__split *s, ease_error *err)
     return status;
 }
 
-/* ---- by time ------------------------------------------------------------------ */
+/* ---- protocols by time -------------------------------------------------------- */
 
 /* Finds the user's last event and the one before it; of equal times, the event
  * further down in the file is later. Returns the number of the user's events. */

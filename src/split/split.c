@@ -103,7 +103,7 @@ static ease_status check_place(const char *data, const char *dir, ease_error *er
                       data, dir);
 }
 
-/* ---- all of it ---------------------------------------------------------------- */
+/* ---- splitting ---------------------------------------------------------------- */
 
 static void describe_data(const ease__split *s, ease_split_info *info)
 {

@@ -24,7 +24,7 @@ static const char inner[] = ".ease.";
 /* The name under which the record of an unfinished split is written. */
 static const char stand_in[] = ".ease.unfinished.part";
 
-/* ---- what is in a directory --------------------------------------------------- */
+/* ---- contents of a directory -------------------------------------------------- */
 
 static bool is_leftover(const char *name, const char *begin)
 {
@@ -139,7 +139,7 @@ static void sweep(int holder, const char *begin)
         closedir(d);
 }
 
-/* ---- where -------------------------------------------------------------------- */
+/* ---- resolving the target ----------------------------------------------------- */
 
 static ease_status no_memory(const ease__place *p, ease_error *err)
 {
@@ -339,7 +339,7 @@ void ease__place_close(ease__place *p)
     *p = EASE__PLACE_NONE;
 }
 
-/* ---- taking the place --------------------------------------------------------- */
+/* ---- replacing the target ----------------------------------------------------- */
 
 /* Syncs the directory: the contents of the files are synced already. */
 static void sync_names(int directory)

@@ -12,7 +12,7 @@
 
 static const char stage_writing[] = "writing";
 
-/* ---- which files -------------------------------------------------------------- */
+/* ---- the tables of a split ---------------------------------------------------- */
 
 typedef struct table {
     int which;     /* of ease__split_tables; -1: the end */
@@ -44,7 +44,7 @@ static const table *tables_of(const ease__split *s)
     return s->protocol->strong ? strong_tables : weak_tables;
 }
 
-/* ---- a file ------------------------------------------------------------------- */
+/* ---- writing a file ----------------------------------------------------------- */
 
 enum { BUFFER_BYTES = 1 << 18 };
 
@@ -407,7 +407,7 @@ static ease_status write_record(writing *w, ease_error *err)
     return end_file(&f);
 }
 
-/* ---- all of it ---------------------------------------------------------------- */
+/* ---- the directory ------------------------------------------------------------ */
 
 static ease_status write_all(writing *w, ease_error *err)
 {

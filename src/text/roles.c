@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* ---- the names we know ------------------------------------------------------ */
+/* ---- known names -------------------------------------------------------------- */
 
 typedef struct name_list {
     ease__role role;
@@ -126,7 +126,7 @@ static void normalize(const ease__field *f, char to[NAME_CHARS])
     to[used] = '\0';
 }
 
-/* ---- looking them up -------------------------------------------------------- */
+/* ---- searching ---------------------------------------------------------------- */
 
 /* The place of a word of `length` < NAME_CHARS letters in a list of names, or NULL.
  * It must be fast: a line of numbers may have 100,000 fields to look up. */

@@ -1,18 +1,20 @@
-/* Settings, chosen on validation users: every point of a grid is trained and measured. */
+/* Tuning of settings: every point of a grid is trained, and measured on validation
+ * users. */
 #include <string.h>
 
 #include "tune/tune.h"
 
-/* A grid with what stays as it is. */
+/* A grid, and the values of the settings that are not in it. */
 typedef struct plan {
     const ease__method *method;
     ease__grid grid;
     double values[EASE__MOST_SETTINGS];
-    bool shown[EASE__MOST_SETTINGS]; /* it was given, or is tried */
-    int rounds;                      /* the setting that counts them; -1: none */
+    bool shown[EASE__MOST_SETTINGS]; /* the setting was given, or is in the grid */
+    int rounds; /* index of the setting with the number of rounds; -1: none */
 } plan;
 
-/* What was fixed is not tried, unless the grid was given too: then it is a mistake. */
+/* Removes settings that have a fixed value from the default grid. In a grid that the
+ * user gave, this is an error. */
 static ease_status leave_out_fixed(plan *p, bool own, const bool *fixed,
                                    ease_error *err)
 {
@@ -60,7 +62,7 @@ static ease_status make_plan(const ease__tuner *t, plan *out, ease_error *err)
     return EASE_OK;
 }
 
-/* Whether any can be trained: a few that cannot are left out in their turn. */
+/* Fails if no point can be trained; single points that cannot are skipped later. */
 static ease_status check_points(const plan *p, ease_error *err)
 {
     ease_status status = EASE_OK;
@@ -90,7 +92,7 @@ ease_status ease__tune_grid_check(const ease__tuner *t, ease_error *err)
 
 /* ---- one trial ------------------------------------------------------------------- */
 
-/* What training tells of each round would bury the trials. */
+/* Passes on warnings only: messages about each round would hide those about trials. */
 static void log_warnings(void *user, int level, const char *text)
 {
     const ease__tuner *t = user;
@@ -99,7 +101,8 @@ static void log_warnings(void *user, int level, const char *text)
         ease__log(t->train.hooks, level, "%s", text);
 }
 
-/* A method may give what it has when it is cancelled: this is how we know. */
+/* Records that a hook cancelled: a method may then return its model so far instead
+ * of failing. */
 static int watch_progress(void *user, const char *stage, double fraction)
 {
     ease__tuner *t = user;
@@ -117,7 +120,7 @@ static void tell(const ease__tuner *t, const ease__attempt *a, int point, int po
               a->trial.mean, a->trial.standard_error, a->trial.seconds);
 }
 
-/* Takes the model over if it is the best so far. */
+/* Keeps the model if it is the best so far, else frees it. */
 static void keep(ease_tuning *t, const ease__attempt *a, ease_model *m)
 {
     t->tried[t->count++] = *a;
@@ -129,8 +132,8 @@ static void keep(ease_tuning *t, const ease__attempt *a, ease_model *m)
     t->model = m;
 }
 
-/* The best model so far is there beside what is trained. What is available, where there
- * is no limit, is without it already. */
+/* The memory limit of a trial: the best model so far stays in memory beside it.
+ * Without a limit, the available memory already excludes it. */
 static size_t limit_beside(size_t limit, const ease_model *best)
 {
     size_t held = best ? ease__model_held(best) : 0;
@@ -161,7 +164,8 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
     return ease_train(t->x, &o, out, err);
 }
 
-/* Rounds are told where they are not what a method takes by itself: the best epoch. */
+/* Writes the settings of a point for users; with the number of rounds if it is not
+ * the default, as for the best epoch. */
 static ease_status name_point(const ease__tuner *t, const plan *p, const ease_model *m,
                               ease__attempt *out, ease_error *err)
 {
@@ -188,7 +192,7 @@ static ease_status try_point(ease__tuner *t, const plan *p, int point, ease_erro
     ease_model *m = NULL;
     ease_status status = train_point(t, p, point, &hooks, &m, err);
 
-    /* What training could still give is measured without asking again. */
+    /* After a cancellation the model is measured without asking the hooks again. */
     if (!status)
         status = ease__tuner_measure(t, m, t->cancelled ? NULL : &hooks, begin, &a,
                                      err);
@@ -203,10 +207,11 @@ static ease_status try_point(ease__tuner *t, const plan *p, int point, ease_erro
     return EASE_OK;
 }
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- all trials --------------------------------------------------------------- */
 
-/* A point that these data cannot be trained with: a rank above what they have, numbers
- * that do not stay finite, more memory than there is. The others may do. */
+/* True if a failed point is skipped because the data or the machine do not allow it:
+ * a rank above that of the data, numbers that become infinite, too little memory.
+ * Other points may succeed. */
 static bool left_out(ease__tuner *t, ease_status status, int point,
                      const ease_error *found)
 {

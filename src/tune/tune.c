@@ -1,4 +1,4 @@
-/* Tuning on validation users; of lambda here, of settings in grid.c. */
+/* Tuning on validation users: lambda in this file, settings in grid.c. */
 #include "tune/tune.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "core/sized.h"
 
-/* The search goes by eighths of a decade: 0 is lambda 1, 8 is 10. */
+/* The unit of the search is an eighth of a decade: 0 is lambda 1, 8 is 10. */
 enum { DECADE = 8, START = 2 * DECADE, LEAST = -6 * DECADE, MOST = 9 * DECADE };
 
 void ease_tune_options_defaults(ease_tune_options *o)
@@ -91,8 +91,8 @@ static ease_status solve_copy(const ease_gram *g, const ease_train_options *o,
     return status ? status : ease_gram_solve(&copy, o, out, err);
 }
 
-/* float32 has failed, as `first` says: once more in float64, where memory allows. The
- * copy is there beside the wide one while that is made. */
+/* Solves again in float64 after float32 failed with `first`, if memory allows. The
+ * copy of the matrix exists beside the float64 one while that is made. */
 static ease_status solve_wide(const ease_tuning *t, const ease_train_options *o,
                               const ease_error *first, ease_model **out,
                               ease_error *err)
@@ -200,7 +200,7 @@ bool ease__tuner_late(const ease__tuner *t)
            ease__seconds() - t->begin + longest > t->o.seconds;
 }
 
-/* It was tried, or is below what cannot be solved with. */
+/* True if lambda was tried, or is not larger than one that could not be solved with. */
 static bool known(const ease__tuner *t, double lambda)
 {
     for (int i = 0; i < t->result->count; i++)
@@ -209,7 +209,8 @@ static bool known(const ease__tuner *t, double lambda)
     return lambda <= t->unsolvable;
 }
 
-/* Tries it, unless it is known or time is over; *go_on says whether to try more. */
+/* Tries lambda unless it is known or the time is over; *go_on says whether to try
+ * more. */
 static ease_status consider(ease__tuner *t, double lambda, bool *go_on, ease_error *err)
 {
     ease_error found = {0};
@@ -251,7 +252,7 @@ static ease_status try_grid(ease__tuner *t, ease_error *err)
     return status;
 }
 
-/* To three digits, so that what is shown of it is all of it. */
+/* Lambda with three significant digits, so that the value shown is exact. */
 static double lambda_at(int eighth)
 {
     static const double digits[DECADE] = {100, 133, 178, 237, 316, 422, 562, 750};
@@ -266,7 +267,8 @@ static int best_eighth(const ease_tuning *t)
     return (int)lround(DECADE * log10(t->tried[ease_tuning_best(t)].trial.lambda));
 }
 
-/* Both sides of the best so far, at this distance; moves on while a side is better. */
+/* Tries both sides of the best lambda at this distance; repeats while a side is
+ * better. */
 static ease_status climb(ease__tuner *t, int step, bool *go_on, ease_error *err)
 {
     ease_status status = EASE_OK;
@@ -355,8 +357,8 @@ ease_status ease_tune_options_check(const ease_tune_options *o, ease_error *err)
     return take_options(o, &t, err);
 }
 
-/* Beside the Gram matrix there is a copy, which is solved in place; what is not float64
- * and shall be is copied once more. */
+/* Checks the memory: the Gram matrix, a copy that is solved in place, and for
+ * float64 another copy if the matrix is not float64. */
 static ease_status check_memory(const ease_interactions *x, const ease_train_options *o,
                                 ease_error *err)
 {

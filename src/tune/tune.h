@@ -1,4 +1,4 @@
-/* What tuning lambda and tuning settings have in common. */
+/* Code that tuning lambda and tuning settings share. */
 #ifndef EASE_TUNE_TUNE_H
 #define EASE_TUNE_TUNE_H
 
@@ -12,19 +12,19 @@ enum { EASE__MOST_TRIALS = 1000 };
 
 _Static_assert((int)EASE__GRID_POINTS <= (int)EASE__MOST_TRIALS, "a trial for each");
 
-/* What was tried. */
+/* A trial, and its settings as text. */
 typedef struct ease__attempt {
-    ease_trial trial; /* without its settings: */
+    ease_trial trial; /* without settings, which follow */
     char settings[EASE__SETTINGS_CHARS];
-    bool wide; /* it took float64 */
+    bool wide; /* it was solved in float64 */
 } ease__attempt;
 
 struct ease_tuning {
-    const ease__method *method; /* what was tuned: lambda if it has one, or settings */
-    const ease__metric_kind *metric; /* what it was tuned by */
-    ease_gram *gram;   /* of the trials; for lambda until ease_tuning_train takes it */
-    ease_model *model; /* settings: the best so far, until it is taken */
-    size_t held;       /* bytes of the interactions and the Gram matrix */
+    const ease__method *method;      /* by its lambda, or else its settings */
+    const ease__metric_kind *metric; /* the metric that chooses the best trial */
+    ease_gram *gram;                 /* lambda: X'X, until ease_tuning_train uses it */
+    ease_model *model;               /* settings: the best model so far */
+    size_t held;                     /* bytes of the interactions and the Gram matrix */
     ease_train_options train;
     ease__attempt tried[EASE__MOST_TRIALS]; /* in the order of lambda, or of the grid */
     int count;
@@ -39,18 +39,18 @@ typedef struct ease__tuner {
     ease_train_options train; /* what o.train is, or the defaults */
     double begin;
     double unsolvable; /* the largest lambda that was too small */
-    ease_error why;    /* what was left out last was left out */
+    ease_error why;    /* why the last skipped trial was skipped */
     bool cancelled;    /* by a hook */
 } ease__tuner;
 
-/* Would another trial, as long as the longest so far, end too late? */
+/* True if another trial, as long as the longest so far, would exceed the time limit. */
 bool ease__tuner_late(const ease__tuner *t);
-/* Fills in mean, standard error and the seconds since `begin`. */
+/* Measures a model: fills in mean, standard error and the seconds since `begin`. */
 ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
                                 const ease_hooks *hooks, double begin,
                                 ease__attempt *out, ease_error *err);
 
-/* Settings by a grid. The check needs no data. */
+/* Tunes settings by a grid. The check needs no data. */
 ease_status ease__tune_grid_check(const ease__tuner *t, ease_error *err);
 ease_status ease__tune_grid(ease__tuner *t, ease_error *err);
 

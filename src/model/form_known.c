@@ -1,8 +1,10 @@
-/* Scores of known users: in memory and in files. */
+/* Models of known users: their scores, in memory and in files. */
 #include "model/known.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "model/model.h"
 
 /* What is ours is not const; this is for freeing and filling. */
 static void *ours(const void *p)
@@ -24,22 +26,6 @@ size_t ease__known_bytes(const ease_interactions *x)
 
     cells = ease__size_add(cells, ease__ids_bytes(&x->user_ids));
     return ease__size_add(code_bytes(x->users, x->items), ease__size_add(rows, cells));
-}
-
-size_t ease__known_held(const ease__known *k, int32_t items)
-{
-    size_t users = (size_t)k->users;
-
-    if (!k->codes)
-        return 0;
-    return code_bytes(k->users, items) + ease__ids_held(&k->ids) +
-           (users + 1) * (sizeof(*k->starts) + sizeof(*k->low) + sizeof(*k->step)) +
-           (size_t)k->starts[users] * sizeof(*k->items);
-}
-
-size_t ease__known_code_bytes(const ease__known *k, int32_t items)
-{
-    return code_bytes(k->users, items);
 }
 
 static ease_status copy_histories(const ease_interactions *x, ease__known *k,
@@ -127,45 +113,54 @@ void ease__known_get(const ease__known *k, int64_t user, int32_t items, float *s
     }
 }
 
-/* ---- files ------------------------------------------------------------------------ */
+/* ---- the form ---------------------------------------------------------------------- */
 
-static ease_status put_large(ease__container_writer *w, const char *name,
-                             const void *data, size_t bytes, ease_error *err)
+static size_t known_held(const ease_model *m)
 {
-    ease_status status = ease__writer_begin(w, name, err);
+    const ease__known *k = &m->known;
+    size_t users = (size_t)k->users;
 
-    return status || bytes == 0 ? status : ease__writer_put(w, data, bytes, err);
+    if (!k->codes)
+        return 0;
+    return code_bytes(k->users, m->info.items) + ease__ids_held(&k->ids) +
+           (users + 1) * (sizeof(*k->starts) + sizeof(*k->low) + sizeof(*k->step)) +
+           (size_t)k->starts[users] * sizeof(*k->items);
 }
 
-ease_status ease__known_write(const ease__known *k, int32_t items,
-                              ease__container_writer *w, ease_error *err)
+static void free_known(ease_model *m)
 {
+    ease__known_free(&m->known, m->file.map != NULL);
+}
+
+static ease_status write_known(const ease__saving *to, ease_error *err)
+{
+    const ease__known *k = &to->model->known;
     size_t users = (size_t)k->users;
-    ease_status status = ease__ids_write(&k->ids, w, "users", err);
+    ease_status status = ease__ids_write(&k->ids, to->writer, "users", err);
 
     if (!status)
-        status = ease__writer_add(w, "starts", k->starts,
+        status = ease__writer_add(to->writer, "starts", k->starts,
                                   (users + 1) * sizeof(*k->starts), err);
     if (!status)
-        status = ease__writer_add(w, "low", k->low, users * sizeof(*k->low), err);
+        status = ease__writer_add(to->writer, "low", k->low, users * sizeof(*k->low),
+                                  err);
     if (!status)
-        status = ease__writer_add(w, "step", k->step, users * sizeof(*k->step), err);
+        status = ease__writer_add(to->writer, "step", k->step, users * sizeof(*k->step),
+                                  err);
     if (!status)
-        status = put_large(w, "columns", k->items,
-                           (size_t)k->starts[users] * sizeof(*k->items), err);
+        status = ease__save_large(to, "columns", k->items,
+                                  (size_t)k->starts[users] * sizeof(*k->items), err);
     if (!status)
-        status = put_large(w, "scores", k->codes, code_bytes(k->users, items), err);
+        status = ease__save_large(to, "scores", k->codes,
+                                  code_bytes(k->users, to->params.items), err);
     return status;
 }
 
-/* Histories lie behind each other to the end; their items rise. */
+/* Histories lie one behind the other to the end; their items rise. */
 static bool histories_hold(const ease__known *k, int32_t items, size_t count)
 {
-    if (k->starts[0] != 0 || k->starts[k->users] != count)
+    if (!ease__starts_hold(k->starts, k->users, count))
         return false;
-    for (int64_t u = 0; u < k->users; u++)
-        if (k->starts[u] > k->starts[u + 1] || k->starts[u + 1] > count)
-            return false;
     for (int64_t u = 0; u < k->users; u++) {
         int32_t before = -1;
 
@@ -188,39 +183,54 @@ static bool scales_hold(const ease__known *k)
     return true;
 }
 
-/* The section, if it has exactly so many bytes. */
-static const void *take(const ease__container *file, const char *name, size_t bytes)
+static ease_status open_known(ease_model *m, const ease__model_params *p,
+                              ease_error *err)
 {
-    size_t there = 0;
-    const void *at = ease__container_section(file, name, &there);
-
-    return there == bytes ? at : NULL;
-}
-
-ease_status ease__known_take(ease__container *file, int64_t users, int32_t items,
-                             ease__known *out, ease_error *err)
-{
-    size_t count = users < 0 ? 0 : (size_t)users, columns = 0, ids = 0;
+    ease__container *file = &m->file;
+    size_t count = p->users < 0 ? 0 : (size_t)p->users, columns = 0, ids = 0;
     const void *names = ease__container_section(file, "users", &ids);
     ease__known k = {
-        .users = users,
-        .starts = take(file, "starts",
-                       ease__size_mul(ease__size_add(count, 1), sizeof(*k.starts))),
+        .users = p->users,
+        .starts = ease__take_section(
+            file, "starts",
+            ease__size_mul(ease__size_add(count, 1), sizeof(*k.starts))),
         .items = ease__container_section(file, "columns", &columns),
-        .low = take(file, "low", ease__size_mul(count, sizeof(*k.low))),
-        .step = take(file, "step", ease__size_mul(count, sizeof(*k.step))),
-        .codes = take(file, "scores", code_bytes((int64_t)count, items)),
+        .low = ease__take_section(file, "low", ease__size_mul(count, sizeof(*k.low))),
+        .step = ease__take_section(file, "step",
+                                   ease__size_mul(count, sizeof(*k.step))),
+        .codes = ease__take_section(file, "scores",
+                                    code_bytes((int64_t)count, p->items)),
     };
     ease_status status = ease__container_load(file, "columns", err);
 
     if (status)
         return status;
-    if (users < 0 || !names || !k.starts || !k.items || !k.low || !k.step || !k.codes ||
-        columns % sizeof(*k.items) != 0 ||
-        !histories_hold(&k, items, columns / sizeof(*k.items)) || !scales_hold(&k))
-        return ease__fail(err, EASE_E_FORMAT, "%s: damaged: its users", file->path);
-    status = ease__ids_borrow(&k.ids, names, ids, users, true, file->path, err);
+    if (!ease__params_plain(p))
+        return ease__model_damaged(m, "its parameters", err);
+    if (p->users < 0 || !names || !k.starts || !k.items || !k.low || !k.step ||
+        !k.codes || columns % sizeof(*k.items) != 0 ||
+        !histories_hold(&k, p->items, columns / sizeof(*k.items)) || !scales_hold(&k))
+        return ease__model_damaged(m, "its users", err);
+    status = ease__ids_borrow(&k.ids, names, ids, p->users, true, file->path, err);
     if (!status)
-        *out = k;
+        m->known = k;
     return status;
 }
+
+static const ease__section_rule sections[] = {
+    EASE__COMMON_SECTIONS, {"users", false},  {"starts", false}, {"low", false},
+    {"step", false},       {"columns", true}, {"scores", true},  {0}};
+
+const ease__form ease__form_known = {
+    .name = "known",
+    .number = EASE_STORE_KNOWN,
+    .trained = &ease__form_known,
+    .known_users = true,
+    .store = &ease__store_none,
+    .scoring = &ease__scoring_known,
+    .sections = sections,
+    .held = known_held,
+    .free = free_known,
+    .write = write_known,
+    .open = open_known,
+};

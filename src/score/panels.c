@@ -1,4 +1,4 @@
-/* Many histories. The weights are taken in stripes of columns, and a stripe in panels:
+/* Many histories, for models with rows of weights. The weights are taken in stripes of columns, and a stripe in panels:
  * what the histories need of it is copied once for thousands of users, in the form that
  * is summed. A panel stays in cache while all of them go over it, and a user's scores
  * in it are summed in registers. Only the best k of each user are kept from panel to
@@ -8,10 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "score/known_lists.h"
-#include "score/latent_scores.h"
-#include "score/score.h"
-#include "score/sparse_many.h"
+#include "score/scoring.h"
 
 enum {
     USERS = 1 << 17,               /* in a batch: every one reads all weights */
@@ -36,15 +33,13 @@ typedef struct state {
 } state;
 
 typedef struct batch {
+    const ease__list_job *lists;
     const ease_model *model;
+    const ease__store *store;
+    int64_t first;             /* the number of its first user */
     const ease_row *histories; /* of this batch */
     int64_t count, chunk;      /* users, and how many a thread takes */
-    ease_recommend_options o;
-    ease_rec *recs;
-    int32_t *counts;
-    const ease_rec *popular; /* for empty histories */
-    int32_t popular_count;
-    /* Two stripes, by turns: PANELS panels of n rows each, in floats or halves. Only
+    /* Two stripes, one in use while the other is filled: PANELS panels of n rows each, in floats or halves. Only
      * rows of the batch's items are filled. */
     void *stripe[2];
     uint8_t *used; /* by item / grain: one of them is in a history of the batch */
@@ -56,9 +51,9 @@ typedef struct batch {
     ease__failure failure; /* of verifying the weights */
 } batch;
 
-static size_t weight_bytes(const ease_model *m)
+static size_t weight_bytes(const ease__store *store)
 {
-    return m->store->halves ? sizeof(uint16_t) : sizeof(float);
+    return store->halves ? sizeof(uint16_t) : sizeof(float);
 }
 
 static void *panel_at(const batch *b, int32_t left)
@@ -66,7 +61,7 @@ static void *panel_at(const batch *b, int32_t left)
     size_t panel = (size_t)(left % STRIPE / EASE__PANEL);
 
     return (char *)b->stripe[left / STRIPE % 2] +
-           panel * (size_t)b->model->info.items * EASE__PANEL * weight_bytes(b->model);
+           panel * (size_t)b->model->info.items * EASE__PANEL * weight_bytes(b->store);
 }
 
 /* ---- before the panels ------------------------------------------------------------ */
@@ -74,10 +69,10 @@ static void *panel_at(const batch *b, int32_t left)
 /* Rows that some history needs, joined where the storage reads them together anyway. */
 static void find_runs(batch *b)
 {
-    int32_t n = b->model->info.items, grain = b->model->store->grain;
+    int32_t n = b->model->info.items, grain = b->store->grain;
 
     b->run_count = 0;
-    if (b->model->store->empty)
+    if (b->store->empty)
         return;
     memset(b->used, 0, (size_t)n);
     for (int64_t u = 0; u < b->count; u++)
@@ -100,12 +95,12 @@ static void find_runs(batch *b)
  * take minutes. */
 static void ask_to_go_on(batch *b, double part)
 {
-    if (ease__progress(b->o.hooks, "recommending", b->done + b->step * part))
+    if (ease__progress(b->lists->o->hooks, "recommending", b->done + b->step * part))
         atomic_store(&b->cancelled, true);
 }
 
-/* Every row is read a little at a time, all of them by turns; from disk they come faster
- * in one go, as far as memory can hold them. */
+/* Panels read a little of every row, then a little more of every row: from disk the rows
+ * come faster whole, as far as memory can hold them. */
 static void expect_runs(batch *b)
 {
     const ease_model *m = b->model;
@@ -113,7 +108,7 @@ static void expect_runs(batch *b)
     if (!m->file.watch || m->info.bytes > ease_memory_available() / 2)
         return;
     for (int64_t r = 0; !atomic_load(&b->cancelled) && r < b->run_count; r++) {
-        m->store->expect(m, b->runs[r].top, b->runs[r].bottom);
+        b->store->expect(m, b->runs[r].top, b->runs[r].bottom);
         ask_to_go_on(b, 0);
     }
 }
@@ -127,7 +122,7 @@ static void begin_users(batch *b)
         b->states[u] = (state){.least = -INFINITY, .next = INT32_MAX};
         if (row.count == 0)
             b->states[u].least = INFINITY;
-        else if (!b->o.keep_seen)
+        else if (!b->lists->o->keep_seen)
             b->states[u].next = row.items[0];
     }
 }
@@ -144,10 +139,10 @@ static void copy_piece(batch *b, int32_t first, int64_t piece)
         run rows = b->runs[r];
 
         for (int32_t left = first, right; left < end; left = right) {
-            size_t at = (size_t)rows.top * EASE__PANEL * weight_bytes(m);
+            size_t at = (size_t)rows.top * EASE__PANEL * weight_bytes(b->store);
 
             right = end - left > EASE__PANEL ? left + EASE__PANEL : end;
-            m->store->take(m, (ease__window){rows.top, rows.bottom, left, right},
+            b->store->take(m, (ease__window){rows.top, rows.bottom, left, right},
                            (char *)panel_at(b, left) + at, EASE__PANEL);
         }
     }
@@ -172,7 +167,7 @@ static void begin_panel(const batch *b, int32_t left, panel *p)
     if (m->base)
         memcpy(p->start, m->base + left, (size_t)(p->right - left) * sizeof(float));
     for (int32_t j = left; j < p->right; j++)
-        if (!b->o.allowed || b->o.allowed[j])
+        if (!b->lists->o->allowed || b->lists->o->allowed[j])
             p->allowed |= (uint32_t)1 << (j - left);
 }
 
@@ -181,9 +176,10 @@ static void choose(batch *b, int64_t u, const panel *p, const float *scores,
                    uint32_t bits)
 {
     state *s = &b->states[u];
-    ease__topk best = {.recs = b->recs + (size_t)u * (size_t)b->o.k, .count = s->count};
+    ease__topk best = {.recs = ease__list_at(b->lists, b->first + u),
+                       .capacity = ease__list_length(b->model, b->lists->o),
+                       .count = s->count};
 
-    best.capacity = b->o.k < b->model->info.items ? b->o.k : b->model->info.items;
     for (; bits; bits &= bits - 1) {
         int j = __builtin_ctz(bits);
 
@@ -201,9 +197,9 @@ static void score_user(batch *b, int64_t u, const panel *p)
     const ease_model *m = b->model;
     ease_row row = b->histories[u];
     state *s = &b->states[u];
-    ease__rows rows = {row.items, row.weights, m->store->empty ? 0 : row.count,
+    ease__rows rows = {row.items, row.weights, b->store->empty ? 0 : row.count,
                        p->start};
-    uint32_t bits = m->store->halves
+    uint32_t bits = b->store->halves
                         ? m->kernels->sum_halves(p->weights, m->unit, rows, s->least,
                                                  scores)
                         : m->kernels->sum_floats(p->weights, rows, s->least, scores);
@@ -236,16 +232,16 @@ static void score_chunk(batch *b, int32_t first, int64_t chunk)
 
 static void finish_user(batch *b, int64_t u)
 {
-    ease__topk best = {.recs = b->recs + (size_t)u * (size_t)b->o.k,
+    const ease__list_job *l = b->lists;
+    ease__topk best = {.recs = ease__list_at(l, b->first + u),
                        .count = b->states[u].count};
 
-    b->counts[u] = best.count;
-    if (b->histories[u].count > 0) {
-        ease__topk_sort(&best);
+    if (b->histories[u].count == 0) {
+        ease__list_popular(l, b->first + u);
         return;
     }
-    memcpy(best.recs, b->popular, (size_t)b->popular_count * sizeof(*best.recs));
-    b->counts[u] = b->popular_count;
+    ease__topk_sort(&best);
+    l->counts[b->first + u] = best.count;
 }
 
 /* Verifies the weights that the runs read, each thread its share of the blocks. False:
@@ -261,7 +257,7 @@ static bool verify_runs(batch *b)
     for (int64_t r = 0; !status && !atomic_load(&b->cancelled) && r < count; r++) {
         run rows = b->runs[r];
 
-        status = m->store->need(
+        status = b->store->need(
             m, (ease__window){rows.top, rows.bottom, 0, m->info.items}, share, &err);
         if (share.index == 0)
             ask_to_go_on(b, 0);
@@ -318,18 +314,17 @@ static int64_t choose_chunk(int64_t users, int threads)
     return chunk < MOST_USERS ? chunk : MOST_USERS;
 }
 
-static ease_status run_batches(batch *b, const ease_row *histories, int64_t count,
-                               ease_rec *recs, int32_t *counts, ease_error *err)
+static ease_status run_batches(batch *b, ease_error *err)
 {
-    int threads = ease__threads(b->o.threads);
+    int64_t count = b->lists->count;
+    int threads = ease__threads(b->lists->o->threads);
     ease_status status = ease__container_unchanged(&b->model->file, err);
 
     for (int64_t first = 0; !status && first < count; first += USERS) {
-        b->histories = histories + first;
+        b->first = first;
+        b->histories = b->lists->histories + first;
         b->count = count - first < USERS ? count - first : USERS;
         b->chunk = choose_chunk(b->count, threads);
-        b->recs = recs + (size_t)first * (size_t)b->o.k;
-        b->counts = counts + first;
         b->done = (double)first / (double)count;
         b->step = (double)b->count / (double)count;
         begin_users(b);
@@ -346,91 +341,39 @@ static ease_status run_batches(batch *b, const ease_row *histories, int64_t coun
     }
     if (status)
         return status;
-    return ease__progress(b->o.hooks, "recommending", 1.0) ? ease__cancelled(err)
-                                                           : EASE_OK;
+    return ease__progress(b->lists->o->hooks, "recommending", 1.0)
+               ? ease__cancelled(err)
+               : EASE_OK;
 }
 
-static ease_status no_memory(const ease_model *m, int64_t count, ease_error *err)
+static ease_status no_memory(const ease__list_job *l, ease_error *err)
 {
     return ease__fail(err, EASE_E_NOMEM, "scoring %lld histories of %d items",
-                      (long long)count, (int)m->info.items);
+                      (long long)l->count, (int)l->model->info.items);
 }
 
-/* Lists of a model with rows of weights, everything being checked. */
-static ease_status recommend_panels(batch *b, const ease_row *histories, int64_t count,
-                                    ease_rec *recs, int32_t *counts, ease_error *err)
+ease_status ease__panels_many(const ease__list_job *l, ease_error *err)
 {
-    size_t n = (size_t)b->model->info.items;
-    size_t stripe_bytes = ease__size_mul(n, STRIPE * weight_bytes(b->model));
+    size_t n = (size_t)l->model->info.items;
+    batch whole = {.lists = l, .model = l->model, .store = l->model->form->store},
+          *b = &whole;
+    size_t stripe_bytes = ease__size_mul(n, STRIPE * weight_bytes(b->store));
     ease_status status;
 
     b->stripe[0] = ease__alloc_pages(stripe_bytes);
     b->stripe[1] = ease__alloc_pages(stripe_bytes);
     b->used = ease__alloc_array(n, sizeof(*b->used));
     b->runs = ease__alloc_array(n, sizeof(*b->runs));
-    b->states = ease__alloc_array((size_t)(count < USERS ? count : USERS),
+    b->states = ease__alloc_array((size_t)(l->count < USERS ? l->count : USERS),
                                   sizeof(*b->states));
     if (b->stripe[0] && b->stripe[1] && b->used && b->runs && b->states)
-        status = run_batches(b, histories, count, recs, counts, err);
+        status = run_batches(b, err);
     else
-        status = no_memory(b->model, count, err);
+        status = no_memory(l, err);
     ease__free_pages(b->stripe[0], stripe_bytes);
     ease__free_pages(b->stripe[1], stripe_bytes);
     ease__free(b->used);
     ease__free(b->runs);
     ease__free(b->states);
-    return status;
-}
-
-static ease_status check_all(const ease_model *m, const ease_row *histories,
-                             int64_t count, ease_error *err)
-{
-    ease_status status = EASE_OK;
-
-    for (int64_t u = 0; !status && u < count; u++)
-        status = ease__history_check(m, histories[u], u, err);
-    return status;
-}
-
-ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
-                                int64_t count, const ease_recommend_options *given,
-                                ease_rec *recs, int32_t *counts, ease_error *err)
-{
-    batch b = {.model = m};
-    float *scores;
-    ease_rec *popular;
-    ease_status status;
-
-    if (!m || count < 0 || (count > 0 && (!histories || !recs || !counts)))
-        return ease__fail(err, EASE_E_ARG,
-                          "a model, histories and room for their lists "
-                          "are required");
-    status = ease__recommend_options_take(given, &b.o, err);
-    if (!status)
-        status = check_all(m, histories, count, err);
-    if (!status && ease__is_known(m))
-        status = ease__known_check(m, b.o.users, count, err);
-    if (status)
-        return status;
-    if (ease__is_known(m))
-        return ease__recommend_known(m, histories, count, &b.o, recs, counts, err);
-    scores = ease__alloc_array((size_t)m->info.items, sizeof(*scores));
-    popular = ease__alloc_array((size_t)m->info.items, sizeof(*popular));
-    if (scores && popular) {
-        b.popular_count = ease__popular(m, &b.o, scores, popular);
-        b.popular = popular;
-        if (ease__is_latent(m))
-            status = ease__recommend_blocks(m, histories, count, &b.o, popular,
-                                            b.popular_count, recs, counts, err);
-        else if (ease__is_sparse(m))
-            status = ease__recommend_rows(m, histories, count, &b.o, popular,
-                                          b.popular_count, recs, counts, err);
-        else
-            status = recommend_panels(&b, histories, count, recs, counts, err);
-    } else {
-        status = no_memory(m, count, err);
-    }
-    ease__free(scores);
-    ease__free(popular);
     return status;
 }

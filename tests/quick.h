@@ -1,0 +1,74 @@
+/* Models of any method, trained quickly on little data. */
+#ifndef EASE_TEST_QUICK_H
+#define EASE_TEST_QUICK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "model/method.h"
+
+enum { QUICK_TEXT = 400 };
+
+/* Interactions as the library makes them, with ids; free with
+ * ease_interactions_free(). */
+static inline ease_interactions *quick_data(int64_t users, int32_t items)
+{
+    ease_interactions *x = random_interactions(users, items, 0.2, false, 5),
+                      *copy = NULL;
+
+    if (ease_interactions_from_csr(x->users, x->items, x->row_ptr, x->cols, NULL, &copy,
+                                   NULL))
+        abort();
+    free_interactions(x);
+    return copy;
+}
+
+/* `name` ends with a NUL or "=VALUE". */
+static inline bool has_setting(const ease__method *m, const char *name)
+{
+    size_t length = strcspn(name, "=");
+
+    for (int i = 0; m->info.settings[i].name; i++)
+        if (strlen(m->info.settings[i].name) == length &&
+            strncmp(m->info.settings[i].name, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* Few rounds and small ranks, where there are such settings; `text` must outlive the
+ * options. */
+static inline ease_train_options quick_options(const ease__method *m, int threads,
+                                               char text[QUICK_TEXT])
+{
+    static const char *const small[] = {"rank=4", "hidden=6", "latent=4"};
+    ease_train_options o;
+    size_t used = 0;
+
+    ease_train_options_init(&o);
+    o.lambda = m->info.has_lambda ? 10 : 0;
+    o.threads = threads;
+    text[0] = '\0';
+    if (m->info.rounds)
+        used = (size_t)snprintf(text, QUICK_TEXT, "%s=2", m->info.rounds);
+    for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+        if (has_setting(m, small[i]))
+            used += (size_t)snprintf(text + used, QUICK_TEXT - used, "%s%s",
+                                     used ? "," : "", small[i]);
+    o.settings = text;
+    return o;
+}
+
+static inline ease_status train_quickly(const ease__method *m,
+                                        const ease_interactions *x, int threads,
+                                        ease_model **out)
+{
+    char text[QUICK_TEXT];
+    ease_train_options o = quick_options(m, threads, text);
+
+    o.method = m->info.name;
+    return ease_train(x, &o, out, NULL);
+}
+
+#endif
