@@ -182,7 +182,7 @@ typedef struct ease_columns {
     int guessed;      /* EASE_GUESSED_... bits: columns chosen by their values, by their
                          order or by a name that is only a last resort (an invoice) */
     char words[256];  /* "user = client, item = sku, time = ts" */
-    char advice[288]; /* a sentence with the `columns` to give if the guess is wrong */
+    char advice[292]; /* a sentence with the `columns` to give if the guess is wrong */
 } ease_columns;
 
 enum { EASE_GUESSED_USER = 1, EASE_GUESSED_ITEM = 2 };
