@@ -182,7 +182,7 @@ typedef struct ease_columns {
     int guessed;      /* EASE_GUESSED_... bits: columns chosen by their values, by their
                          order or by a name that is only a last resort (an invoice) */
     char words[256];  /* "user = client, item = sku, time = ts" */
-    char advice[288]; /* a sentence with the `columns` to give if the guess is wrong */
+    char advice[292]; /* a sentence with the `columns` to give if the guess is wrong */
 } ease_columns;
 
 enum { EASE_GUESSED_USER = 1, EASE_GUESSED_ITEM = 2 };
@@ -880,6 +880,23 @@ EASE_API EASE_MUST_USE ease_status ease_model_export(const ease_model *m,
 EASE_API EASE_MUST_USE ease_status ease_model_write_ids(const ease_model *m,
                                                         const char *path,
                                                         ease_error *err);
+
+/* ---- histories ------------------------------------------------------------- */
+
+typedef struct ease_history ease_history;
+
+/* A history from ids, in any order, for the calls that take a row. An id that is given
+ * again counts once; with `weights` (one for each id; NULL: all ones) its weights add
+ * up. Ids that the model does not know are counted and left out. Fails with EASE_E_ARG
+ * for a weight that is not finite, EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status ease_history_new(const ease_model *m,
+                                                    const char *const *ids,
+                                                    const float *weights, int64_t count,
+                                                    ease_history **out,
+                                                    ease_error *err);
+EASE_API ease_row ease_history_row(const ease_history *h);
+EASE_API int64_t ease_history_unknown(const ease_history *h);
+EASE_API void ease_history_free(ease_history *h);
 
 /* ---- recommending ---------------------------------------------------------- */
 

@@ -51,16 +51,16 @@ static const option recommend_options[] = {
 /* ---- histories from the command line --------------------------------------------- */
 
 static int put_one(console *c, const recommend_args *a, const ease_model *m,
-                   const history *h, item_list *l, bool first)
+                   const ease_history *h, item_list *l, bool first)
 {
     list_reasons why = {0};
-    int code = reasons_make(c, m, a->reasons, h->count, &why);
+    int code = reasons_make(c, m, a->reasons, ease_history_row(h).count, &why);
 
     if (!code) {
-        l->unknown = h->unknown;
-        l->popular = h->count == 0;
+        l->unknown = ease_history_unknown(h);
+        l->popular = ease_history_row(h).count == 0;
         l->reasons = a->reasons ? &why : NULL;
-        l->history = history_row(h);
+        l->history = ease_history_row(h);
         if (first)
             list_header(m, format_of(&a->common), l);
         list_put(m, format_of(&a->common), l);
@@ -82,20 +82,20 @@ static int recommend_one(console *c, const recommend_args *a, const ease_model *
                    .value = "score",
                    .recs = recs,
                    .can_fall_back = true};
-    history h = {0};
+    ease_history *h = NULL;
     ease_error err;
     int code = history_read(c, m, a->history.at[number], several ? number + 1 : 0, &h);
 
     if (code)
         return code;
     snprintf(name, sizeof(name), "%zu", number + 1);
-    if (ease_recommend(s, history_row(&h), o, recs, &l.count, &err))
+    if (ease_recommend(s, ease_history_row(h), o, recs, &l.count, &err))
         code = fail_with(c, &err);
     if (!code)
-        code = put_one(c, a, m, &h, &l, number == 0);
+        code = put_one(c, a, m, h, &l, number == 0);
     if (!code && signals_caught())
         code = fail_interrupted(c);
-    history_free(&h);
+    ease_history_free(h);
     return code;
 }
 
