@@ -513,6 +513,9 @@ typedef enum ease_storage {
     EASE_STORE_KNOWN
 } ease_storage;
 
+/* "f16"; NULL: there is no such storage. */
+EASE_API const char *ease_storage_name(ease_storage storage);
+
 /* How an evaluation counts unknown items: items that were held out but do not occur in
  * the model's training data, so that the model cannot recommend them. */
 typedef enum ease_unknown {
