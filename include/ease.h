@@ -527,7 +527,7 @@ typedef struct ease_train_options {
     const char *settings; /* of the others, "rank=64"; NULL: defaults */
     ease_gram_kind kind;
     ease_precision precision; /* of the solve */
-    const char *backend;      /* NULL or "cpu" */
+    const char *backend;      /* what solves: see ease_backend_at; NULL: the first */
     size_t memory_limit;      /* bytes; 0: what is available */
     /* A directory, or NULL. Where memory does not hold the matrix, ease_train and its
      * relatives that read data or a file keep it in a nameless file there, with the
@@ -544,6 +544,19 @@ typedef struct ease_train_options {
     const ease_hooks *hooks; /* NULL: none */
 } ease_train_options;
 
+/* A backend: code that solves on some hardware. */
+typedef struct ease_backend_info {
+    const char *name;  /* as in ease_train_options.backend */
+    const char *about; /* one line */
+} ease_backend_info;
+
+/* Backends from 0 on; NULL: there is none. The first is the default. */
+EASE_API const ease_backend_info *ease_backend_at(int index);
+/* Checks that a backend (NULL: the default) can be used on this machine. Fails with
+ * EASE_E_ARG if there is none of this name, or EASE_E_BACKEND with the reason. */
+EASE_API EASE_MUST_USE ease_status ease_backend_check(const char *name,
+                                                      ease_error *err);
+
 /* What training will take, known before anything large is allocated. */
 typedef struct ease_plan {
     size_t size;
@@ -557,9 +570,11 @@ typedef struct ease_plan {
     size_t work_bytes;      /* of the matrix in a file, if a workdir is given */
     size_t least_bytes;     /* memory that suffices with such a file */
     size_t traffic_bytes;   /* to and from it; 0: the matrix will be in memory */
+    size_t device_bytes;    /* in the memory of the backend's device; 0: it has none */
+    size_t device_available_bytes; /* free there; 0: unknown */
     double gram_seconds, solve_seconds, write_seconds;
     double flops;          /* of the solve: items^3 */
-    double flops_a_second; /* measured here, now, by a small product */
+    double flops_a_second; /* measured or estimated by the backend, here and now */
     int threads;
     int fits;
 } ease_plan;

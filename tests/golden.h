@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ease.h"
 #include "infos.h"
 
 enum { GOLDEN_HISTORIES = 5, GOLDEN_MOST_ITEMS = 16 };

@@ -494,9 +494,10 @@ static void damaged_latent_files_are_refused(test *t)
         ease_model *m = train(t, x, methods[i], small[i], 1);
         ease__latent_shape good = m->latent.shape, bad = good;
 
-        bad.encoder = i == 0 ? EASE__NETWORK : EASE__FOLD_IN;
-        check_refused(t, m, bad, EASE_E_FORMAT);
-        bad = good;
+        if (i == 0) { /* the matrices of a network would be too few for fold-in */
+            bad.encoder = EASE__NETWORK;
+            check_refused(t, m, bad, EASE_E_FORMAT);
+        }
         bad.encoder = EASE__FOLD_IN + 1; /* a later version may have it */
         check_refused(t, m, bad, EASE_E_VERSION);
         bad = good;

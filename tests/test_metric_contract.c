@@ -27,7 +27,8 @@ static void entries_are_complete(test *t)
 {
     int count = 0;
 
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
+    for (int at = 0; ease__metric_kinds[at]; at++) {
+        const ease__metric_kind *kind = ease__metric_kinds[at];
         ease__ranking_metric wanted = metric_at(kind, 7), parsed[EASE__MAX_METRICS];
         ease_error err;
         int n = 0;
@@ -96,7 +97,8 @@ static void hits_make_a_list_better(test *t)
     bool all[LENGTH], none[LENGTH] = {false};
 
     memset(all, true, sizeof(all));
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
+    for (int at = 0; ease__metric_kinds[at]; at++) {
+        const ease__metric_kind *kind = ease__metric_kinds[at];
         ease__random r;
 
         if (!kind->from_hits)
@@ -132,7 +134,8 @@ static void shuffle(ease__random *r, int64_t *x, int32_t n)
 
 static void equal_shares_are_best_and_one_item_worst(test *t)
 {
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
+    for (int at = 0; ease__metric_kinds[at]; at++) {
+        const ease__metric_kind *kind = ease__metric_kinds[at];
         ease__random r;
 
         if (!kind->from_times)
@@ -267,7 +270,9 @@ static void the_best_trial_is_that_of_the_metrics_direction(test *t)
     tuned->count = 4;
     for (int i = 0; i < tuned->count; i++)
         tuned->tried[i].trial.mean = means[i];
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++) {
+    for (int at = 0; ease__metric_kinds[at]; at++) {
+        const ease__metric_kind *kind = ease__metric_kinds[at];
+
         tuned->metric = kind;
         check_int(t, ease_tuning_best(tuned),
                   kind->info.direction == EASE__LOWER_IS_BETTER ? 1 : 2);
@@ -297,7 +302,7 @@ static void the_best_epoch_is_that_of_the_metrics_direction(test *t)
     o.validation_input = x;
     o.validation_target = target;
     for (int i = 0; metric_name(i); i++) {
-        ease__ranking_metric metric = metric_at(&ease__metric_kinds[i], 10);
+        ease__ranking_metric metric = metric_at(ease__metric_kinds[i], 10);
         ease_report *chosen;
         ease_model *m;
         double value;

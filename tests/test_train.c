@@ -349,7 +349,7 @@ static void wrong_options_are_refused(test *t)
     check_status(t, ease_train(x, &o, &m, &err), EASE_E_ARG);
     o = options(1);
     o.backend = "abacus";
-    check_status(t, ease_train(x, &o, &m, &err), EASE_E_BACKEND);
+    check_status(t, ease_train(x, &o, &m, &err), EASE_E_ARG);
     o = options(1);
     o.memory_limit = 1000;
     check_status(t, ease_train(x, &o, &m, &err), EASE_E_MEMORY_LIMIT);

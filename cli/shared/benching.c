@@ -146,6 +146,7 @@ static ease_train_options training(const bench *b)
 
     ease_train_options_init(&o);
     o.lambda = LAMBDA;
+    o.backend = b->backend;
     o.threads = (int)b->common->threads;
     o.hooks = console_hooks(b->console);
     return o;

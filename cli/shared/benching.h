@@ -58,6 +58,7 @@ typedef struct bench {
     const common_args *common;
     const char *data;    /* a file as for train; NULL: synthetic data of these sizes */
     const char *columns; /* columns of the file; NULL: recognized */
+    const char *backend; /* that solves; NULL: the default */
     int64_t users, items, interactions;
     int repeat, threads;
     bool quick;

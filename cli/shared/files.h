@@ -63,7 +63,7 @@ const char *format_carries(const ease_format *f);
 
 /* ---- models ---------------------------------------------------------------------- */
 
-/* As ease_model_describe. */
+/* The description of a model, by value. */
 ease_model_info model_info_of(const ease_model *m);
 /* Opens a model, with titles from a file if `titles` is not NULL. */
 int open_model(console *c, const common_args *common, const char *path,

@@ -14,7 +14,7 @@
     "held-out items that the model does not know count as misses (the default)" \
     ", or are dropped as if they had not been held out"
 
-/* As ease_report_metric. */
+/* A metric of a report, by value. */
 ease_metric metric_of(const ease_report *r, int metric);
 
 /* "; higher is better", "; lower is better" or "", to follow a description. */

@@ -22,6 +22,20 @@ const char *name_of_storage(ease_storage storage)
     return names[storage];
 }
 
+const char *backend_name(int index)
+{
+    const ease_backend_info *b = ease_backend_at(index);
+
+    return b ? b->name : NULL;
+}
+
+int check_backend(console *c, const char *name)
+{
+    ease_error err;
+
+    return ease_backend_check(name, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
 void note_plan(console *c, const ease_plan *p)
 {
     char memory[NUMBER_CHARS], disk[NUMBER_CHARS], took[NUMBER_CHARS],
@@ -46,6 +60,12 @@ int refuse_plan(console *c, const ease_plan *p, bool workdir)
     char least[NUMBER_CHARS], work[NUMBER_CHARS];
 
     format_count(items, sizeof(items), p->items);
+    if (p->device_available_bytes && p->device_bytes > p->device_available_bytes)
+        return fail(c, EXIT_MEMORY,
+                    "%s items need %s of the device's memory, %s are available there; "
+                    "--min-item leaves out rare items",
+                    items, format_bytes(need, sizeof(need), p->device_bytes),
+                    format_bytes(have, sizeof(have), p->device_available_bytes));
     format_bytes(need, sizeof(need), p->peak_bytes);
     format_bytes(have, sizeof(have), p->available_bytes);
     if (workdir || p->least_bytes > p->available_bytes)
@@ -55,7 +75,7 @@ int refuse_plan(console *c, const ease_plan *p, bool workdir)
                     items, need, workdir ? " beside a work file" : "", have);
     return fail(c, EXIT_MEMORY,
                 "%s items need %s of memory, %s are available; --min-item leaves out "
-                "rare items, --workdir DIR makes do with %s and %s on disk",
+                "rare items, --workdir DIR needs %s and %s on disk",
                 items, need, have, format_bytes(least, sizeof(least), p->least_bytes),
                 format_bytes(work, sizeof(work), p->work_bytes));
 }

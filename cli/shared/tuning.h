@@ -9,6 +9,7 @@ typedef struct tuning_args {
     double seconds;
     int kind, precision, unknown;
     size_t memory_limit;
+    const char *backend;
 } tuning_args;
 
 #define TUNING_DEFAULTS                        \

@@ -22,7 +22,7 @@ static const option explain_options[] = {
      .type = OPTION_PATH,
      AT(titles),
      .value = "FILE",
-     .help = "a table of ids and titles to show, instead of the model's own"},
+     .help = "a table of ids and titles to show instead of the model's titles"},
     OPTIONS_END};
 
 typedef struct explanation {
@@ -200,15 +200,15 @@ static const char *const examples[] = {"model.ease --history react,redux webpack
 
 const verb verb_explain = {
     .name = "explain",
-    .summary = "why an item has its score for a history",
+    .summary = "explain the score of an item for a history",
     .usage = usage,
     .about =
-        "A score is a sum over the history, so the reasons are exact: each item of "
-        "the history with what it adds or takes, the strongest first. Models of "
-        "covariance or correlation have a base beside.\n\n--json gives one object "
-        "with id, title, score, base and reasons (id, title, contribution), --csv "
-        "the columns role (score, base or reason), item, title (if there are any) "
-        "and contribution.",
+        "A score is a sum over the history, so the reasons are exact: the "
+        "contribution of each item of the history, the strongest first. Models of "
+        "covariance or correlation also have a base.\n\n"
+        "--json gives one object with id, title, score, base and reasons (id, title, "
+        "contribution), --csv the columns role (score, base or reason), item, title "
+        "(if there are any) and contribution.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -84,15 +84,15 @@ static int run(console *c, void *args)
 static const option_group groups[] = {{"Options", general_options, 0}, GROUPS_END};
 static const operand operands[] = {
     {"VERB",
-     "what to tell about, or models: all that can be trained, with settings, or "
-     "metrics: all that can be measured, or formats: all that can be read"},
+     "a verb; or models, metrics or formats, for a list of the models with their "
+     "settings, of the metrics, or of the formats that are read"},
     {NULL, NULL}};
 static const char *const usage[] = {"[VERB | models | metrics | formats]", NULL};
 static const char *const examples[] = {"train", "models", "metrics", "formats", NULL};
 
 const verb verb_help = {
     .name = "help",
-    .summary = "tell about a verb, the models, the metrics or the formats",
+    .summary = "explain a verb, or list the models, the metrics or the formats",
     .usage = usage,
     .operands = operands,
     .groups = groups,

@@ -4,19 +4,25 @@
 
 #include "files.h"
 #include "planning.h"
+#include "table.h"
 #include "verbs.h"
 
 typedef struct info_args {
     common_args common;
     reading_args reading;
-    int verify;
+    int verify, backends;
 } info_args;
 
 static const option info_options[] = {
     {.name = "verify",
      .type = OPTION_FLAG,
      .at = offsetof(info_args, verify),
-     .help = "read every byte of a model or Gram file against its checksums"},
+     .help = "verify every byte of a model or Gram file against its checksums"},
+    {.name = "backends",
+     .type = OPTION_FLAG,
+     .at = offsetof(info_args, backends),
+     .help = "instead of FILE: list the backends that can solve, and whether they can "
+             "be used on this machine"},
     OPTIONS_END};
 
 enum { POPULAR = 5 };
@@ -229,12 +235,93 @@ static int tell_data(console *c, const info_args *a)
     return code;
 }
 
+/* ---- backends -------------------------------------------------------------------- */
+
+static void put_backends(void)
+{
+    const ease_backend_info *b;
+
+    for (int i = 0; (b = ease_backend_at(i)); i++) {
+        ease_error err;
+
+        printf("%s: %s\n", b->name, b->about);
+        if (ease_backend_check(b->name, &err))
+            printf("    %s\n", err.text);
+    }
+}
+
+static int csv_backends(console *c)
+{
+    table shown = table_begin(TABLE_CSV, 4);
+    const ease_backend_info *b;
+
+    table_text(&shown, "name");
+    table_text(&shown, "about");
+    table_text(&shown, "usable");
+    table_text(&shown, "why_not");
+    for (int i = 0; (b = ease_backend_at(i)); i++) {
+        ease_error err = {0};
+        bool usable = ease_backend_check(b->name, &err) == EASE_OK;
+
+        table_text(&shown, b->name);
+        table_text(&shown, b->about);
+        table_text(&shown, usable ? "true" : "false");
+        table_text(&shown, err.text);
+    }
+    return table_end(&shown) ? EXIT_DONE : fail_no_memory(c);
+}
+
+static int json_backends(void)
+{
+    json j = {.to = stdout};
+    const ease_backend_info *b;
+
+    json_open(&j, NULL, '{');
+    json_open(&j, "backends", '[');
+    for (int i = 0; (b = ease_backend_at(i)); i++) {
+        ease_error err = {0};
+        bool usable = ease_backend_check(b->name, &err) == EASE_OK;
+
+        json_open(&j, NULL, '{');
+        json_text(&j, "name", b->name);
+        json_text(&j, "about", b->about);
+        json_bool(&j, "usable", usable);
+        json_text(&j, "why_not", usable ? NULL : err.text);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    putchar('\n');
+    return EXIT_DONE;
+}
+
+static int tell_backends(console *c, const info_args *a)
+{
+    if (a->verify || !reading_is_default(&a->reading))
+        return usage_error(c, a->common.verb,
+                           "--backends takes no --verify and no options for reading");
+    if (a->common.json)
+        return json_backends();
+    if (a->common.csv)
+        return csv_backends(c);
+    put_backends();
+    return EXIT_DONE;
+}
+
+/* ---- the verb -------------------------------------------------------------------- */
+
 static int run(console *c, void *args)
 {
     const info_args *a = args;
     ease_file_kind kind;
-    int code = recognize_file(c, a->common.operands[0], &kind);
+    int code;
 
+    if (!a->backends == !a->common.operand_count)
+        return usage_error(c, a->common.verb, "either FILE or --backends%s",
+                           a->backends ? ", not both" : " is required");
+    if (a->backends)
+        return tell_backends(c, a);
+    code = recognize_file(c, a->common.operands[0], &kind);
     if (code)
         return code;
     if (kind != EASE_FILE_OTHER && !reading_is_default(&a->reading))
@@ -254,18 +341,18 @@ static const option_group groups[] = {{"Checking", info_options, 0},
 static const operand operands[] = {
     {"FILE", "interactions, a Gram file or a model; - for data on standard input"},
     {NULL, NULL}};
-static const char *const usage[] = {"FILE [--verify] [options]", NULL};
+static const char *const usage[] = {"FILE [--verify] [options]", "--backends [options]",
+                                    NULL};
 static const char *const examples[] = {"ratings.csv", "model.ease --verify",
-                                       "all.gram --json", NULL};
+                                       "all.gram --json", "--backends", NULL};
 
 const verb verb_info = {
     .name = "info",
-    .summary = "what a file of data, a Gram file or a model holds",
+    .summary = "describe a data file, a Gram file or a model",
     .usage = usage,
     .operands = operands,
     .groups = groups,
     .examples = examples,
-    .least_operands = 1,
     .most_operands = 1,
     .size = sizeof(info_args),
     .defaults = &(const info_args){.reading = READING_DEFAULTS},

@@ -10,7 +10,7 @@ typedef struct plan_args {
     int64_t items, users, interactions;
     int precision, storage;
     size_t memory_limit;
-    const char *workdir;
+    const char *workdir, *backend;
 } plan_args;
 
 #define AT(member) .at = offsetof(plan_args, member)
@@ -22,37 +22,40 @@ static const option plan_options[] = {
      .value = "N",
      .least = 1,
      .most = INT32_MAX,
-     .help = "instead of DATA: how many items there are"},
+     .help = "instead of DATA: the number of items"},
     {.name = "users",
      .type = OPTION_COUNT,
      AT(users),
      .value = "U",
-     .help = "with --items: how many users"},
+     .help = "with --items: the number of users"},
     {.name = "interactions",
      .type = OPTION_COUNT,
      AT(interactions),
      .value = "M",
-     .help = "with --items: how many interactions"},
+     .help = "with --items: the number of interactions"},
     {.name = "precision",
      .type = OPTION_CHOICE,
      AT(precision),
      .value = "f32|f64",
-     .help = "of the solve (default f32)"},
+     .help = "precision of the solve (default f32)"},
     {.name = "storage",
      .type = OPTION_CHOICE,
      AT(storage),
      .value = "f32|f16|packed",
-     .help = "of the weights in the file (default f16), for the time of writing"},
+     .help = "form of the weights in the file (default f16), for the time of writing"},
     {.name = "memory-limit",
      .type = OPTION_SIZE,
      AT(memory_limit),
      .value = "SIZE",
-     .help = "what may be used, as in 500M or 2GiB (default: what is available)"},
+     .help = "the most memory to use, as in 500M or 2GiB (default: the available "
+             "memory)"},
     {.name = "workdir",
      .type = OPTION_PATH,
      AT(workdir),
      .value = "DIR",
-     .help = "as for train: where memory does not hold the matrix, a file here does"},
+     .help = "as for train: if the matrix does not fit into memory, plan with a "
+             "temporary file in this directory"},
+    BACKEND_OPTION(offsetof(plan_args, backend)),
     OPTIONS_END};
 
 /* The data to plan for, by its sizes or as a file. */
@@ -142,6 +145,11 @@ static void put_plan(const plan_args *a, const ease_plan *p,
                      p->traffic_bytes ? p->work_bytes : 0);
         report_bytes(&r, "traffic_bytes", "disk traffic", p->traffic_bytes);
     }
+    if (p->device_bytes)
+        report_bytes(&r, "device_bytes", "device memory", p->device_bytes);
+    if (p->device_available_bytes)
+        report_bytes(&r, "device_available_bytes", "available there",
+                     p->device_available_bytes);
     report_bytes(&r, "model_bytes_f32", "model file, f32",
                  by_storage[EASE_STORE_F32].model_bytes);
     report_bytes(&r, "model_bytes_f16", "            f16",
@@ -165,6 +173,8 @@ static int run(console *c, void *args)
     subject s = {0};
     int code = check(c, a);
 
+    if (!code)
+        code = check_backend(c, a->backend);
     if (!code && a->workdir)
         code = check_directory(c, a->workdir);
     ease_train_options_init(&o);
@@ -173,6 +183,7 @@ static int run(console *c, void *args)
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
+    o.backend = a->backend;
     o.hooks = console_hooks(c);
     if (!code)
         code = find_subject(c, a, &s);
@@ -203,10 +214,10 @@ static const char *const examples[] = {
 
 const verb verb_plan = {
     .name = "plan",
-    .summary = "the memory, time and disk that training will take",
+    .summary = "estimate the memory, time and disk that training needs",
     .usage = usage,
     .about = "Measures a small product and computes the rest; nothing large is "
-             "allocated. Exit 4 says that it does not fit.",
+             "allocated. The exit code is 4 if training does not fit into memory.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

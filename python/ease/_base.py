@@ -135,7 +135,7 @@ class Recommender:
                 whole(self.memory_limit or 0, 0, "memory_limit"),
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
                 None if told else self._settings(), parts[0], parts[1], metric,
-                choice(unknown, UNKNOWN, "unknown"))
+                choice(unknown, UNKNOWN, "unknown"), given.get("backend"))
 
     def _number(self, name: str) -> float:
         try:

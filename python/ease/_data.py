@@ -454,7 +454,6 @@ interactions.__doc__ = (interactions.__doc__ or "").replace(
     "FORMATS", ";\n    ".join(f"{name} ({about})" for name, about in _ease.formats()))
 
 
-
 def by_id(X: Any, plain: Callable[[], bool], **how: Any) -> Interactions:
     """Interactions of X for a model whose items are matched by id. A matrix is accepted only
     if ``plain()``: the ids of the model's items are 0, 1, ..., as those of its columns."""

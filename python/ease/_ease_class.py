@@ -34,6 +34,8 @@ class EASE(Recommender):
         Bytes; by default what is available.
     workdir
         Where the matrix may lie in a file if memory does not hold it.
+    backend
+        What solves, by name; by default ``cpu``. ``ease info --backends`` lists them.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class EASE(Recommender):
     def __init__(self, lambda_: float, *, kind: str = "counts", precision: str = "f32",
                  nonnegative: bool = False, threads: int = 0,
                  memory_limit: Optional[int] = None,
-                 workdir: Any = None) -> None:
+                 workdir: Any = None, backend: Optional[str] = None) -> None:
         self.lambda_ = lambda_
         self.kind = kind
         self.precision = precision
@@ -71,6 +73,7 @@ class EASE(Recommender):
         self.threads = threads
         self.memory_limit = memory_limit
         self.workdir = workdir
+        self.backend = backend
 
     def _trained_method(self) -> str:
         return "ease-nonneg" if self.nonnegative else "ease"

@@ -95,8 +95,8 @@ PyObject *id_numbers(int64_t count, const char *(*at)(const void *of, int64_t nu
 int take_path(PyObject *o, void *to);
 
 /* A nested tuple: (method, lambda, kind, precision, threads, memory_limit, workdir,
- * settings, validation_input, validation_target, metric, unknown). What it points to
- * lives as long as the tuple. */
+ * settings, validation_input, validation_target, metric, unknown, backend). What it
+ * points to lives as long as the tuple. */
 bool take_train_options(PyObject *tuple, ease_train_options *o);
 /* (format, columns, separator, header, min_rating, weights, repeat, min_user,
  * min_item, threads, memory_limit, guess: None or recognize's) */

@@ -56,9 +56,10 @@ bool take_train_options(PyObject *tuple, ease_train_options *o)
     Py_ssize_t limit;
 
     ease_train_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "sdiiinO&zOOsi", &o->method, &o->lambda, &kind,
+    if (!PyArg_ParseTuple(tuple, "sdiiinO&zOOsiz", &o->method, &o->lambda, &kind,
                           &precision, &o->threads, &limit, take_path, &o->workdir,
-                          &o->settings, &input, &target, &o->metric, &unknown))
+                          &o->settings, &input, &target, &o->metric, &unknown,
+                          &o->backend))
         return false;
     o->kind = (ease_gram_kind)kind;
     o->precision = (ease_precision)precision;
@@ -175,15 +176,16 @@ static PyObject *plan(PyObject *self, PyObject *args)
         !take_train_options(options, &j.o) || !call_run(&c, NULL, work_plan, &j))
         return NULL;
     return Py_BuildValue(
-        "{s:L,s:i,s:L,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:i,s:N}", "users",
-        (long long)p->users, "items", (int)p->items, "interactions",
+        "{s:L,s:i,s:L,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:i,s:N}",
+        "users", (long long)p->users, "items", (int)p->items, "interactions",
         (long long)p->interactions, "matrix_bytes", p->matrix_bytes, "data_bytes",
         p->data_bytes, "peak_bytes", p->peak_bytes, "available_bytes",
         p->available_bytes, "model_bytes", p->model_bytes, "work_bytes", p->work_bytes,
         "least_bytes", p->least_bytes, "traffic_bytes", p->traffic_bytes,
-        "gram_seconds", p->gram_seconds, "solve_seconds", p->solve_seconds,
-        "write_seconds", p->write_seconds, "threads", p->threads, "fits",
-        PyBool_FromLong(p->fits));
+        "device_bytes", p->device_bytes, "device_available_bytes",
+        p->device_available_bytes, "gram_seconds", p->gram_seconds, "solve_seconds",
+        p->solve_seconds, "write_seconds", p->write_seconds, "threads", p->threads,
+        "fits", PyBool_FromLong(p->fits));
 }
 
 /* ---- files --------------------------------------------------------------------- */

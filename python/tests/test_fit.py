@@ -232,6 +232,16 @@ def test_directories_have_any_name(X, tmp_path):
         ease.EASE(lambda_=20.0, workdir=7).fit(X)
 
 
+def test_backends_are_chosen_by_name(X):
+    model = ease.EASE(lambda_=20.0, backend="cpu").fit(X)
+    np.testing.assert_array_equal(model.B, weights_of(X))
+    assert model.get_params()["backend"] == "cpu"
+    with pytest.raises(ValueError, match="no backend 'abacus': there are cpu"):
+        ease.EASE(lambda_=20.0, backend="abacus").fit(X)
+    with pytest.raises(TypeError):
+        ease.EASE(lambda_=20.0, backend=7).fit(X)
+
+
 def test_memory_limits_may_be_written_as_8e9(X):
     np.testing.assert_array_equal(ease.EASE(lambda_=20.0, memory_limit=8e9).fit(X).B,
                                   weights_of(X))

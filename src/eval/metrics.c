@@ -8,10 +8,12 @@ const ease__metric_kind *ease__metric_kind_of(const char *metric)
 {
     size_t length = strcspn(metric, "@");
 
-    for (const ease__metric_kind *kind = ease__metric_kinds; kind->info.name; kind++)
-        if (strlen(kind->info.name) == length &&
-            memcmp(kind->info.name, metric, length) == 0)
-            return kind;
+    for (int i = 0; ease__metric_kinds[i]; i++) {
+        const char *name = ease__metric_kinds[i]->info.name;
+
+        if (strlen(name) == length && memcmp(name, metric, length) == 0)
+            return ease__metric_kinds[i];
+    }
     return NULL;
 }
 
@@ -22,9 +24,9 @@ bool ease__metric_better(const ease__metric_kind *kind, double a, double b)
 
 const ease_metric_info *ease_metric_at(int index)
 {
-    for (int i = 0; index >= 0 && ease__metric_kinds[i].info.name; i++)
+    for (int i = 0; index >= 0 && ease__metric_kinds[i]; i++)
         if (i == index)
-            return &ease__metric_kinds[i].info;
+            return &ease__metric_kinds[i]->info;
     return NULL;
 }
 
@@ -87,8 +89,7 @@ ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int
             return no_metric(at, length, err);
         for (int i = 0; i < n; i++)
             if (strcmp(out[i].name, out[n].name) == 0)
-                return ease__fail(err, EASE_E_ARG, "%s is asked for twice",
-                                  out[n].name);
+                return ease__fail(err, EASE_E_ARG, "%s is given twice", out[n].name);
         n++;
         at += length;
         if (*at == '\0')
@@ -107,7 +108,7 @@ ease_status ease__unknown_check(ease_unknown how, ease_error *err)
 {
     if (how == EASE_UNKNOWN_MISS || how == EASE_UNKNOWN_DROP)
         return EASE_OK;
-    return ease__fail(err, EASE_E_ARG, "no way to count unknown items: %d", (int)how);
+    return ease__fail(err, EASE_E_ARG, "not a value of ease_unknown: %d", (int)how);
 }
 
 /* ---- from one user's hits ----------------------------------------------------- */
@@ -221,58 +222,88 @@ double ease__gini(int64_t *times, int32_t items)
     return all > 0 ? weighted / (all * items) : 0;
 }
 
-/* ---- the table ---------------------------------------------------------------- */
+/* ---- the entries -------------------------------------------------------------- */
 
-const ease__metric_kind ease__metric_kinds[] = {
-    {.info = {.name = "recall",
-              .about = "hits / min(k, held out), as in the paper",
-              .direction = EASE__HIGHER_IS_BETTER,
-              .by_user = 1},
-     .from_hits = recall},
-    {.info = {.name = "plain-recall",
-              .about = "hits / held out",
-              .direction = EASE__HIGHER_IS_BETTER,
-              .by_user = 1},
-     .from_hits = plain_recall},
-    {.info =
-         {.name = "ndcg",
-          .about =
-              "sum of 1 / log2(rank + 1) over hits, divided by that of an ideal list",
-          .direction = EASE__HIGHER_IS_BETTER,
-          .by_user = 1},
-     .from_hits = ndcg},
-    {.info = {.name = "precision",
-              .about = "hits / k",
-              .direction = EASE__HIGHER_IS_BETTER,
-              .by_user = 1},
-     .from_hits = precision},
-    {.info = {.name = "hit",
-              .about = "1 if there is a hit, 0 if there is none",
-              .direction = EASE__HIGHER_IS_BETTER,
-              .by_user = 1},
-     .from_hits = any_hit},
-    {.info = {.name = "map",
-              .about = "sum of the precision at each hit / min(k, held out)",
-              .direction = EASE__HIGHER_IS_BETTER,
-              .by_user = 1},
-     .from_hits = average_precision},
-    {.info = {.name = "mrr",
-              .about = "1 / rank of the first hit, 0 if there is none",
-              .direction = EASE__HIGHER_IS_BETTER,
-              .by_user = 1},
-     .from_hits = reciprocal_rank},
-    {.info = {.name = "popularity",
-              .about = "mean count in the training data of the items recommended",
-              .direction = EASE__NEITHER_IS_BETTER,
-              .by_user = 1},
-     .from_items = mean_popularity},
-    {.info = {.name = "coverage",
-              .about = "share of the catalog that is in any list",
-              .direction = EASE__HIGHER_IS_BETTER},
-     .from_times = ease__coverage},
-    {.info = {.name = "gini",
-              .about = "inequality of how often each item of the catalog is in a list, "
-                       "0 if equal",
-              .direction = EASE__LOWER_IS_BETTER},
-     .from_times = ease__gini},
-    {.info = {.name = NULL}}};
+const ease__metric_kind ease__metric_recall = {
+    .info = {.name = "recall",
+             .about = "hits / min(k, held out), as in the paper",
+             .direction = EASE__HIGHER_IS_BETTER,
+             .by_user = 1},
+    .from_hits = recall,
+};
+
+const ease__metric_kind ease__metric_plain_recall = {
+    .info = {.name = "plain-recall",
+             .about = "hits / held out",
+             .direction = EASE__HIGHER_IS_BETTER,
+             .by_user = 1},
+    .from_hits = plain_recall,
+};
+
+const ease__metric_kind ease__metric_ndcg = {
+    .info =
+        {.name = "ndcg",
+         .about =
+             "sum of 1 / log2(rank + 1) over hits, divided by that of an ideal list",
+         .direction = EASE__HIGHER_IS_BETTER,
+         .by_user = 1},
+    .from_hits = ndcg,
+};
+
+const ease__metric_kind ease__metric_precision = {
+    .info = {.name = "precision",
+             .about = "hits / k",
+             .direction = EASE__HIGHER_IS_BETTER,
+             .by_user = 1},
+    .from_hits = precision,
+};
+
+const ease__metric_kind ease__metric_hit = {
+    .info = {.name = "hit",
+             .about = "1 if there is a hit, 0 if there is none",
+             .direction = EASE__HIGHER_IS_BETTER,
+             .by_user = 1},
+    .from_hits = any_hit,
+};
+
+const ease__metric_kind ease__metric_map = {
+    .info = {.name = "map",
+             .about = "sum of the precision at each hit / min(k, held out)",
+             .direction = EASE__HIGHER_IS_BETTER,
+             .by_user = 1},
+    .from_hits = average_precision,
+};
+
+const ease__metric_kind ease__metric_mrr = {
+    .info = {.name = "mrr",
+             .about = "1 / rank of the first hit, 0 if there is none",
+             .direction = EASE__HIGHER_IS_BETTER,
+             .by_user = 1},
+    .from_hits = reciprocal_rank,
+};
+
+const ease__metric_kind ease__metric_popularity = {
+    .info = {.name = "popularity",
+             .about = "mean count in the training data of the items recommended",
+             .direction = EASE__NEITHER_IS_BETTER,
+             .by_user = 1},
+    .from_items = mean_popularity,
+};
+
+const ease__metric_kind ease__metric_coverage = {
+    .info = {.name = "coverage",
+             .about = "share of the catalog that is in any list",
+             .direction = EASE__HIGHER_IS_BETTER},
+    .from_times = ease__coverage,
+};
+
+const ease__metric_kind ease__metric_gini = {
+    .info = {.name = "gini",
+             .about = "inequality of how often each item of the catalog is in a list, "
+                      "0 if equal",
+             .direction = EASE__LOWER_IS_BETTER},
+    .from_times = ease__gini,
+};
+
+#define ENTRY(metric) &metric,
+const ease__metric_kind *const ease__metric_kinds[] = {EASE__METRICS(ENTRY) NULL};

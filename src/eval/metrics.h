@@ -20,8 +20,8 @@ typedef struct ease__hits {
     int32_t possible; /* largest number of hits: min(k, held out) */
 } ease__hits;
 
-/* A metric: one entry of the table in metrics.c, from which everything else is
- * derived. */
+/* A metric is one constant of this type in a file of this folder, and one line in
+ * EASE__METRICS below. Everything else asks the table. */
 typedef struct ease__metric_kind {
     ease_metric_info info; /* what users see; its direction is an ease__direction */
     /* Exactly one of these functions is set. The first two give a value for each
@@ -33,9 +33,22 @@ typedef struct ease__metric_kind {
     double (*from_times)(int64_t *times, int32_t items);
 } ease__metric_kind;
 
-/* The table of metrics, in the order in which users see them; the last entry has no
- * name. */
-extern const ease__metric_kind ease__metric_kinds[];
+/* All of them, a line each, in the order in which users see them. */
+#define EASE__METRICS(METRIC)         \
+    METRIC(ease__metric_recall)       \
+    METRIC(ease__metric_plain_recall) \
+    METRIC(ease__metric_ndcg)         \
+    METRIC(ease__metric_precision)    \
+    METRIC(ease__metric_hit)          \
+    METRIC(ease__metric_map)          \
+    METRIC(ease__metric_mrr)          \
+    METRIC(ease__metric_popularity)   \
+    METRIC(ease__metric_coverage)     \
+    METRIC(ease__metric_gini)
+
+#define EASE__DECLARE_METRIC(metric) extern const ease__metric_kind metric;
+EASE__METRICS(EASE__DECLARE_METRIC)
+extern const ease__metric_kind *const ease__metric_kinds[]; /* all of them, then NULL */
 
 typedef struct ease__ranking_metric {
     const ease__metric_kind *kind;

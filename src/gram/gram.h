@@ -68,7 +68,7 @@ ease_status ease__gram_options_take(const ease_gram_options *given,
 
 /* The scaling of G to the matrix that is inverted, n entries each:
  *
- *     A_ij = C_ij unit_i unit_j,   the solver inverts A + lambda diagMat(ridge)
+ *     A_ij = C_ij unit_i unit_j,   the solver inverts A + diagMat(ridge)
  *
  * with C = G for counts, and the centred matrix for covariance and correlation. An item
  * whose diagonal entry with lambda is above 2^60 or below 2^-60 is also scaled by a
@@ -76,7 +76,7 @@ ease_status ease__gram_options_take(const ease_gram_options *given,
 typedef struct ease__scales {
     double *scale; /* s; 0 for a constant column */
     double *unit;  /* 1 / s, or 0 */
-    double *ridge; /* the square of an item's power of two; 1 for ordinary data */
+    double *ridge; /* lambda, times the square of the item's power of two */
     bool plain;    /* counts, and every s is 1: G is solved as it is */
 } ease__scales;
 

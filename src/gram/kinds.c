@@ -110,7 +110,7 @@ static void find_scale(const ease_gram *g, ease_gram_kind kind, double lambda,
         power = balance((constant ? 0 : entry) + lambda);
         s->scale[i] = constant ? 0 : of_kind / power;
         s->unit[i] = constant ? 0 : 1 / s->scale[i];
-        s->ridge[i] = power * power;
+        s->ridge[i] = lambda * (power * power);
         s->plain = s->plain && s->scale[i] == 1;
     }
 }

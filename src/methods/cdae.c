@@ -8,7 +8,8 @@ enum { WEIGHT = EASE__OWN_SETTINGS };
 static const ease_setting settings[] = {
     EASE__NETWORK_SETTINGS(0.03, 200),
     {.name = "weight",
-     .about = "of the items that are there, in the square loss; of others it is 1",
+     .about = "factor of the items of a history in the square loss; that of other "
+              "items is 1",
      .value = 1,
      .most = 1e6},
     {0}};

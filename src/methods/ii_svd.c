@@ -21,18 +21,18 @@ enum { PANEL = 32 }; /* columns that are multiplied together */
 static const ease_setting settings[] = {
     EASE__ITEM_ITEM_SETTINGS,
     {.name = "rank",
-     .about = "singular vectors that are kept",
+     .about = "number of singular vectors",
      .value = 500,
      .least = 1,
      .most = EASE__MOST_WIDTH,
      .whole = 1},
     {.name = "iterations",
-     .about = "towards these vectors",
+     .about = "iterations towards these vectors",
      .value = 4,
      .least = 1,
      .most = 10000,
      .whole = 1},
-    {.name = "seed", .about = "of the first block", .most = 1e9, .whole = 1},
+    {.name = "seed", .about = "seed of the first block", .most = 1e9, .whole = 1},
     {0}};
 
 void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,

@@ -6,12 +6,8 @@
 #include "gram/gram.h"
 #include "methods/methods.h"
 
-const ease__method *const ease__methods[] = {
-    &ease__ease, &ease__ease_nonneg, &ease__popularity, &ease__item_item,
-    &ease__slim, &ease__slim_free,   &ease__wmf,        &ease__ii_svd,
-    &ease__cdae, &ease__mult_dae,    &ease__mult_vae,   &ease__lrec,
-    NULL,
-};
+#define ENTRY(method) &method,
+const ease__method *const ease__methods[] = {EASE__METHODS(ENTRY) NULL};
 
 /* Records in the model's settings how many rounds it had: training for as many
  * rounds gives the same model. */
@@ -37,7 +33,7 @@ static ease_status check_weights(const ease_model *m, ease_error *err)
     for (uint64_t at = 0; s->starts && at < s->starts[m->info.items]; at++)
         if (!isfinite(s->weights[at]))
             return ease__fail(err, EASE_E_ACCURACY,
-                              "a weight is no finite number: the values of the data "
+                              "a weight is not finite: the values of the data "
                               "are too far apart");
     return EASE_OK;
 }

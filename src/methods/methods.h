@@ -1,4 +1,5 @@
-/* The methods. Each is one table, in one file, and an entry in methods.c. */
+/* The methods: each is one constant in one file of this folder, and one line in
+ * EASE__METHODS below. */
 #ifndef EASE_METHODS_METHODS_H
 #define EASE_METHODS_METHODS_H
 
@@ -6,28 +7,42 @@
 #include "model/model.h"
 #include "model/settings.h"
 
-extern const ease__method ease__ease, ease__ease_nonneg, ease__popularity,
-    ease__item_item, ease__slim, ease__slim_free, ease__wmf, ease__ii_svd, ease__cdae,
-    ease__mult_dae, ease__mult_vae, ease__lrec;
+/* All of them, a line each, in the order in which users see them. */
+#define EASE__METHODS(METHOD) \
+    METHOD(ease__ease)        \
+    METHOD(ease__ease_nonneg) \
+    METHOD(ease__popularity)  \
+    METHOD(ease__item_item)   \
+    METHOD(ease__slim)        \
+    METHOD(ease__slim_free)   \
+    METHOD(ease__wmf)         \
+    METHOD(ease__ii_svd)      \
+    METHOD(ease__cdae)        \
+    METHOD(ease__mult_dae)    \
+    METHOD(ease__mult_vae)    \
+    METHOD(ease__lrec)
+
+#define EASE__DECLARE_METHOD(method) extern const ease__method method;
+EASE__METHODS(EASE__DECLARE_METHOD)
 
 /* The first settings of item-item, and of ii-svd, which starts with it. */
 enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
-#define EASE__ITEM_ITEM_SETTINGS                                             \
-    {.name = "similarity",                                                   \
-     .about = "of the users of two items",                                   \
-     .most = 2,                                                              \
-     .whole = 1,                                                             \
-     .words = "cosine|jaccard|conditional"},                                 \
-        {.name = "neighbours",                                               \
-         .about = "an item keeps, itself among them",                        \
-         .value = 100,                                                       \
-         .least = 1,                                                         \
-         .most = INT32_MAX,                                                  \
-         .whole = 1},                                                        \
-    {                                                                        \
-        .name = "shrinkage",                                                 \
-        .about = "is added to the divisor, against chance among rare items", \
-        .most = 1e12                                                         \
+#define EASE__ITEM_ITEM_SETTINGS                                                    \
+    {.name = "similarity",                                                          \
+     .about = "similarity measure of the users of two items",                       \
+     .most = 2,                                                                     \
+     .whole = 1,                                                                    \
+     .words = "cosine|jaccard|conditional"},                                        \
+        {.name = "neighbours",                                                      \
+         .about = "number of neighbours of an item, including itself",              \
+         .value = 100,                                                              \
+         .least = 1,                                                                \
+         .most = INT32_MAX,                                                         \
+         .whole = 1},                                                               \
+    {                                                                               \
+        .name = "shrinkage",                                                        \
+        .about = "added to the divisor, against chance similarities of rare items", \
+        .most = 1e12                                                                \
     }
 
 /* Sparse rows of weights under construction: at most `capacity` weights in a row,

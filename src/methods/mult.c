@@ -10,16 +10,19 @@ static const ease_setting dae_settings[] = {EASE__NETWORK_SETTINGS(0.01 / 500, 2
 static const ease_setting vae_settings[] = {
     EASE__NETWORK_SETTINGS(0, 600),
     {.name = "latent",
-     .about = "numbers that are drawn",
+     .about = "width of the sampled layer",
      .value = 200,
      .least = 1,
      .most = EASE__MOST_WIDTH,
      .whole = 1},
     {.name = "anneal",
-     .about = "steps in which the weight of the divergence would reach 1",
+     .about = "updates after which the weight of the divergence would be 1",
      .value = 200000,
      .most = 1e12},
-    {.name = "cap", .about = "of that weight", .value = 0.2, .most = 1e6},
+    {.name = "cap",
+     .about = "largest weight of the divergence",
+     .value = 0.2,
+     .most = 1e6},
     {0}};
 
 static ease_status train_dae(const ease_interactions *x, const ease_train_options *o,

@@ -9,9 +9,8 @@
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-/* Measured: the program with its libraries, and what OpenBLAS and the OpenMP runtime
- * keep for each thread that multiplies. */
-enum { BASE_BYTES = 6000000, THREAD_BYTES = 3000000 };
+/* Measured: the program with its libraries. */
+enum { BASE_BYTES = 6000000 };
 
 /* An id in a table: its offset, its slots and its text, as such tables grow. */
 enum { ID_BYTES = 40 };
@@ -69,15 +68,20 @@ static size_t smaller(size_t a, size_t b)
 }
 
 /* With the matrix in a file: `building` and `solving` are what either takes in memory
- * beside tiles. */
-static void plan_work(const ease__tiled *shape, size_t building, size_t solving,
+ * beside tiles. If the backend inverts in memory only, nothing below f->peak suffices. */
+static void plan_work(const ease_backend *backend, size_t building, size_t solving,
                       const ease_train_options *o, ease__footprint *f)
 {
-    ease__tiled padded = ease__tiled_padded(shape);
+    ease__tiled padded = ease__tiled_padded(&f->shape);
     size_t row = ease__size_mul((size_t)padded.tiles, ease__tile_bytes(&padded));
-    size_t cross = ease__invert_file_least(shape, o->threads);
-    int32_t columns;
+    ease_backend_file_scratch file;
+    size_t cross;
 
+    f->least = f->peak;
+    if (!backend->invert_file)
+        return;
+    file = ease__backend_file_scratch(backend, &f->shape, o->threads, 0);
+    cross = file.least_bytes;
     f->work = padded.bytes;
     f->least = larger(ease__size_add(building, row), ease__size_add(solving, cross));
     if (!o->workdir || f->allowed == 0 || f->peak <= f->allowed)
@@ -88,37 +92,40 @@ static void plan_work(const ease__tiled *shape, size_t building, size_t solving,
     f->band = smaller(rest(f->allowed, building), f->work);
     f->cross = smaller(rest(f->allowed, solving), f->work);
     f->peak = larger(building + f->band, solving + f->cross);
-    columns = ease__invert_file_columns(shape, o->threads, f->cross);
-    /* Made, read for the check before and after, read twice to be saved; and for each
-     * group of columns read and written. */
-    f->traffic = ease__size_mul(
-        f->work, 5 + 2 * (size_t)((padded.tiles + columns - 1) / columns));
+    file = ease__backend_file_scratch(backend, &f->shape, o->threads, f->cross);
+    /* Made, read for the check before and after, read twice to be saved; and in each
+     * pass of the backend read and written. */
+    f->traffic = ease__size_mul(f->work, 5 + 2 * (size_t)file.passes);
 }
 
 ease__footprint ease__train_footprint(const ease_interactions *x,
                                       const ease_gram_info *sizes,
                                       ease__element element,
-                                      const ease_train_options *o)
+                                      const ease_train_options *o,
+                                      const ease_backend *backend)
 {
     int threads = ease__threads(o->threads);
     size_t n = (size_t)sizes->items, held = 0, building = 0, solving;
     size_t fixed = BASE_BYTES + n * ID_BYTES;
-    ease__tiled shape = ease__tiled_shape(sizes->items, ease__tile_edge(sizes->items),
-                                          ease__solve_element(element));
-    ease__footprint f = {.matrix = shape.bytes};
+    ease__footprint f = {.shape = ease__tiled_shape(sizes->items,
+                                                    ease__tile_edge(sizes->items),
+                                                    ease__solve_element(element))};
 
+    f.matrix = f.shape.bytes;
     if (x || sizes->interactions > 0) {
         held = x ? ease__interactions_bytes(x) : estimate_interactions(sizes);
         building = ease__gram_scratch_bytes(sizes->interactions, sizes->items,
                                             sizes->weighted, threads);
     }
-    solving = (size_t)threads * THREAD_BYTES + n * VECTORS * sizeof(double);
+    solving = ease__size_add(
+        ease__backend_scratch(backend, &f.shape, threads).host_bytes,
+        n * VECTORS * sizeof(double));
     f.data = ease__size_add(ease__size_add(held, building), n * ID_BYTES);
     /* The transpose is gone when the solver begins. */
     fixed = ease__size_add(fixed, held);
     f.peak = ease__size_add(f.matrix, ease__size_add(fixed, larger(building, solving)));
     f.allowed = ease__memory_allowed(o->memory_limit, x ? held : 0);
-    plan_work(&shape, ease__size_add(fixed, building), ease__size_add(fixed, solving),
+    plan_work(backend, ease__size_add(fixed, building), ease__size_add(fixed, solving),
               o, &f);
     return f;
 }
@@ -146,10 +153,6 @@ static double count_pairs(const ease_interactions *x, const ease_gram_info *size
     return pairs;
 }
 
-/* A product small enough to be measured before every training. */
-enum { MEASURED_EDGE = 512 };
-static const double MEASURED_SECONDS = 0.025;
-
 /* Assumed rates: counting by a thread, touching and filling the matrix, writing, and a
  * disk that reads and writes at once. */
 static const double PAIRS_A_SECOND = 0.4e9, FILLED_BYTES_A_SECOND = 4e9,
@@ -168,13 +171,21 @@ static size_t model_bytes(int32_t items, ease_storage storage)
 /* ---- the plan -------------------------------------------------------------------- */
 
 static ease_status make_plan(const ease_interactions *x, const ease_gram_info *sizes,
-                             const ease_train_options *o, ease_storage storage,
-                             ease_plan *out, ease_error *err)
+                             const ease_train_options *o, const ease_backend *backend,
+                             ease_storage storage, ease_plan *out, ease_error *err)
 {
     ease__element element = ease__train_element(sizes, o->precision);
-    ease__footprint f = ease__train_footprint(x, sizes, element, o);
     double n = (double)sizes->items, pairs = count_pairs(x, sizes);
-    ease_plan p = {
+    ease_backend_scratch device;
+    ease__footprint f;
+    ease_plan p;
+    ease_status status = ease__backend_check_precision(backend, element, err);
+
+    if (status)
+        return status;
+    f = ease__train_footprint(x, sizes, element, o, backend);
+    device = ease__backend_scratch(backend, &f.shape, o->threads);
+    p = (ease_plan){
         .users = sizes->users,
         .interactions = sizes->interactions,
         .items = sizes->items,
@@ -186,14 +197,15 @@ static ease_status make_plan(const ease_interactions *x, const ease_gram_info *s
         .work_bytes = f.work,
         .least_bytes = f.least,
         .traffic_bytes = f.traffic,
+        .device_bytes = device.device_bytes,
+        .device_available_bytes = device.device_available,
         .flops = n * n * n,
         .threads = ease__threads(o->threads),
-        .fits = f.allowed == 0 || f.peak <= f.allowed,
+        .fits = (f.allowed == 0 || f.peak <= f.allowed) &&
+                (device.device_available == 0 ||
+                 device.device_bytes <= device.device_available),
     };
-    ease_status status = ease_measure_product(
-        MEASURED_EDGE, element == EASE__F64 ? EASE_F64 : EASE_F32, p.threads,
-        MEASURED_SECONDS, &p.flops_a_second, err);
-
+    status = ease__backend_rate(backend, &f.shape, p.threads, &p.flops_a_second, err);
     if (status)
         return status;
     p.gram_seconds = pairs / (PAIRS_A_SECOND * p.threads) +
@@ -205,8 +217,17 @@ static ease_status make_plan(const ease_interactions *x, const ease_gram_info *s
     return EASE_OK;
 }
 
+ease_status ease__train_backend(const ease_train_options *o, const ease_backend **out,
+                                ease_error *err)
+{
+    ease_status status = ease__backend_find(o->backend, out, err);
+
+    return status || !o->workdir ? status : ease__backend_check_file(*out, err);
+}
+
 static ease_status take_request(const ease_train_options *given, ease_storage storage,
-                                ease_train_options *o, ease_error *err)
+                                ease_train_options *o, const ease_backend **backend,
+                                ease_error *err)
 {
     const ease__form *form = ease__form_numbered((int32_t)storage);
     const ease__method *m;
@@ -218,7 +239,7 @@ static ease_status take_request(const ease_train_options *given, ease_storage st
         status = ease__method_from_gram(m, err);
     if (!status && (!form || !form->weight_bytes))
         status = ease__fail(err, EASE_E_ARG, "unknown storage: %d", (int)storage);
-    return status;
+    return status ? status : ease__train_backend(o, backend, err);
 }
 
 ease_status ease_plan_sizes(int64_t users, int32_t items, int64_t interactions,
@@ -227,6 +248,7 @@ ease_status ease_plan_sizes(int64_t users, int32_t items, int64_t interactions,
 {
     ease_gram_info sizes = {
         .users = users, .interactions = interactions, .items = items, .has_sums = 1};
+    const ease_backend *backend;
     ease_train_options used;
     ease_status status;
 
@@ -235,14 +257,15 @@ ease_status ease_plan_sizes(int64_t users, int32_t items, int64_t interactions,
         return status;
     if (items < 1 || users < 0 || interactions < 0)
         return ease__fail(err, EASE_E_ARG, "a plan needs a number of items");
-    status = take_request(o, storage, &used, err);
-    return status ? status : make_plan(NULL, &sizes, &used, storage, out, err);
+    status = take_request(o, storage, &used, &backend, err);
+    return status ? status : make_plan(NULL, &sizes, &used, backend, storage, out, err);
 }
 
 ease_status ease_plan_data(const ease_interactions *x, const ease_train_options *o,
                            ease_storage storage, ease_plan *out, ease_error *err)
 {
     ease_gram_info sizes;
+    const ease_backend *backend;
     ease_train_options used;
     ease_status status;
 
@@ -251,10 +274,10 @@ ease_status ease_plan_data(const ease_interactions *x, const ease_train_options 
         return status;
     if (!x)
         return ease__fail(err, EASE_E_ARG, "a plan needs interactions");
-    status = take_request(o, storage, &used, err);
+    status = take_request(o, storage, &used, &backend, err);
     if (!status)
         status = ease__train_info(x, &sizes, err);
     if (status)
         return status;
-    return make_plan(x, &sizes, &used, storage, out, err);
+    return make_plan(x, &sizes, &used, backend, storage, out, err);
 }

@@ -1,5 +1,5 @@
 /* A method is a way to train a model: one constant of this type in one file of
- * src/methods, and one line in the table there. Everything else asks the table. */
+ * src/methods, and one line in the table of src/methods/methods.h. Everything else asks the table. */
 #ifndef EASE_MODEL_METHOD_H
 #define EASE_MODEL_METHOD_H
 

@@ -9,19 +9,18 @@
 #include "solve/solve.h"
 
 /* Everything that can be refused before the work begins. */
-static ease_status check_options(const ease_train_options *o, ease_error *err)
+static ease_status check_options(const ease_train_options *o,
+                                 const ease_backend **backend, ease_error *err)
 {
-    const ease__solver *solver;
-
     if (!(isfinite(o->lambda) && o->lambda > 0))
         return ease__fail(err, EASE_E_ARG, "lambda must be finite and above 0, not %g",
                           o->lambda);
-    return ease__solver_find(o->backend, &solver, err);
+    return ease__train_backend(o, backend, err);
 }
 
 /* Options of what is trained from a Gram matrix alone. */
 static ease_status take_options(const ease_train_options *given, ease_train_options *o,
-                                ease_error *err)
+                                const ease_backend **backend, ease_error *err)
 {
     const ease__method *m;
     ease_status status = ease__train_options_take(given, o, err);
@@ -30,7 +29,7 @@ static ease_status take_options(const ease_train_options *given, ease_train_opti
         status = ease__method_take(o, &m, err);
     if (!status)
         status = ease__method_from_gram(m, err);
-    return status ? status : check_options(o, err);
+    return status ? status : check_options(o, backend, err);
 }
 
 /* ---- one solve ------------------------------------------------------------------- */
@@ -111,23 +110,21 @@ static ease_status tell_failure(const ease_gram *g, ease__element element,
     return found->status;
 }
 
-static ease_status invert_gram(ease_gram *g, const ease_train_options *o, vectors *v,
+static ease_status invert_gram(ease_gram *g, const ease_train_options *o,
+                               const ease_backend *backend, vectors *v,
                                double *residual, ease_error *err)
 {
-    const ease__solver *solver;
     ease_error found = {.where = -1};
-    ease_status status = ease__solver_find(o->backend, &solver, err);
+    ease_status status = vectors_new(g, o->kind, v, err);
 
-    if (!status)
-        status = vectors_new(g, o->kind, v, err);
     if (status)
         return status;
     prepare(g, o, v);
     status = check_lambda(v, g->g.n, o, err);
     if (status)
         return status;
-    status = ease__solve(&g->g, o->lambda, v->scales.ridge, solver, o->threads,
-                         o->hooks, residual, &found);
+    status = ease__solve(&g->g, v->scales.ridge, backend, o->threads, o->hooks,
+                         residual, &found);
     return status ? tell_failure(g, g->g.element, &found, err) : EASE_OK;
 }
 
@@ -152,11 +149,12 @@ static ease__model_parts recipe_of(ease_gram *g, const ease_train_options *o,
 }
 
 /* Consumes g. After a failure *residual is UNSOLVED unless the solver was at fault. */
-static ease_status fit(ease_gram *g, const ease_train_options *o, double *residual,
-                       ease_model **out, ease_error *err)
+static ease_status fit(ease_gram *g, const ease_train_options *o,
+                       const ease_backend *backend, double *residual, ease_model **out,
+                       ease_error *err)
 {
     vectors v = {0};
-    ease_status status = invert_gram(g, o, &v, residual, err);
+    ease_status status = invert_gram(g, o, backend, &v, residual, err);
 
     if (!status) {
         ease__model_parts r = recipe_of(g, o, &v, g->g.element, *residual);
@@ -181,6 +179,7 @@ struct source {
     const ease_interactions *x; /* or */
     const char *path;
     ease_gram_info info;
+    const ease_backend *backend;
 };
 
 static ease_status load_interactions(const source *s, ease__element element,
@@ -219,18 +218,16 @@ static ease_status spill_band(void *user, ease_gram *g, ease_error *err)
     return ease__tilefile_write_band(s->file, &g->g, s->o->threads, err);
 }
 
-static ease_status solve_spilled(const spill *s, const ease_gram *g, size_t memory,
+static ease_status solve_spilled(const spill *s, const ease_gram *g,
+                                 const ease_backend *backend, size_t memory,
                                  double *residual, ease_error *err)
 {
-    const ease__solver *solver;
     ease_error found = {.where = -1};
-    ease_status status = ease__solver_find(s->o->backend, &solver, err);
+    ease_status status = check_lambda(&s->v, s->file->shape.n, s->o, err);
 
-    if (!status)
-        status = check_lambda(&s->v, s->file->shape.n, s->o, err);
     if (status)
         return status;
-    status = ease__solve_file(s->file, s->o->lambda, s->v.scales.ridge, solver, memory,
+    status = ease__solve_file(s->file, s->v.scales.ridge, backend, memory,
                               s->o->threads, s->o->hooks, residual, &found);
     return status ? tell_failure(g, s->file->shape.element, &found, err) : EASE_OK;
 }
@@ -283,7 +280,7 @@ static ease_status fit_in_file(const source *s, ease__element element,
     if (!status)
         status = s->load(s, element, &bands, o, &g, err);
     if (!status)
-        status = solve_spilled(&p, g, f->cross, residual, err);
+        status = solve_spilled(&p, g, s->backend, f->cross, residual, err);
     if (!status) {
         status = model_of_file(&p, g, *residual, out, err);
         if (status)
@@ -303,17 +300,22 @@ static ease_status train_once(const source *s, ease__element element,
                               const ease_train_options *o, double *residual,
                               ease_model **out, ease_error *err)
 {
-    ease__footprint f = ease__train_footprint(s->x, &s->info, element, o);
+    ease__footprint f;
     ease_gram *g = NULL;
-    ease_status status = ease__memory_check("training", s->info.items, f.peak,
-                                            f.allowed, err);
+    ease_status status = ease__backend_check_precision(s->backend, element, err);
 
+    if (status)
+        return status;
+    f = ease__train_footprint(s->x, &s->info, element, o, s->backend);
+    status = ease__memory_check("training", s->info.items, f.peak, f.allowed, err);
+    if (!status)
+        status = ease__backend_check(s->backend, &f.shape, o->threads, err);
     if (!status && f.cross)
         return fit_in_file(s, element, &f, o, residual, out, err);
     if (!status)
         status = s->load(s, element, NULL, o, &g, err);
     if (!status)
-        status = fit(g, o, residual, out, err);
+        status = fit(g, o, s->backend, residual, out, err);
     return status;
 }
 
@@ -322,8 +324,13 @@ static ease_status train_wide(const source *s, const ease_train_options *o,
                               const ease_error *first, double residual,
                               ease_model **out, ease_error *err)
 {
-    ease__footprint f = ease__train_footprint(s->x, &s->info, EASE__F64, o);
+    ease__footprint f;
 
+    if (ease__backend_check_precision(s->backend, EASE__F64, NULL))
+        return ease__fail_at(err, first->status, first->where,
+                             "%.300s (which backend %.40s does not have)", first->text,
+                             s->backend->name);
+    f = ease__train_footprint(s->x, &s->info, EASE__F64, o, s->backend);
     if (ease__memory_check("", s->info.items, f.peak, f.allowed, NULL))
         return ease__fail_at(err, first->status, first->where,
                              "%.300s (which takes %.2f GB: %.2f GB are available)",
@@ -362,7 +369,7 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
                               ease_model **out, ease_error *err)
 {
     source s = {.load = load_interactions, .x = x};
-    ease_status status = check_options(o, err);
+    ease_status status = check_options(o, &s.backend, err);
 
     if (!status)
         status = ease__train_info(x, &s.info, err);
@@ -384,7 +391,7 @@ ease_status ease_train_gram_file(const char *path, const ease_train_options *giv
 
     if (!path || !out)
         return ease__fail(err, EASE_E_ARG, "a Gram file is required");
-    status = take_options(given, &o, err);
+    status = take_options(given, &o, &s.backend, err);
     if (!status)
         status = ease_gram_peek(path, &s.info, err);
     if (status)
@@ -430,6 +437,7 @@ static ease_status widen(ease__tiled *g, const ease_train_options *o, ease_error
 ease_status ease_gram_solve(ease_gram **g, const ease_train_options *given,
                             ease_model **out, ease_error *err)
 {
+    const ease_backend *backend;
     ease_train_options o;
     ease_gram *taken;
     double residual = UNSOLVED;
@@ -439,7 +447,7 @@ ease_status ease_gram_solve(ease_gram **g, const ease_train_options *given,
         return ease__fail(err, EASE_E_ARG, "a Gram matrix is required");
     taken = *g;
     *g = NULL;
-    status = out ? take_options(given, &o, err)
+    status = out ? take_options(given, &o, &backend, err)
                  : ease__fail(err, EASE_E_ARG, "a place for the model is required");
     if (!status && o.precision == EASE_F64 && taken->g.element != EASE__F64)
         status = widen(&taken->g, &o, err);
@@ -447,5 +455,5 @@ ease_status ease_gram_solve(ease_gram **g, const ease_train_options *given,
         ease_gram_free(taken);
         return status;
     }
-    return fit(taken, &o, &residual, out, err);
+    return fit(taken, &o, backend, &residual, out, err);
 }

@@ -150,14 +150,19 @@ static ease_status refuse_own_files(const char *path, ease_error *err)
 
 static ease_status recognize(ease__reading *r, ease_error *err)
 {
-    ease_status status = EASE_OK;
-    bool is = false;
+    for (int i = 0; ease__readers[i]; i++) {
+        bool is = false;
+        ease_status status = ease__readers[i]->recognize(r, &is, err);
 
-    for (int i = 0; !status && !is && ease__readers[i]; i++) {
-        r->reader = ease__readers[i];
-        status = r->reader->recognize(r, &is, err);
+        if (status)
+            return status;
+        if (is) {
+            r->reader = ease__readers[i];
+            return EASE_OK;
+        }
     }
-    return status;
+    return ease__fail(err, EASE_E_PARSE, "%s: of no known format",
+                      ease__input_name(r->in));
 }
 
 ease_status ease__reading_run(ease__reading *r, ease_error *err)

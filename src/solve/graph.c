@@ -1,7 +1,7 @@
 /* The inverse of a tiled matrix in one sweep, as a graph of tasks.
  *
  * With A = L L' and W = L^-1, P = W'W. Step k of the sweep finishes column k of L and
- * row k of W, and adds what that row gives to P, all in the place of A:
+ * row k of W, and adds the terms of that row to P, all in place:
  *
  *     A_kk <- W_kk                           factor
  *     A_ik <- A_ik W_kk' = L_ik       i > k  panel
@@ -28,7 +28,7 @@ typedef void ternary(void *c, const void *a, const void *b, int32_t e);
 
 static const double REPORT_SECONDS = 0.05;
 
-/* Only by the caller's thread, and not again once it has cancelled. */
+/* Called only by the caller's thread; does not report again once that has cancelled. */
 static void report(ease__graph *g)
 {
     double now = ease__seconds();
@@ -51,9 +51,9 @@ bool ease__graph_stopped(ease__graph *g)
            atomic_load_explicit(&g->failed, memory_order_relaxed) >= 0;
 }
 
-/* Submitting copies the arguments to a record that libomp takes from and returns to a
- * pool of its own; a thread sanitizer sees the reuse but not what orders it. The task
- * itself is watched. (clang 14 crashes on a called parameter that is not named
+/* Submitting a task copies its arguments to a record of libomp's own pool; a thread
+ * sanitizer sees that records are reused but not what orders it. The tasks themselves
+ * are instrumented. (clang 14 crashes on a called parameter that is not named
  * firstprivate.) */
 #define SUBMITS __attribute__((no_sanitize_thread)) static void
 
@@ -118,7 +118,7 @@ static void factor_column(ease__graph *g, int32_t k)
                 EASE__COST_TRIANGULAR);
 }
 
-/* What column k of L takes from column j of the rest. */
+/* Subtracts the product of column k of L from column j of the trailing matrix. */
 static void trail_column(ease__graph *g, int32_t k, int32_t j)
 {
     const ease__tiled *a = g->a;
@@ -150,7 +150,7 @@ static void finish_row(ease__graph *g, int32_t k)
                 EASE__COST_TRIANGULAR);
 }
 
-/* Row k of W is complete: its share of P. */
+/* Row k of W is complete: adds its terms to P. */
 static void gather_row(ease__graph *g, int32_t k)
 {
     const ease__tiled *a = g->a;
@@ -169,8 +169,8 @@ static void gather_row(ease__graph *g, int32_t k)
     submit1(g, g->kernels->close_diagonal, w, EASE__COST_CLOSE);
 }
 
-/* The next column is factored before the rest of a step is submitted: what all else
- * waits for is then never last in the queue. */
+/* The next column is factored before the rest of a step is submitted: the tasks that all
+ * others wait for are then never last in the queue. */
 static void sweep(ease__graph *g)
 {
     int32_t tiles = g->a->tiles;
@@ -190,7 +190,7 @@ static void sweep(ease__graph *g)
     }
 }
 
-/* ---- the sweep in parts ----------------------------------------------------------- */
+/* ---- the sweep in parts ---------------------------------------------------------- */
 
 static void factor_all(ease__graph *g)
 {
@@ -234,7 +234,7 @@ static void gather_all(ease__graph *g)
         gather_row(g, k);
 }
 
-/* ---- running ----------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------- */
 
 static void run(ease__graph *g, void (*submit)(ease__graph *g), int threads)
 {
@@ -247,7 +247,7 @@ static void run(ease__graph *g, void (*submit)(ease__graph *g), int threads)
         omp_set_num_threads(1);
 #pragma omp master
         submit(g);
-#pragma omp barrier /* where the tasks are done */
+#pragma omp barrier /* waits for all tasks */
         ease__flush_end(mode);
     }
 }
@@ -263,15 +263,13 @@ void ease__graph_run(ease__graph *g, ease__graph_part part, int threads)
     run(g, parts[part], threads);
 }
 
-ease_status ease__graph_end(ease__graph *g, ease__element element, ease_error *err)
+ease_status ease__graph_end(ease__graph *g, ease_error *err)
 {
     int failed = atomic_load_explicit(&g->failed, memory_order_relaxed);
 
     if (failed >= 0)
-        return ease__fail_at(
-            err, EASE_E_NOT_POSDEF, failed,
-            "the matrix is not positive definite at item %d: raise lambda%s", failed,
-            element == EASE__F32 ? " or use float64" : "");
+        return ease__fail_at(err, EASE_E_NOT_POSDEF, failed,
+                             "the matrix is not positive definite at item %d", failed);
     if (atomic_load_explicit(&g->cancel, memory_order_relaxed) ||
         ease__progress(g->hooks, "solving", 1))
         return ease__cancelled(err);
@@ -285,5 +283,5 @@ ease_status ease__invert_tiles(ease__tiled *a, const ease__tile_kernels *kernels
 
     g.a = a;
     run(&g, sweep, threads);
-    return ease__graph_end(&g, a->element, err);
+    return ease__graph_end(&g, err);
 }

@@ -1,5 +1,4 @@
-/* What the sweep in memory and the one over a file share: its tasks, and how far it
- * is. */
+/* What the sweeps in memory and over a file share: the tasks, and their progress. */
 #ifndef EASE_SOLVE_GRAPH_H
 #define EASE_SOLVE_GRAPH_H
 
@@ -7,21 +6,21 @@
 
 #include "solve/solve.h"
 
-/* The atomics are relaxed: they order nothing, dependences do, and a sanitizer should
- * not take them for more. */
+/* A sweep in progress. The atomics are relaxed: dependences between tasks order the
+ * work, not these, and a sanitizer should not take them for synchronization. */
 typedef struct ease__graph {
-    const ease__tiled *a; /* what the tasks are on */
-    int32_t first;        /* which of the whole matrix's tile rows its first one is */
+    const ease__tiled *a; /* the tiles that the tasks work on */
+    int32_t first;        /* number of its first tile row in the whole matrix */
     const ease__tile_kernels *kernels;
     const ease_hooks *hooks;
-    double whole;       /* costs in all */
-    double reported;    /* when; thread 0 only */
-    atomic_llong done;  /* costs */
-    atomic_int failed;  /* item; -1: none */
-    atomic_bool cancel; /* as failed: what has not begun returns at once */
+    double whole;       /* cost of all tasks */
+    double reported;    /* time of the last report; used by thread 0 only */
+    atomic_llong done;  /* cost of the tasks that are done */
+    atomic_int failed;  /* item whose pivot failed; -1: none */
+    atomic_bool cancel; /* with this or `failed` set, tasks return at once */
 } ease__graph;
 
-/* In thirds of edge^3 flops, 3 tiles^3 in all. */
+/* Costs of tasks in thirds of edge^3 flops; a whole sweep costs 3 tiles^3. */
 enum {
     EASE__COST_FACTOR = 2,
     EASE__COST_CLOSE = 1,
@@ -29,7 +28,7 @@ enum {
     EASE__COST_PRODUCT = 6
 };
 
-/* For a sweep of so many tiles a side. */
+/* A graph for a sweep over a matrix of this many tiles a side. */
 static inline ease__graph ease__graph_of(int32_t tiles,
                                          const ease__tile_kernels *kernels,
                                          const ease_hooks *hooks)
@@ -45,12 +44,13 @@ static inline void ease__graph_did(ease__graph *g, int cost)
     atomic_fetch_add_explicit(&g->done, cost, memory_order_relaxed);
 }
 
-/* Asked at the start of each task. The caller's thread is 0. */
+/* True if no further task shall begin. Called at the start of each task; on thread 0,
+ * which is the caller's, it reports progress now and then. */
 bool ease__graph_stopped(ease__graph *g);
 
-/* The steps of a sweep over g->a, kind by kind, where others come between: A becomes L
- * (with W_kk on its diagonal), L becomes -L_ik W_kk, then the sums that a row of W is
- * made of, W, and P. */
+/* Parts of the sweep over g->a, for a sweep over a file, which does other work between
+ * them: A becomes L (with W_kk on its diagonal), L becomes -L_ik W_kk, then the sums
+ * that the rows of W are made of, W, and P. */
 typedef enum ease__graph_part {
     EASE__PART_FACTOR,
     EASE__PART_NEGATE,
@@ -61,7 +61,8 @@ typedef enum ease__graph_part {
 
 void ease__graph_run(ease__graph *g, ease__graph_part part, int threads);
 
-/* How it went; says that it is done. */
-ease_status ease__graph_end(ease__graph *g, ease__element element, ease_error *err);
+/* The result of a sweep: EASE_OK after reporting that all is done, EASE_E_NOT_POSDEF or
+ * EASE_E_CANCELLED. */
+ease_status ease__graph_end(ease__graph *g, ease_error *err);
 
 #endif

@@ -1,20 +1,18 @@
-/* The sweep over a matrix that lies in a file: the steps of the task graph, some
- * columns of tiles at a time.
+/* The sweep over a matrix in a file: the steps of the task graph, for some columns of
+ * tiles at a time.
  *
- * A super-step takes the columns K = from .. to-1. What it keeps in memory is the cross
- * of K: the block (K, K), the rows (i, K) below it and the columns (K, j) left of it.
- * Every other tile is read once, gets what all k of K have for it, in their order, and
- * is written back:
+ * A super-step works on the columns K = from .. to-1. It keeps the cross of K in memory:
+ * the block (K, K), the rows (i, K) below it and the columns (K, j) left of it. Every
+ * other tile is read once, updated by all k of K in their order, and written back:
  *
  *     trailing    A_ij -= L_ik L_jk'        i >= j >= to      rows hold L
  *     middle      A_ij += A_ik A_kj         i >= to, j < from rows hold -L_ik W_kk, columns
  *                                                             the sums of row k
  *     leading     A_ij += W_ki' W_kj        from > i >= j     columns hold W
  *
- * Between these the cross goes from one of its states to the next, where it lies. A
- * tile thus goes through the same products in the same order as in memory, and ends
- * with the same bits. Memory is that of the cross and some slots; each super-step reads
- * and writes the matrix once. */
+ * Between these passes the cross is updated in place. A tile thus gets the same products
+ * in the same order as in memory, and ends with the same bits. The memory needed is that
+ * of the cross and some slots; each super-step reads and writes the matrix once. */
 #include "matrix/pipeline.h"
 #include "solve/graph.h"
 
@@ -23,12 +21,12 @@ typedef struct sweep {
     ease__pipeline pipeline;
     const ease__tile_kernels *kernels;
     ease__tiled block;    /* (K, K) */
-    char *rows, *columns; /* a strip after the other */
+    char *rows, *columns; /* of the cross, one strip after the other */
     int32_t edge, tiles, from, to;
-    size_t tile; /* bytes */
+    size_t tile; /* bytes from tile to tile */
     ease__strip *strips;
-    char *room;
-    size_t bytes;
+    char *memory; /* slots of the pipeline, then the cross */
+    size_t bytes; /* of memory */
 } sweep;
 
 static int32_t width(const sweep *s)
@@ -55,7 +53,7 @@ static char *column_tile(const sweep *s, int32_t k, int32_t j)
            ((size_t)j * (size_t)width(s) + (size_t)(k - s->from)) * s->tile;
 }
 
-/* True: do no more. */
+/* Notes the cost of work that is done. True: the sweep shall stop. */
 static bool did(sweep *s, int cost)
 {
     ease__graph_did(&s->graph, cost);
@@ -67,7 +65,7 @@ static bool stopped(void *user)
     return ease__graph_stopped(&((sweep *)user)->graph);
 }
 
-/* ---- the rows below the block ------------------------------------------------------ */
+/* ---- the rows below the block ---------------------------------------------------- */
 
 static void factor_strip(void *user, const ease__strip *strip)
 {
@@ -112,7 +110,7 @@ static void update_strip(void *user, const ease__strip *strip)
         }
 }
 
-/* ---- the columns left of the block -------------------------------------------------- */
+/* ---- the columns left of the block ----------------------------------------------- */
 
 static void sum_strip(void *user, const ease__strip *strip)
 {
@@ -158,7 +156,7 @@ static void gather_strip(void *user, const ease__strip *strip)
     }
 }
 
-/* ---- all other tiles ---------------------------------------------------------------- */
+/* ---- all other tiles ------------------------------------------------------------- */
 
 static void trail_tile(void *user, const ease__strip *t)
 {
@@ -206,7 +204,7 @@ static void gather_tile(void *user, const ease__strip *t)
     }
 }
 
-/* ---- passes ------------------------------------------------------------------------ */
+/* ---- passes ---------------------------------------------------------------------- */
 
 typedef void strip_fn(void *user, const ease__strip *s);
 typedef enum transfer { STAYS, COMES, GOES } transfer;
@@ -273,7 +271,7 @@ static void sweep_block(sweep *s, ease__graph_part part)
     ease__graph_run(&s->graph, part, s->pipeline.threads);
 }
 
-/* ---- a super-step ------------------------------------------------------------------- */
+/* ---- a super-step ---------------------------------------------------------------- */
 
 static ease_status trail(sweep *s, ease_error *err)
 {
@@ -320,8 +318,8 @@ static ease_status gather(sweep *s, ease_error *err)
     return move_block(s, GOES, err);
 }
 
-/* Nothing that was stopped is written back as if it were done: the file is of no use
- * then, and whoever stops it knows. */
+/* After a stop the file holds neither A nor P; the caller gets an error and must not use
+ * it. */
 static ease_status super_step(sweep *s, ease_error *err)
 {
     ease_status status = trail(s, err);
@@ -333,9 +331,9 @@ static ease_status super_step(sweep *s, ease_error *err)
     return status;
 }
 
-/* ---- all of it ---------------------------------------------------------------------- */
+/* ---- the whole sweep ------------------------------------------------------------- */
 
-/* Tiles of a cross of so many columns. */
+/* The number of tiles in the cross of this many columns. */
 static size_t cross_tiles(int32_t tiles, int32_t columns)
 {
     return ease__tile_count(columns) + (size_t)columns * (size_t)(tiles - columns);
@@ -353,12 +351,12 @@ size_t ease__invert_file_least(const ease__tiled *shape, int threads)
 int32_t ease__invert_file_columns(const ease__tiled *shape, int threads, size_t memory)
 {
     ease__tiled padded = ease__tiled_padded(shape);
-    size_t room = memory / ease__tile_bytes(&padded);
+    size_t fit = memory / ease__tile_bytes(&padded); /* tiles */
     size_t slots = (size_t)ease__pipeline_slots(ease__threads(threads));
     int32_t columns = 0;
 
     while (columns < padded.tiles &&
-           cross_tiles(padded.tiles, columns + 1) + slots <= room)
+           cross_tiles(padded.tiles, columns + 1) + slots <= fit)
         columns++;
     return columns;
 }
@@ -378,15 +376,15 @@ static void place_cross(sweep *s, int32_t from, int32_t to)
     s->graph.first = from;
 }
 
-static ease_status make_room(sweep *s, int32_t columns, ease_error *err)
+static ease_status allocate(sweep *s, int32_t columns, ease_error *err)
 {
     s->bytes = (cross_tiles(s->tiles, columns) + (size_t)s->pipeline.slots) * s->tile;
-    s->room = ease__alloc_pages(s->bytes);
+    s->memory = ease__alloc_pages(s->bytes);
     s->strips = ease__alloc_array(ease__tile_count(s->tiles), sizeof(*s->strips));
-    if (!s->room || !s->strips)
+    if (!s->memory || !s->strips)
         return ease__fail(err, EASE_E_NOMEM, "%zu MB for a part of the matrix",
                           s->bytes / 1000000);
-    s->pipeline.ring = s->room;
+    s->pipeline.ring = s->memory;
     return EASE_OK;
 }
 
@@ -413,12 +411,12 @@ ease_status ease__invert_file(const ease__tilefile *f,
                           (double)memory / 1e9);
     s.pipeline.slots = ease__pipeline_slots(s.pipeline.threads);
     s.pipeline.user = &s;
-    status = make_room(&s, columns, err);
+    status = allocate(&s, columns, err);
     for (int32_t k = 0; !status && k < s.tiles && !stopped(&s); k += columns) {
         place_cross(&s, k, s.tiles - k > columns ? k + columns : s.tiles);
         status = super_step(&s, err);
     }
-    ease__free_pages(s.room, s.bytes);
+    ease__free_pages(s.memory, s.bytes);
     ease__free(s.strips);
-    return status ? status : ease__graph_end(&s.graph, f->shape.element, err);
+    return status ? status : ease__graph_end(&s.graph, err);
 }

@@ -1,14 +1,11 @@
-/* Solving with a check, and the table of backends. */
+/* Solving with a check. */
 #include "solve/solve.h"
 
-#include <cblas.h>
 #include <math.h>
-#include <string.h>
 
-#include "compute/blas.h"
 #include "core/random.h"
 
-/* ---- y = A x ------------------------------------------------------------------ */
+/* ---- y = A x --------------------------------------------------------------------- */
 
 static inline double entry(const void *tile, bool wide, size_t at)
 {
@@ -93,101 +90,18 @@ void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int thr
     }
 }
 
-/* ---- backends ----------------------------------------------------------------- */
-
-static ease_status probe_cpu(ease_error *why)
-{
-    enum { OPENMP_FLAVOUR = 2 };
-
-    if (openblas_get_parallel() == OPENMP_FLAVOUR)
-        return EASE_OK;
-    return ease__fail(why, EASE_E_BACKEND,
-                      "the loaded OpenBLAS is not its OpenMP flavour, which is the one "
-                      "that keeps to this library's threads");
-}
-
-static void warn_of_slow_kernels(const ease_hooks *hooks)
-{
-    ease_blas_info blas = {.size = sizeof(blas)};
-
-    ease_blas_describe(&blas);
-    if (blas.better)
-        ease__log(hooks, 1,
-                  "OpenBLAS uses its kernels for %s, an older processor: "
-                  "OPENBLAS_CORETYPE=%s in the environment makes it faster",
-                  blas.core, blas.better);
-}
-
-static ease_status invert_cpu(ease__tiled *a, int threads, const ease_hooks *hooks,
-                              ease_error *err)
-{
-    ease_status status;
-
-    threads = ease__blas_threads(threads, hooks);
-    status = ease__blas_check_memory(threads, err);
-    if (status)
-        return status;
-    warn_of_slow_kernels(hooks);
-    return ease__invert_tiles(
-        a, a->element == EASE__F64 ? &ease__blas_f64 : &ease__blas_f32, threads, hooks,
-        err);
-}
-
-static ease_status invert_file_cpu(const ease__tilefile *f, size_t memory, int threads,
-                                   const ease_hooks *hooks, ease_error *err)
-{
-    ease_status status;
-
-    threads = ease__blas_threads(threads, hooks);
-    status = ease__blas_check_memory(threads, err);
-    if (status)
-        return status;
-    return ease__invert_file(
-        f, f->shape.element == EASE__F64 ? &ease__blas_f64 : &ease__blas_f32, memory,
-        threads, hooks, err);
-}
-
-static const ease__solver solvers[] = {
-    {.name = "cpu",
-     .probe = probe_cpu,
-     .invert = invert_cpu,
-     .invert_file = invert_file_cpu},
-};
-
-ease_status ease__solver_find(const char *name, const ease__solver **out,
-                              ease_error *err)
-{
-    for (size_t i = 0; i < sizeof(solvers) / sizeof(solvers[0]); i++) {
-        ease_status status;
-
-        if (name && strcmp(name, solvers[i].name) != 0)
-            continue;
-        status = solvers[i].probe(err);
-        if (!status)
-            *out = &solvers[i];
-        return status;
-    }
-    return ease__fail(err, EASE_E_BACKEND, "unknown backend \"%s\"", name);
-}
-
-/* ---- solving -------------------------------------------------------------------- */
+/* ---- solving --------------------------------------------------------------------- */
 
 static const double ALLOWED_RESIDUAL = 2e-4;
 
-/* lambda on a diagonal: times the item's ridge, if there is one. */
-typedef struct shift {
-    double lambda;
-    const double *ridge;
-} shift;
-
-static void add_to_diagonal(ease__tiled *a, shift s)
+static void add_to_diagonal(ease__tiled *a, const double *diagonal)
 {
     size_t edge = (size_t)a->edge;
 
     for (int32_t i = a->first * a->edge; i < a->last * a->edge; i++) {
         void *tile = ease__tile(a, i / a->edge, i / a->edge);
         size_t at = (size_t)(i % a->edge) * (edge + 1);
-        double add = i >= a->n ? 1 : s.ridge ? s.lambda * s.ridge[i] : s.lambda;
+        double add = i < a->n ? diagonal[i] : 1;
 
         if (a->element == EASE__F64)
             ((double *)tile)[at] += add;
@@ -205,35 +119,35 @@ static double distance(const double *a, const double *b, int32_t n)
     return sqrt(sum);
 }
 
-/* Three vectors of n: v, A v, P A v. */
-typedef struct probe {
+/* The vectors of the check: v, w = A v, and P w, of n numbers each. */
+typedef struct check {
     double *v, *w, *back;
     double size; /* ||v|| */
-} probe;
+} check;
 
-static ease_status make_probe(int32_t n, probe *p, ease_error *err)
+static ease_status check_new(int32_t n, check *c, ease_error *err)
 {
     ease__random random;
     double size = 0;
 
-    p->v = ease__alloc_array(3 * (size_t)n, sizeof(*p->v));
-    if (!p->v)
+    c->v = ease__alloc_array(3 * (size_t)n, sizeof(*c->v));
+    if (!c->v)
         return ease__fail(err, EASE_E_NOMEM, "vectors of %d items", (int)n);
-    p->w = p->v + n;
-    p->back = p->w + n;
+    c->w = c->v + n;
+    c->back = c->w + n;
     ease__random_seed(&random, 1, 0);
     for (int32_t i = 0; i < n; i++) {
-        p->v[i] = 2 * ease__random_unit(&random) - 1;
-        size += p->v[i] * p->v[i];
+        c->v[i] = 2 * ease__random_unit(&random) - 1;
+        size += c->v[i] * c->v[i];
     }
-    p->size = sqrt(size);
+    c->size = sqrt(size);
     return EASE_OK;
 }
 
-static ease_status check_residual(const probe *p, const ease__tiled *a,
+static ease_status check_residual(const check *c, const ease__tiled *a,
                                   double *residual, ease_error *err)
 {
-    *residual = distance(p->back, p->v, a->n) / p->size;
+    *residual = distance(c->back, c->v, a->n) / c->size;
     if (!(*residual <= ALLOWED_RESIDUAL)) /* NaN is not */
         return ease__fail(
             err, EASE_E_ACCURACY,
@@ -244,54 +158,58 @@ static ease_status check_residual(const probe *p, const ease__tiled *a,
     return EASE_OK;
 }
 
-ease_status ease__solve(ease__tiled *a, double lambda, const double *ridge,
-                        const ease__solver *solver, int threads,
-                        const ease_hooks *hooks, double *residual, ease_error *err)
+ease_status ease__solve(ease__tiled *a, const double *diagonal, const ease_backend *b,
+                        int threads, const ease_hooks *hooks, double *residual,
+                        ease_error *err)
 {
-    probe p = {0};
-    ease_status status = make_probe(a->n, &p, err);
+    check c = {0};
+    ease_status status = ease__backend_check(b, a, threads, err);
 
+    if (!status)
+        status = check_new(a->n, &c, err);
     if (status)
         return status;
-    add_to_diagonal(a, (shift){lambda, ridge});
-    ease__tiled_times(a, p.v, p.w, threads);
+    add_to_diagonal(a, diagonal);
+    ease__tiled_times(a, c.v, c.w, threads);
     status = ease__progress(hooks, "checking", 0)
                  ? ease__cancelled(err)
-                 : solver->invert(a, threads, hooks, err);
+                 : ease__backend_invert(b, a, threads, hooks, err);
     if (!status) {
-        ease__tiled_times(a, p.w, p.back, threads);
+        ease__tiled_times(a, c.w, c.back, threads);
         status = ease__progress(hooks, "checking", 1)
                      ? ease__cancelled(err)
-                     : check_residual(&p, a, residual, err);
+                     : check_residual(&c, a, residual, err);
     }
-    ease__free(p.v);
+    ease__free(c.v);
     if (!status)
         ease__tiled_mirror_diagonal(a, threads);
     return status;
 }
 
-/* ---- in a file ------------------------------------------------------------------------
- */
+/* ---- in a file ------------------------------------------------------------------- */
 
-/* Something for every band of rows, whose diagonal tiles it may change. */
-typedef void see_band(ease__tiled *band, probe *p, shift s, int threads);
+/* Work on one band of rows after the other, whose diagonal tiles it may change. */
+typedef void band_work(ease__tiled *band, check *c, const double *diagonal,
+                       int threads);
 
-static void see_matrix(ease__tiled *band, probe *p, shift s, int threads)
+static void multiply_matrix(ease__tiled *band, check *c, const double *diagonal,
+                            int threads)
 {
-    add_to_diagonal(band, s);
-    ease__tiled_times(band, p->v, p->w, threads);
+    add_to_diagonal(band, diagonal);
+    ease__tiled_times(band, c->v, c->w, threads);
 }
 
-static void see_inverse(ease__tiled *band, probe *p, shift s, int threads)
+static void multiply_inverse(ease__tiled *band, check *c, const double *diagonal,
+                             int threads)
 {
-    (void)s;
-    ease__tiled_times(band, p->w, p->back, threads);
+    (void)diagonal;
+    ease__tiled_times(band, c->w, c->back, threads);
     ease__tiled_mirror_diagonal(band, threads);
 }
 
-static ease_status for_bands(const ease__tilefile *f, see_band *see, probe *p, shift s,
-                             size_t memory, int threads, const ease_hooks *hooks,
-                             ease_error *err)
+static ease_status for_bands(const ease__tilefile *f, band_work *work, check *c,
+                             const double *diagonal, size_t memory, int threads,
+                             const ease_hooks *hooks, ease_error *err)
 {
     ease__tiled band;
     ease_status status = ease__tiled_new_band(&f->shape, memory, &band, err);
@@ -304,7 +222,7 @@ static ease_status for_bands(const ease__tilefile *f, see_band *see, probe *p, s
         if (!status)
             status = ease__tilefile_read_band(f, &band, threads, err);
         if (!status) {
-            see(&band, p, s, threads);
+            work(&band, c, diagonal, threads);
             status = ease__tilefile_write_diagonal(f, &band, err);
         }
     }
@@ -312,23 +230,27 @@ static ease_status for_bands(const ease__tilefile *f, see_band *see, probe *p, s
     return status;
 }
 
-ease_status ease__solve_file(const ease__tilefile *f, double lambda,
-                             const double *ridge, const ease__solver *solver,
-                             size_t memory, int threads, const ease_hooks *hooks,
-                             double *residual, ease_error *err)
+ease_status ease__solve_file(const ease__tilefile *f, const double *diagonal,
+                             const ease_backend *b, size_t memory, int threads,
+                             const ease_hooks *hooks, double *residual, ease_error *err)
 {
-    probe p = {0};
-    shift s = {lambda, ridge};
-    ease_status status = make_probe(f->shape.n, &p, err);
+    check c = {0};
+    ease_status status = ease__backend_check_file(b, err);
 
     if (!status)
-        status = for_bands(f, see_matrix, &p, s, memory, threads, hooks, err);
+        status = ease__backend_check(b, &f->shape, threads, err);
     if (!status)
-        status = solver->invert_file(f, memory, threads, hooks, err);
+        status = check_new(f->shape.n, &c, err);
     if (!status)
-        status = for_bands(f, see_inverse, &p, s, memory, threads, hooks, err);
+        status = for_bands(f, multiply_matrix, &c, diagonal, memory, threads, hooks,
+                           err);
     if (!status)
-        status = check_residual(&p, &f->shape, residual, err);
-    ease__free(p.v);
+        status = ease__backend_invert_file(b, f, memory, threads, hooks, err);
+    if (!status)
+        status = for_bands(f, multiply_inverse, &c, diagonal, memory, threads, hooks,
+                           err);
+    if (!status)
+        status = check_residual(&c, &f->shape, residual, err);
+    ease__free(c.v);
     return status;
 }

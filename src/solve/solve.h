@@ -3,6 +3,7 @@
 #define EASE_SOLVE_SOLVE_H
 
 #include "matrix/tilefile.h"
+#include "solve/backends.h"
 
 /* The arithmetic on tiles (edge e, row-major) that the task graph is made of. One
  * table for float32, one for float64, and plain C twins of both in the tests. W is
@@ -25,54 +26,42 @@ typedef struct ease__tile_kernels {
 
 extern const ease__tile_kernels ease__blas_f32, ease__blas_f64;
 
-/* A backend: a table in a file of its own. */
-typedef struct ease__solver {
-    const char *name;
-    ease_status (*probe)(ease_error *why); /* cheap */
-    /* In place: positive definite in (padding: identity), its inverse out, lower
-     * half of diagonal tiles valid. On EASE_E_NOT_POSDEF err->where is the item. */
-    ease_status (*invert)(ease__tiled *a, int threads, const ease_hooks *hooks,
-                          ease_error *err);
-    /* The same in a file, with so many bytes of memory for its tiles. */
-    ease_status (*invert_file)(const ease__tilefile *f, size_t memory, int threads,
-                               const ease_hooks *hooks, ease_error *err);
-} ease__solver;
-
-/* NULL or "cpu". EASE_E_BACKEND for an unknown name or a failed probe. */
-ease_status ease__solver_find(const char *name, const ease__solver **out,
-                              ease_error *err);
-
-/* The task graph itself, on any kernels. */
+/* Inverts by the task graph in graph.c, on any kernels: positive definite in (padding:
+ * identity), its inverse out, the lower half of diagonal tiles valid. Fails with
+ * EASE_E_NOT_POSDEF, err->where being the item, or EASE_E_CANCELLED. */
 ease_status ease__invert_tiles(ease__tiled *a, const ease__tile_kernels *kernels,
                                int threads, const ease_hooks *hooks, ease_error *err);
 
-/* The same for a matrix in a file, with so many bytes for the tiles in memory: the same
- * bits as there, whatever they are. EASE_E_MEMORY_LIMIT where they are fewer than
- * ease__invert_file_least says. */
+/* The same for a matrix in a file, with `memory` bytes for tiles in memory. The result
+ * has the same bits for any number of them. Fails with EASE_E_MEMORY_LIMIT if they are
+ * fewer than ease__invert_file_least returns, and with EASE_E_IO. */
 ease_status ease__invert_file(const ease__tilefile *f,
                               const ease__tile_kernels *kernels, size_t memory,
                               int threads, const ease_hooks *hooks, ease_error *err);
 size_t ease__invert_file_least(const ease__tiled *shape, int threads);
-/* Columns of tiles that are taken at a time: the file is read and written once for each
- * such group. 0: memory is too small. */
+/* The number of columns of tiles that are worked on at a time: the file is read and
+ * written once for each such group. 0: memory is too small. */
 int32_t ease__invert_file_columns(const ease__tiled *shape, int threads, size_t memory);
 
-/* y = A x in float64, from the lower triangle of tiles; the same bits at any number
- * of threads. Bands, one after the other from the first on, sum up to the same. */
+/* y = A x in float64, from the lower triangle of tiles, with the same bits at any number
+ * of threads. If `a` is a band, adds its share to y: the bands of a matrix in order, from
+ * the first on, give the same bits as the whole. */
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads);
 
-/* Adds lambda ridge_i to the diagonal (ridge NULL: lambda) and 1 to that of the
- * padding, inverts, and checks the result: with a random v and w = A v computed before,
- * *residual = ||P w - v|| / ||v||. Fails with EASE_E_ACCURACY unless the residual is at
- * most 2e-4 (NaN is not). */
-ease_status ease__solve(ease__tiled *a, double lambda, const double *ridge,
-                        const ease__solver *solver, int threads,
-                        const ease_hooks *hooks, double *residual, ease_error *err);
+/* Adds diagonal_i to entry (i, i), and 1 to the diagonal of the padding, inverts in
+ * place, and checks the result: with a random v and w = A v computed before,
+ * *residual = ||P w - v|| / ||v||. Diagonal tiles are whole afterwards. Fails with
+ * EASE_E_ACCURACY unless the residual is at most 2e-4 (NaN is not), before any work as
+ * ease__backend_check does, and as the backend does. */
+ease_status ease__solve(ease__tiled *a, const double *diagonal, const ease_backend *b,
+                        int threads, const ease_hooks *hooks, double *residual,
+                        ease_error *err);
 
-/* The same in a file. Diagonal tiles are whole afterwards, as in memory. */
-ease_status ease__solve_file(const ease__tilefile *f, double lambda,
-                             const double *ridge, const ease__solver *solver,
-                             size_t memory, int threads, const ease_hooks *hooks,
-                             double *residual, ease_error *err);
+/* The same in a file, with `memory` bytes for tiles in memory. Fails with
+ * EASE_E_BACKEND if the backend cannot do that. */
+ease_status ease__solve_file(const ease__tilefile *f, const double *diagonal,
+                             const ease_backend *b, size_t memory, int threads,
+                             const ease_hooks *hooks, double *residual,
+                             ease_error *err);
 
 #endif

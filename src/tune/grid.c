@@ -29,8 +29,7 @@ static ease_status leave_out_fixed(plan *p, bool own, const bool *fixed,
             g->points *= a->count;
             g->axis[kept++] = *a;
         } else if (own) {
-            return ease__fail(err, EASE_E_ARG,
-                              "%s is to be tried, and has one value as well",
+            return ease__fail(err, EASE_E_ARG, "%s is fixed, and in the grid as well",
                               p->method->info.settings[a->setting].name);
         }
     }

@@ -344,6 +344,8 @@ static ease_status take_options(const ease_tune_options *given, ease__tuner *t,
     if (!status && (count != 1 || !ease__metric_by_user(&metric[0])))
         status = ease__fail(err, EASE_E_ARG, "tuning needs one metric of users, not %s",
                             o->metric);
+    if (!status && method->info.has_lambda)
+        status = ease_backend_check(t->train.backend, err);
     if (!status)
         status = method->info.has_lambda ? check_lambdas(t, err)
                                          : ease__tune_grid_check(t, err);
@@ -450,7 +452,8 @@ ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_mode
     ease_train_options o;
 
     if (!t || !(t->gram || t->model) || !out)
-        return ease__fail(err, EASE_E_ARG, "a tuning that was not used up is required");
+        return ease__fail(err, EASE_E_ARG,
+                          "a tuning whose model was not taken yet is required");
     if (t->model) {
         *out = t->model;
         t->model = NULL;

@@ -1,0 +1,18 @@
+/* The contract of src/solve/backend.h as checks that can be run. Needs a C library and
+ * libm only, neither the library itself nor a BLAS, so that a plugin can be checked
+ * wherever it is developed. */
+#ifndef EASE_BACKEND_SUITE_H
+#define EASE_BACKEND_SUITE_H
+
+#include <stdio.h>
+
+#include "solve/backend.h"
+
+enum { BACKEND_SUITE_UNAVAILABLE = -1 };
+
+/* Runs all checks on a backend. Prints a line to `out` for each check that fails.
+ * Returns how many did, or BACKEND_SUITE_UNAVAILABLE, and prints the reason, if the
+ * backend cannot be used on this machine. */
+int backend_suite(const ease_backend *b, FILE *out);
+
+#endif

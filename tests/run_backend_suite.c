@@ -1,0 +1,34 @@
+/* Checks a plugin by the suite: run_backend_suite /absolute/path/plugin.so */
+#include <dlfcn.h>
+
+#include "backend_suite.h"
+
+int main(int argc, char **argv)
+{
+    enum { SKIPPED = 77 };
+    ease_backend_entry *entry;
+    const ease_backend *b;
+    void *object;
+    int failed;
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: run_backend_suite /absolute/path/plugin.so\n");
+        return 2;
+    }
+    object = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+    if (!object) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 1;
+    }
+    *(void **)&entry = dlsym(object, EASE_BACKEND_ENTRY);
+    if (!entry || entry(EASE_BACKEND_ABI + 1) || !(b = entry(EASE_BACKEND_ABI))) {
+        fprintf(stderr, "%s: no " EASE_BACKEND_ENTRY " for ABI %u, or one for any\n",
+                argv[1], EASE_BACKEND_ABI);
+        return 1;
+    }
+    failed = backend_suite(b, stderr);
+    if (failed == BACKEND_SUITE_UNAVAILABLE)
+        return SKIPPED;
+    printf("backend %s: %d checks failed\n", b->name, failed);
+    return failed ? 1 : 0;
+}
