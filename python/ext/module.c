@@ -5,9 +5,9 @@
 static PyObject *method_settings(const ease_method_info *m)
 {
     PyObject *list = PyList_New(0);
+    const ease_setting *s;
 
-    for (int i = 0; list && i < m->setting_count; i++) {
-        const ease_setting *s = &m->settings[i];
+    for (int i = 0; list && (s = ease_method_setting(m->name, i)); i++) {
         PyObject *entry = Py_BuildValue("ssdddNz", s->name, s->about, s->value,
                                         s->least, s->most, PyBool_FromLong(s->whole),
                                         s->words);
