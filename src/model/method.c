@@ -94,11 +94,12 @@ ease_status ease_method_check(const char *method, const char *settings, ease_err
 ease_status ease__method_take(ease_train_options *o, const ease__method **out,
                               ease_error *err)
 {
-    ease_status status;
+    const char *name = o->method ? o->method : ease__methods[0]->info.name;
+    ease_status status = ease_method_check(name, o->settings, err);
 
-    if (!o->method)
-        o->method = ease__methods[0]->info.name;
-    status = ease_method_check(o->method, o->settings, err);
-    *out = ease__method_find(o->method);
-    return status;
+    if (status)
+        return status;
+    *out = ease__method_find(name);
+    o->method = (*out)->info.name;
+    return EASE_OK;
 }

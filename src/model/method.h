@@ -29,8 +29,8 @@ typedef struct ease__method {
  * src/methods/methods.c, since the functions of the table stand behind this folder. */
 extern const ease__method *const ease__methods[];
 
-/* The method that options name; the first of all, which is then named in them, if they
- * name none. EASE_E_ARG if there is no such method, or it does not accept their
+/* The method that options name, or the first of all. Their name of it is the static one
+ * afterwards. EASE_E_ARG if there is no such method, or it does not accept their
  * settings. */
 ease_status ease__method_take(ease_train_options *o, const ease__method **out,
                               ease_error *err);

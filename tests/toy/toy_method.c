@@ -34,6 +34,6 @@ const ease__method ease__toy_method = {
         },
     .number = 1000,
     .settings = settings,
-    .form = EASE__BASE_FORM,
+    .form = &ease__form_none,
     .fill = train,
 };
