@@ -70,8 +70,8 @@
  *    elsewhere. A program that was compiled with an older header gets the defaults of
  *    options that it does not know. One that sets options which an older library does
  *    not know gets EASE_E_ARG.
- *  - ease_row, ease_rec, ease_error, ease_hooks, ease_id_column, ease_setting,
- *    ease_split_part and ease_difference are frozen: they never change.
+ *  - ease_row, ease_rec, ease_error, ease_hooks, ease_id_column, ease_split_part and
+ *    ease_difference are frozen: they never change.
  *
  * Threads and processes:
  *
@@ -556,6 +556,9 @@ typedef enum ease_storage {
     EASE_STORE_KNOWN
 } ease_storage;
 
+/* "f16"; NULL: there is no such storage. */
+EASE_API const char *ease_storage_name(ease_storage storage);
+
 /* How an evaluation counts unknown items: items that were held out but do not occur in
  * the model's training data, so that the model cannot recommend them. */
 typedef enum ease_unknown {
@@ -689,8 +692,6 @@ typedef struct ease_method_info {
                           learned of each, and not a history */
     const char *nonnegative; /* the method that does the same with weights below 0 set
                                 to 0; NULL: there is none */
-    int setting_count;
-    const ease_setting *settings;
     const char *rounds; /* the setting with the number of rounds (epochs, iterations)
                            that it is trained by; NULL: it has none */
     /* What tuning tries by default: "rank=64|128,alpha=1|10" is every rank with every
@@ -701,6 +702,8 @@ typedef struct ease_method_info {
 /* Methods from 0 on, and by name; NULL: there is none. */
 EASE_API const ease_method_info *ease_method_at(int index);
 EASE_API const ease_method_info *ease_method_find(const char *name);
+/* Settings of a method from 0 on; NULL past the end, and if there is no such method. */
+EASE_API const ease_setting *ease_method_setting(const char *method, int index);
 /* Checks, before any data is read, that the method exists and accepts these settings
  * ("rank=64"; NULL: none). Fails with EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,

@@ -14,14 +14,6 @@ const char *name_of_precision(ease_precision precision)
     return precision == EASE_F64 ? "f64" : "f32";
 }
 
-const char *name_of_storage(ease_storage storage)
-{
-    static const char *const names[] = {"f32",    "f16",    "packed", "none",
-                                        "sparse", "latent", "known"};
-
-    return names[storage];
-}
-
 const char *backend_name(int index)
 {
     const ease_backend_info *b = ease_backend_at(index);

@@ -22,16 +22,17 @@ static void print_setting(const ease_setting *s)
 static void print_models(void)
 {
     const ease_method_info *m;
+    const ease_setting *s;
 
     for (int i = 0; (m = ease_method_at(i)); i++) {
         printf("%s: %s%s\n", m->name, m->about,
                m->known_users ? "; scores only users it was trained with" : "");
         if (m->has_lambda)
             printf("    --lambda L\n");
-        if (m->setting_count)
+        if (ease_method_setting(m->name, 0))
             printf("    --set NAME=VALUE,... of\n");
-        for (int k = 0; k < m->setting_count; k++)
-            print_setting(&m->settings[k]);
+        for (int k = 0; (s = ease_method_setting(m->name, k)); k++)
+            print_setting(s);
         if (m->grid && m->grid[0])
             printf("    tuned over %s\n", m->grid);
     }

@@ -76,7 +76,7 @@ static void put_model(const info_args *a, const ease_model *m)
         report_text(&r, "precision", "precision", name_of_precision(info.precision));
         report_real(&r, "residual", "residual", info.residual);
     }
-    report_text(&r, "storage", "storage", name_of_storage(info.storage));
+    report_text(&r, "storage", "storage", ease_storage_name(info.storage));
     report_bool(&r, "titles", "titles", info.has_titles != 0);
     report_bytes(&r, "bytes", "size", info.bytes);
     if (a->verify)

@@ -277,10 +277,10 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
     if (method->from_gram) {
         report_text(&r, "kind", "", name_of_kind(info.kind));
         report_text(&r, "precision", "", name_of_precision(info.precision));
-        report_text(&r, "storage", "", name_of_storage((ease_storage)a->storage));
+        report_text(&r, "storage", "", ease_storage_name((ease_storage)a->storage));
         report_real(&r, "residual", "", info.residual);
     } else {
-        report_text(&r, "storage", "", name_of_storage(info.storage));
+        report_text(&r, "storage", "", ease_storage_name(info.storage));
     }
     report_seconds(&r, "seconds", "", did->seconds);
     report_phases(&r, c);

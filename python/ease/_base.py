@@ -18,7 +18,7 @@ from ._progress import ShowProgress, watching
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
 UNKNOWN = ("miss", "drop")
-STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
+STORAGES = tuple(_ease.storages())  # the first three can be asked for
 READING = ("columns", "weights", "min_rating", "repeat", "format", "separator", "header")
 VERIFY_USE, VERIFY_OPEN, VERIFY_NEVER = range(3)  # as ease.h has them
 CLASSES: Dict[str, Any] = {}  # by the library's names of methods

@@ -30,11 +30,11 @@ const ease__method ease__cdae = {
         {
             .name = "cdae",
             .about = "collaborative denoising autoencoder (Wu et al., WSDM 2016)",
-            EASE__SETTINGS(settings),
             .rounds = "epochs",
             .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
         },
     .number = 8,
+    .settings = settings,
     .form = &ease__form_latent,
     .fill = train,
 };

@@ -385,11 +385,11 @@ const ease__method ease__ii_svd = {
             .name = "ii-svd",
             .about =
                 "singular vectors of item-item scores (Volkovs and Yu, SIGIR 2015)",
-            EASE__SETTINGS(settings),
             .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
                     "rank=200|500",
         },
     .number = 7,
+    .settings = settings,
     .form = &ease__form_latent,
     .fill = train,
 };

@@ -267,10 +267,10 @@ const ease__method ease__lrec = {
             .name = "lrec",
             .about = "a logistic regression for each user (Sedhain et al., AAAI 2016)",
             .known_users = 1,
-            EASE__SETTINGS(settings),
             .grid = "l2=1|3|10|30|100|300",
         },
     .number = 11,
+    .settings = settings,
     .form = &ease__form_known,
     .fill = train,
 };

@@ -59,11 +59,11 @@ const ease__method ease__mult_dae = {
             .name = "mult-dae",
             .about = "denoising autoencoder, multinomial likelihood (Liang et al., WWW "
                      "2018)",
-            EASE__SETTINGS(dae_settings),
             .rounds = "epochs",
             .grid = "decay=2e-5|2e-4|2e-3",
         },
     .number = 9,
+    .settings = dae_settings,
     .form = &ease__form_latent,
     .fill = train_dae,
 };
@@ -73,11 +73,11 @@ const ease__method ease__mult_vae = {
             .name = "mult-vae",
             .about = "variational autoencoder, multinomial likelihood (Liang et al., "
                      "WWW 2018)",
-            EASE__SETTINGS(vae_settings),
             .rounds = "epochs",
             .grid = "cap=0.2|0.5|1,anneal=1000|5000",
         },
     .number = 10,
+    .settings = vae_settings,
     .form = &ease__form_latent,
     .fill = train_vae,
 };

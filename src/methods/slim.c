@@ -594,10 +594,10 @@ const ease__method ease__slim = {
             .name = "slim",
             .about = "sparse weights of 0 or more by an elastic net (Ning and Karypis, "
                      "ICDM 2011)",
-            EASE__SETTINGS(settings),
             .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
         },
     .number = 4,
+    .settings = settings,
     .form = &ease__form_sparse,
     .check = check,
     .fill = train_slim,
@@ -608,10 +608,10 @@ const ease__method ease__slim_free = {
         {
             .name = "slim-free",
             .about = "SLIM with weights of either sign",
-            EASE__SETTINGS(settings),
             .grid = "l1=1|2|5,l2=30|100|300|1000",
         },
     .number = 5,
+    .settings = settings,
     .form = &ease__form_sparse,
     .check = check,
     .fill = train_free,

@@ -313,11 +313,11 @@ const ease__method ease__wmf = {
             .name = "wmf",
             .about =
                 "weighted matrix factorization (Hu, Koren and Volinsky, ICDM 2008)",
-            EASE__SETTINGS(settings),
             .rounds = "iterations",
             .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
         },
     .number = 6,
+    .settings = settings,
     .form = &ease__form_latent,
     .fill = train,
 };
