@@ -169,6 +169,7 @@ static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
 {
     ease_train_options o = t->train;
     ease__attempt a = {.trial = {.lambda = lambda}};
+    ease_model_info info = {.size = sizeof(info)};
     ease_model *m = NULL;
     double begin = ease__seconds();
     ease_status status;
@@ -178,7 +179,8 @@ static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
     if (!status)
         status = ease__tuner_measure(t, m, o.hooks, begin, &a, err);
     if (!status) {
-        a.wide = m->info.precision == EASE_F64;
+        ease_model_describe(m, &info);
+        a.wide = info.precision == EASE_F64;
         keep(t->result, a);
         ease__log(o.hooks, 2, "lambda %g: %s %.5f, standard error %.5f, %.2g s%s",
                   lambda, t->o.metric, a.trial.mean, a.trial.standard_error,
