@@ -776,8 +776,8 @@ EASE_API EASE_MUST_USE ease_status ease_gram_build(const ease_interactions *x,
                                                    ease_gram **out, ease_error *err);
 
 /* Trains a model from a Gram matrix in place: the call frees *g or makes it part of the
- * model, and sets *g to NULL, even on failure. Fails as ease_train_gram_file does, but
- * never solves again in float64, since the matrix is lost. */
+ * model, and sets *g to NULL, even on failure. Fails as ease_train_gram_file does. A
+ * failed solve in float32 is not repeated in float64, since the matrix is lost. */
 EASE_API EASE_MUST_USE ease_status ease_gram_solve(ease_gram **g,
                                                    const ease_train_options *o,
                                                    ease_model **out, ease_error *err);
@@ -849,10 +849,9 @@ EASE_API void ease_gram_free(ease_gram *g);
 typedef struct ease_model_info {
     size_t size;
     const char *method; /* name of the method, see ease_method_find; static */
-    const char
-        *settings; /* all settings of the method, "" if it has none; borrowed from
-                             the model. Rounds (epochs, iterations) are those of the
-                             model, which may be fewer than requested */
+    /* All settings of the method, "" if it has none; borrowed from the model. Rounds
+     * (epochs, iterations) are those of the model, which may be fewer than requested. */
+    const char *settings;
     int32_t items;
     int64_t users, interactions; /* of the training data; -1: unknown */
     double lambda;               /* 0: the method has none */
@@ -886,7 +885,7 @@ EASE_API EASE_MUST_USE ease_status ease_model_set_threads(ease_model *m, int thr
  * file, such as the header and the ids, is always verified when it is opened. */
 typedef enum ease_verify {
     EASE_VERIFY_USE,  /* each MiB before its first use: the default */
-    EASE_VERIFY_OPEN, /* all of them when the file is opened */
+    EASE_VERIFY_OPEN, /* all weights when the file is opened */
     EASE_VERIFY_NEVER /* not at all; column numbers of sparse rows are range-checked */
 } ease_verify;
 
