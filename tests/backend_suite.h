@@ -1,6 +1,6 @@
-/* The contract of src/solve/backend.h as checks that can be run. Needs a C library and
- * libm only, neither the library itself nor a BLAS, so that a plugin can be checked
- * wherever it is developed. */
+/* The conformance suite of src/solve/backend.h. It needs a C library and libm only,
+ * neither libease nor a BLAS, so that a plugin can be tested wherever it is
+ * developed. */
 #ifndef EASE_BACKEND_SUITE_H
 #define EASE_BACKEND_SUITE_H
 

@@ -216,7 +216,7 @@ def outputs(directory):
 
 
 class Tests(support.Case):
-    """What must hold of each engine; its tests are one class with `engine`."""
+    """Tests of every engine; each engine is one class with `engine`."""
     engine = None
 
     @classmethod

@@ -1,5 +1,6 @@
-/* What fuzz targets of our own files share: bytes as a file, and right checksums, so
- * that what lies behind them is reached. */
+/* Functions that the fuzz targets of model and Gram files share: they write the input
+ * to a file and correct its checksums, so that the code behind the checksums is
+ * reached. */
 #ifndef EASE_FUZZ_FILE_H
 #define EASE_FUZZ_FILE_H
 
@@ -31,7 +32,8 @@ static inline bool fuzz_inside(const ease__disk_section *s, size_t size)
     return s->offset <= size && s->bytes <= size - s->offset;
 }
 
-/* The block hashes of a large section, as far as its companion section can hold them. */
+/* The block hashes of a large section, as far as they fit into its companion
+ * section. */
 static inline void fuzz_fix_blocks(unsigned char *file, size_t size,
                                    const ease__disk_header *h,
                                    const ease__disk_section *large)

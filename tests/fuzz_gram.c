@@ -1,4 +1,4 @@
-/* Gram files from anywhere; checksums are made right, but for every third input. */
+/* Fuzzes Gram files; the checksums are corrected, except in every third input. */
 #include "fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

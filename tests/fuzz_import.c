@@ -1,6 +1,6 @@
-/* Gram matrices made elsewhere. The first byte: whether the items are given, and where
- * the list of items ends; then that list, then the table or array. A byte 30 divides two
- * shards. */
+/* Fuzzes the import of Gram matrices. The first byte says whether there is a list of
+ * items and where it ends; the list and then the table or array follow. A byte 30
+ * separates shards. */
 #include "fuzz_file.h"
 #include "read/blocks.h"
 

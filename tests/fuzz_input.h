@@ -1,4 +1,4 @@
-/* A fuzz input as a file without a name, and interactions read from it. */
+/* Writes a fuzz input to an unnamed file, and reads interactions from it. */
 #ifndef EASE_FUZZ_INPUT_H
 #define EASE_FUZZ_INPUT_H
 

@@ -1,5 +1,5 @@
-/* Model files from anywhere. Checksums are made right first, so that what lies behind
- * them is reached; every third input is taken as it is. */
+/* Fuzzes model files. The checksums are corrected, so that the code behind them is
+ * reached, except in every third input. */
 #include "fuzz_file.h"
 #include "score/scoring.h"
 

@@ -1,5 +1,6 @@
-/* Golden files: models of every form as one version of the file format has them, and
- * all that they answer, as text. Floats are hexadecimal, so that every bit counts. */
+/* Golden files: models of every form in one version of the file format, and the results
+ * of all calls with them, as text. Floats are hexadecimal, so that all bits are
+ * compared. */
 #ifndef EASE_TEST_GOLDEN_H
 #define EASE_TEST_GOLDEN_H
 

@@ -1,5 +1,4 @@
-/* Plain C twins of the tile kernels: slow, and without a line that a sanitizer cannot
- * see into. */
+/* Plain C twins of the tile kernels: slow, but visible to sanitizers, unlike BLAS. */
 #ifndef EASE_TEST_KERNELS_H
 #define EASE_TEST_KERNELS_H
 

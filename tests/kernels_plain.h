@@ -1,5 +1,5 @@
 /* The twins for one kind of number: included once for each, with REAL, NAME(what) and
- * TABLE defined. Triangular products in place go in the order in which nothing is read
+ * TABLE defined. Triangular products in place have an order in which no entry is read
  * after it was written. */
 
 #define AT(a, i, j)  (((REAL *)(a))[(size_t)(i) * (size_t)e + (size_t)(j)])

@@ -1,4 +1,4 @@
-/* Small models for tests: from dense data by the plainest arithmetic, or random. */
+/* Small models for tests: computed from dense data by plain loops, or random. */
 #ifndef EASE_TEST_MODELS_H
 #define EASE_TEST_MODELS_H
 

@@ -1,4 +1,4 @@
-/* Slow twins: the plainest code for what the library does fast. */
+/* Slow twins of the library's fast code, as plain as possible. */
 #ifndef EASE_ORACLE_H
 #define EASE_ORACLE_H
 

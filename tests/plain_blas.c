@@ -1,6 +1,6 @@
-/* The routines of BLAS and LAPACK that the library calls, in plain C: what the tsan
- * preset links in place of OpenBLAS, whose accesses to memory ThreadSanitizer cannot
- * see. Only those variants are here that are called; others end in an assertion. */
+/* The routines of BLAS and LAPACK that the library calls, in plain C. The tsan preset
+ * links them in place of OpenBLAS, whose accesses to memory ThreadSanitizer cannot
+ * see. Only the variants that are called exist; others end in an assertion. */
 #undef NDEBUG
 #include <assert.h>
 #include <cblas.h>
@@ -20,7 +20,7 @@
 #define LAPACK(routine) d##routine##_
 #include "plain_blas_real.h"
 
-/* ---- orthogonal factors and eigenvectors: float64 alone, matrices by columns --------- */
+/* ---- orthogonal factors and eigenvectors: float64 alone, matrices by columns ----- */
 
 void dgeqrf_(const int *rows, const int *columns, double *a, const int *ld, double *tau,
              double *work, const int *work_count, int *info);
@@ -163,7 +163,7 @@ void dsyevd_(const char *job, const char *half, const int *order, double *a,
     *info = 0;
 }
 
-/* ---- OpenBLAS's account of itself ---------------------------------------------------- */
+/* ---- OpenBLAS's account of itself ------------------------------------------------ */
 
 char *openblas_get_config(void)
 {
@@ -189,11 +189,11 @@ int openblas_get_parallel(void)
     return 2; /* as the OpenMP flavour says */
 }
 
-/* ---- the library's gate -------------------------------------------------------------- */
+/* ---- the library's gate ---------------------------------------------------------- */
 
 /* At most as many threads as OpenBLAS has buffers are let into it, by a semaphore. To
- * ThreadSanitizer that semaphore orders all calls, and so hides races between them: here
- * everyone is let in. */
+ * ThreadSanitizer that semaphore orders all calls, and so hides races between them:
+ * here everyone is let in. */
 void __wrap_ease__blas_begin(void);
 void __wrap_ease__blas_end(void);
 

@@ -1,4 +1,4 @@
-/* Models of any method, trained quickly on little data. */
+/* Trains models of any method quickly, on little data. */
 #ifndef EASE_TEST_QUICK_H
 #define EASE_TEST_QUICK_H
 

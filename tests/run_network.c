@@ -1,8 +1,8 @@
 /* Networks for bench/networks.py, which does the same in JAX:
  *
  *     run_network step DIRECTORY METHOD STEPS
- *                                          steps on one batch: what went in, and the
- *                                          weights that came out
+ *                                          steps on one batch: the input, and the
+ *                                          weights after the steps
  *     run_network train SPLIT METHOD SETTINGS THREADS [plain]
  *                                          a line of JSON for each epoch, and one for
  *                                          the test users; plain: without validation

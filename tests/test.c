@@ -119,12 +119,12 @@ static void failed(test *t, const char *file, int line)
     printf("  %s:%d: ", file, line);
 }
 
-bool check_at(test *t, bool held, const char *what, const char *file, int line)
+bool check_at(test *t, bool passed, const char *what, const char *file, int line)
 {
-    if (held)
+    if (passed)
         return true;
     failed(t, file, line);
-    printf("%s does not hold\n", what);
+    printf("%s is false\n", what);
     return false;
 }
 

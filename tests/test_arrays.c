@@ -1,4 +1,4 @@
-/* Interactions from arrays in memory, and what a model gives and takes in memory. */
+/* Interactions from arrays in memory, and arrays that models read and write. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Backends: the conformance suite on each of them, plugins, and what the library makes
- * of their answers. */
+/* Backends: the conformance suite with each of them, plugins, and how the library uses
+ * their results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

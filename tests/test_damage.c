@@ -1,5 +1,5 @@
-/* Damaged and overwritten model files: whatever is done with one gives what the whole
- * file gives, or an error. */
+/* Damaged and overwritten model files: every call gives the result of the intact file,
+ * or an error. */
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@
 #include "models.h"
 #include "test.h"
 
-enum { PATH_ROOM = 256 };
+enum { PATH_BYTES = 256 };
 
 /* test_path's own strings live only for some calls. */
-static void keep_path(const char *name, char path[PATH_ROOM])
+static void keep_path(const char *name, char path[PATH_BYTES])
 {
-    snprintf(path, PATH_ROOM, "%s", test_path(name));
+    snprintf(path, PATH_BYTES, "%s", test_path(name));
 }
 
 /* ---- a model of each form, small, or so large that its file is mapped --------- */
@@ -358,7 +358,7 @@ static void flip(const char *path, size_t at, unsigned char bits)
 typedef struct trial {
     test *t;
     const form *form;
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     answer whole[USES];
     int64_t found[USES];
 } trial;
@@ -480,7 +480,7 @@ static int stop_verifying(void *user, const char *stage, double fraction)
 
 static void verifying_all_can_be_cancelled(test *t)
 {
-    char path[PATH_ROOM], latent[PATH_ROOM];
+    char path[PATH_BYTES], latent[PATH_BYTES];
     ease_hooks hooks = {.progress = stop_verifying};
     ease_row row = {.items = (int32_t[]){2, 1500}, .count = 2};
     ease_recommend_options o;
@@ -514,7 +514,7 @@ static void verifying_all_can_be_cancelled(test *t)
 static void only_weights_may_be_large(test *t)
 {
     for (size_t i = 0; i < FORMS; i++) {
-        char path[PATH_ROOM], copy[PATH_ROOM];
+        char path[PATH_BYTES], copy[PATH_BYTES];
         ease__disk_header h;
 
         keep_path(forms[i].name, path);
@@ -562,7 +562,7 @@ static void overwrite(const char *path, const char *with)
 /* `used`: everything has been verified before it changes. */
 static void change_while_open(test *t, const form *f, bool used, bool shorter)
 {
-    char path[PATH_ROOM], other[PATH_ROOM];
+    char path[PATH_BYTES], other[PATH_BYTES];
     ease_model *m = NULL, *changed;
     answer after;
 
@@ -604,7 +604,7 @@ static void a_file_written_to_in_place_is_no_longer_used(test *t)
 static void a_small_file_is_needed_only_to_open_it(test *t)
 {
     for (size_t i = 0; i < FORMS; i++) {
-        char path[PATH_ROOM];
+        char path[PATH_BYTES];
         ease_model *m = NULL;
         answer before[USES];
 

@@ -1,4 +1,4 @@
-/* Interactions: what reading makes of rows, at any number of threads and blocks. */
+/* Interactions: the result of reading rows, at any number of threads and blocks. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -744,8 +744,8 @@ static void the_example_has_its_known_size(test *t)
     check_sizes(t, "examples/npm.tsv.gz", 30000, 1500, 349921, 349921);
 }
 
-/* The path of a file that is not in the repository; NULL, and the test is skipped, where
- * it is missing. */
+/* The path of a file that is not in the repository; NULL, and the test is skipped,
+ * where it is missing. */
 static const char *real_file(test *t, const char *name)
 {
     static char path[256];

@@ -186,15 +186,15 @@ static ease_model *trained(const dense *d, double lambda)
 /* As a table whose rows are in no order, so that numbers differ from those of d. */
 static ease_interactions *shuffled(const dense *d, uint64_t seed)
 {
-    size_t room = (size_t)d->users * (size_t)d->items;
-    size_t *order = calloc(room + 1, sizeof(*order)), count = 0, used;
-    char *text = malloc(room * 24 + 32);
+    size_t places = (size_t)d->users * (size_t)d->items;
+    size_t *order = calloc(places + 1, sizeof(*order)), count = 0, used;
+    char *text = malloc(places * 24 + 32);
     const char *path = test_path("shuffled.csv");
     ease_interactions *x = NULL;
     ease__random r;
 
     ease__random_seed(&r, seed, 5);
-    for (size_t k = 0; k < room; k++)
+    for (size_t k = 0; k < places; k++)
         if (d->at[k])
             order[count++] = k;
     used = (size_t)sprintf(text, "user,item\n");
@@ -364,7 +364,7 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
 
 /* ---- evaluation --------------------------------------------------------------- */
 
-enum { ITEMS = 40, STRANGE = 5, USERS = 150, LOG_ROOM = 4096 };
+enum { ITEMS = 40, STRANGE = 5, USERS = 150, LOG_BYTES = 4096 };
 
 /* Items from ITEMS on are strange to the model. Of the users, 0 and 1 have nothing held
  * out, 2 and 3 have no input, 4 has strange items alone held out. */
@@ -522,7 +522,7 @@ static void remember_log(void *user, int level, const char *text)
     char *to = user;
     size_t used = strlen(to);
 
-    snprintf(to + used, LOG_ROOM - used, "%d %s\n", level, text);
+    snprintf(to + used, LOG_BYTES - used, "%d %s\n", level, text);
 }
 
 /* The log has "PART of ALL WHAT" as a warning. */
@@ -547,7 +547,7 @@ static void unknown_items_are_said(test *t)
 
     ease_eval_options_init(&o);
     for (int how = EASE_UNKNOWN_MISS; how <= EASE_UNKNOWN_DROP; how++) {
-        char log[LOG_ROOM] = "";
+        char log[LOG_BYTES] = "";
         ease_report *r = NULL;
 
         o.unknown = (ease_unknown)how;
@@ -1414,7 +1414,7 @@ static void trials_count_unknown_items_as_told(test *t)
 
     for (int i = 0; i < 4; i++) {
         ease_unknown how = (ease_unknown)(i / 2);
-        char log[LOG_ROOM] = "";
+        char log[LOG_BYTES] = "";
         ease_tuning *tuned = NULL;
         ease_model *m = NULL;
         ease_hooks hooks = {.log = remember_log, .user = log};
@@ -1626,7 +1626,8 @@ static void a_point_that_cannot_be_trained_is_left_out(test *t)
     split_free(&s);
 }
 
-/* In the middle of a training by epochs: what was reached counts, and can be had again. */
+/* In the middle of a training by epochs: what was reached counts, and can be had
+ * again. */
 static int stop_late(void *user, const char *stage, double fraction)
 {
     (void)user;
@@ -1797,7 +1798,8 @@ static void settings_can_be_checked_before_there_are_data(test *t)
         }
 }
 
-/* 400 items are one tile of 0.64 MB, which tuning has twice; in float64 1.28 MB more. */
+/* 400 items are one tile of 0.64 MB, which tuning has twice; in float64 1.28 MB
+ * more. */
 static void without_memory_for_float64_a_lambda_is_left_out(test *t)
 {
     static const double grid[] = {10, 0.001};

@@ -8,11 +8,12 @@
 #include "models.h"
 #include "test.h"
 
-enum { USERS = 60, ITEMS = 12, WARNING_ROOM = 500 };
+enum { USERS = 60, ITEMS = 12, WARNING_BYTES = 500 };
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
-/* Quarters from 0 to 5, half of them 0, times a scale for even items and one for odd. */
+/* Quarters from 0 to 5, half of them 0, times a scale for even items and one for
+ * odd. */
 static double *scaled_data(double even, double odd)
 {
     double *x = calloc((size_t)USERS * ITEMS, sizeof(*x));
@@ -66,8 +67,8 @@ static ease_train_options options(double lambda, ease_gram_kind kind)
     return o;
 }
 
-/* Weights compare in units of sqrt(A_jj / A_ii), A being what is solved: so scaled, A has
- * ones on its diagonal and norm at most n, and its inverse at most its trace. */
+/* Weights compare in units of sqrt(A_jj / A_ii), A being what is solved: so scaled, A
+ * has ones on its diagonal and norm at most n, and its inverse at most its trace. */
 static double *sizes_of(const dense_model *d, ease_gram_kind kind, double lambda,
                         double *tolerance)
 {
@@ -282,7 +283,7 @@ static void every_storage_holds_weights_of_any_scale(test *t)
 static void keep_warning(void *text, int level, const char *message)
 {
     if (level == 1)
-        snprintf(text, WARNING_ROOM, "%s", message);
+        snprintf(text, WARNING_BYTES, "%s", message);
 }
 
 /* Of sizes 10^16 apart, only weights from small items to large ones are kept; of sizes
@@ -308,7 +309,7 @@ static void weights_lost_in_halves_are_told(test *t)
 
         check_status(t, ease_train(x, &o, &m, NULL), EASE_OK);
         for (int s = 0; m && s < COUNT(storages); s++) {
-            char text[WARNING_ROOM] = "";
+            char text[WARNING_BYTES] = "";
             ease_hooks hooks = {.log = keep_warning, .user = text};
 
             check_status(

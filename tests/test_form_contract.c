@@ -1,5 +1,5 @@
-/* What holds for every form of a model, over all entries of the table and all methods
- * that make it: a new form is tested by being there. */
+/* Tests of every form of models, over all entries of the table and all methods that
+ * make them: a new form needs no test of its own here. */
 #include <math.h>
 
 #include "core/random.h"
@@ -17,7 +17,7 @@ static void keep_path(const char *name, char path[PATH])
     snprintf(path, PATH, "%s", test_path(name));
 }
 
-/* ---- a model in each form, by each method ------------------------------------------ */
+/* ---- a model in each form, by each method ---------------------------------------- */
 
 /* What a test is given: a trained model, its file in a form, and the model that this
  * file opens to. */
@@ -75,7 +75,7 @@ static void for_every_form(test *t, void (*run)(subject *s))
     ease_interactions_free(x);
 }
 
-/* ---- the table --------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------- */
 
 static void check_rules(test *t, const ease__form *f)
 {
@@ -124,7 +124,7 @@ static void numbers_in_files_stay(test *t)
             check_text(t, ease__form_numbered(i)->name, names[i]);
 }
 
-/* ---- lists ------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------- */
 
 /* Histories of all users, an empty one and one with weights. */
 typedef struct histories {
@@ -229,7 +229,7 @@ static void one_list_and_many_lists_agree_to_the_bit(test *t)
     for_every_form(t, compare_lists);
 }
 
-/* ---- files ------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------- */
 
 static void save_again(subject *s)
 {
@@ -331,7 +331,7 @@ static void the_table_names_all_sections(test *t)
     for_every_form(t, name_sections);
 }
 
-/* ---- files of later versions ------------------------------------------------------- */
+/* ---- files of later versions ----------------------------------------------------- */
 
 static void check_opens_the_same(subject *s, const char *path)
 {
@@ -456,7 +456,7 @@ static void sections_that_are_read_otherwise_are_newer(test *t)
     for_every_form(t, change_flags);
 }
 
-/* ---- explain, similar -------------------------------------------------------------- */
+/* ---- explain, similar ------------------------------------------------------------ */
 
 static float score_of(const lists *l, int u, int32_t item)
 {
@@ -565,7 +565,7 @@ static void weights_are_exported_where_there_are_any(test *t)
     for_every_form(t, use_weights);
 }
 
-/* ---- refusals ---------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------- */
 
 static void ask_for_nonsense(subject *s)
 {
@@ -613,7 +613,7 @@ static void nonsense_is_refused(test *t)
     for_every_form(t, ask_for_nonsense);
 }
 
-/* ---- memory ------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------- */
 
 static ease_status use_all(const subject *s, const char *path)
 {

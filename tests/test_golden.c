@@ -1,5 +1,5 @@
-/* Model files that were written once and for all, by every version of the format: they
- * open, and answer to the bit what they answered then. */
+/* Golden model files of every version of the format: they can be opened, and give the
+ * same results, to the bit, as when they were written. */
 #include <zlib.h>
 
 #include "golden.h"

@@ -1,4 +1,4 @@
-/* Triplets from engines: forms, shards, lists of items, and what is wrong with them. */
+/* Import of triplets: formats, shards, lists of items, and errors in them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Models of known users: lrec against what only its minimum fulfils, and how such a
- * model is kept, asked and refused. */
+/* Models of known users: lrec against the conditions of its minimum, and how such
+ * models are stored, scored and refused. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Models of hidden numbers: wmf and ii-svd against their definitions, and what such
- * models have in common. */
+/* Latent models: wmf and ii-svd against their definitions, and tests of all latent
+ * models. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -540,7 +540,7 @@ static void latent_parts_are_those_of_the_encoder(test *t)
         ease__latent_shape shape = m->latent.shape;
 
         shape.width[0] = widths[width];
-        check(t, !ease__latent_shape_holds(&shape));
+        check(t, !ease__latent_shape_valid(&shape));
     }
     ease_model_free(m);
     ease_interactions_free(x);
@@ -657,7 +657,8 @@ static void training_survives_every_failed_allocation(test *t)
         ease_status status;
         int n = 0;
 
-        ease_model_free(train(t, x, methods[i], small[i], 1)); /* BLAS has its room */
+        ease_model_free(
+            train(t, x, methods[i], small[i], 1)); /* BLAS has its buffers */
         do {
             ease_model *m = NULL;
 
@@ -672,7 +673,7 @@ static void training_survives_every_failed_allocation(test *t)
     ease_interactions_free(x);
 }
 
-static void memory_limits_hold(test *t)
+static void memory_limits_are_kept(test *t)
 {
     ease_interactions *x = some_data(false);
 
@@ -709,7 +710,7 @@ static const test_case cases[] = {
     TEST(scores_have_the_same_bits_on_every_processor),
     TEST(items_are_alike_but_give_no_reasons),
     TEST(training_survives_every_failed_allocation),
-    TEST(memory_limits_hold),
+    TEST(memory_limits_are_kept),
 };
 
 TEST_MAIN(cases)

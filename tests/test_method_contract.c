@@ -1,5 +1,5 @@
-/* What holds for every method, over all entries of the table: a new one is tested by
- * being there. */
+/* Tests of every method, over all entries of the table: a new method needs no test of
+ * its own here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

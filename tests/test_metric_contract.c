@@ -1,6 +1,5 @@
-/* What holds for every metric, over all entries of the table: a new one is tested by
- * being there. That its values are right, its twins in test_eval.c and numpy_eval.py
- * say. */
+/* Tests of every metric, over all entries of the table: a new metric needs no test of
+ * its own here. Its values are compared with twins in test_eval.c and numpy_eval.py. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "test.h"
 #include "tune/tune.h"
 
-enum { ROUNDS = 300, LENGTH = 30, USERS = 40, ITEMS = 60, ALL_ROOM = 400 };
+enum { ROUNDS = 300, LENGTH = 30, USERS = 40, ITEMS = 60, ALL_BYTES = 400 };
 
 /* ---- the table ---------------------------------------------------------------- */
 
@@ -204,12 +203,12 @@ static ease_report *report_of(const ease_model *m, const ease_interactions *inpu
     return r;
 }
 
-static const char *all_at_10(char text[ALL_ROOM])
+static const char *all_at_10(char text[ALL_BYTES])
 {
     int used = 0;
 
     for (int i = 0; metric_name(i); i++)
-        used += snprintf(text + used, (size_t)(ALL_ROOM - used), "%s%s@10",
+        used += snprintf(text + used, (size_t)(ALL_BYTES - used), "%s%s@10",
                          i ? "," : "", metric_name(i));
     return text;
 }
@@ -228,11 +227,11 @@ static ease_model *trained(const ease_interactions *x, const char *method,
 static void reports_do_not_depend_on_the_order_of_held_out_items(test *t)
 {
     ease_interactions *input = some_data(5, false), *target = some_data(6, false),
-                      *turned = some_data(6, true);
+                      *reversed = some_data(6, true);
     ease_model *m = trained(input, "item-item", NULL);
-    char text[ALL_ROOM];
+    char text[ALL_BYTES];
     ease_report *a = report_of(m, input, target, all_at_10(text)),
-                *b = report_of(m, input, turned, text);
+                *b = report_of(m, input, reversed, text);
 
     for (int i = 0; metric_name(i); i++) {
         const ease__metric_kind *kind = ease__metric_kind_of(metric_name(i));
@@ -256,7 +255,7 @@ static void reports_do_not_depend_on_the_order_of_held_out_items(test *t)
     ease_model_free(m);
     ease_interactions_free(input);
     ease_interactions_free(target);
-    ease_interactions_free(turned);
+    ease_interactions_free(reversed);
 }
 
 /* ---- choosing by a metric ----------------------------------------------------- */
@@ -286,7 +285,7 @@ static void the_best_epoch_is_that_of_the_metrics_direction(test *t)
     enum { EPOCHS = 5 };
     ease_interactions *x = some_data(5, false), *target = some_data(6, false);
     ease_report *after[EPOCHS];
-    char text[ALL_ROOM], settings[60];
+    char text[ALL_BYTES], settings[60];
     ease_train_options o;
 
     ease_train_options_init(&o);

@@ -1,4 +1,4 @@
-/* Where an output file goes, whose it is, and what is left of one that was killed. */
+/* Output files: their place, their owner, and what a killed process leaves. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
-/* Products and factors that models of hidden numbers are scored by: the same bits with
- * the kernels of every processor. */
+/* Matrix products and Cholesky factors, by which latent models are scored: the same
+ * bits with the kernels of every processor. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
-/* Everything that the library does on several threads beside the task graph (see
- * test_tasks.c): in the tsan preset, where plain_blas.c stands for OpenBLAS, a data race
- * ends this program with an error. In every build the results must be those of one
- * thread. */
+/* All parallel code of the library except the task graph (see test_tasks.c): in the
+ * tsan preset, where plain_blas.c replaces OpenBLAS, a data race ends this program
+ * with an error. In every build the results must be those of one thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +86,7 @@ static void reading_tables_has_no_race(test *t)
     free(text);
 }
 
-/* ---- training and recommending ------------------------------------------------------ */
+/* ---- training and recommending --------------------------------------------------- */
 
 static ease_interactions *synthetic(int64_t users, int threads)
 {
@@ -196,7 +195,7 @@ static void training_and_recommending_have_no_race(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- reports and summaries ---------------------------------------------------------- */
+/* ---- reports and summaries ------------------------------------------------------- */
 
 static double evaluate_by(test *t, const ease_model *m, const ease_interactions *x,
                           int threads)
@@ -240,7 +239,7 @@ static void summarizing_weights_has_no_race(test *t)
     ease_interactions_free(x);
 }
 
-/* ---- Gram matrices ------------------------------------------------------------------- */
+/* ---- Gram matrices --------------------------------------------------------------- */
 
 /* The upper triangle of a Gram matrix as text, in several blocks. */
 static void write_triplets(const ease_gram *g, const char *path)

@@ -1,4 +1,4 @@
-/* What holds for every reader, over all entries of the table. A reader is tested by an
+/* Tests of every reader, over all entries of the table. A reader is tested with an
  * example of its format below; an entry without an example fails. */
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Reading: every form, what is guessed, and what bad input gets. */
+/* Readers: every format, the guesses, and the errors of bad input. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -265,7 +265,7 @@ static void ids_may_have_any_length_and_bytes(test *t)
 
 /* ---- compressed ------------------------------------------------------------ */
 
-static size_t gzip_text(const char *text, unsigned char *to, size_t room)
+static size_t gzip_text(const char *text, unsigned char *to, size_t capacity)
 {
     z_stream z = {0};
 
@@ -274,10 +274,10 @@ static size_t gzip_text(const char *text, unsigned char *to, size_t room)
     z.next_in = (unsigned char *)(uintptr_t)text;
     z.avail_in = (uInt)strlen(text);
     z.next_out = to;
-    z.avail_out = (uInt)room;
+    z.avail_out = (uInt)capacity;
     deflate(&z, Z_FINISH);
     deflateEnd(&z);
-    return room - z.avail_out;
+    return capacity - z.avail_out;
 }
 
 static void check_bytes(test *t, const unsigned char *bytes, size_t count,
@@ -298,42 +298,42 @@ static void check_bytes(test *t, const unsigned char *bytes, size_t count,
 
 static void gzip_and_zstd_are_seen_through(test *t)
 {
-    unsigned char room[4096];
-    size_t first = gzip_text("a,b\n", room, sizeof(room)), second;
+    unsigned char packed[4096];
+    size_t first = gzip_text("a,b\n", packed, sizeof(packed)), second;
 
-    second = gzip_text("c,d\n", room + first, sizeof(room) - first);
-    check_bytes(t, room, first + second, "a:b c:d",
+    second = gzip_text("c,d\n", packed + first, sizeof(packed) - first);
+    check_bytes(t, packed, first + second, "a:b c:d",
                 "gzip, CSV without header: user = column 1, item = column 2");
-    memset(room + first + second, 0, 512);
-    check_bytes(t, room, first + second + 512, "a:b c:d",
+    memset(packed + first + second, 0, 512);
+    check_bytes(t, packed, first + second + 512, "a:b c:d",
                 "gzip, CSV without header: user = column 1, item = column 2");
-    first = ZSTD_compress(room, sizeof(room), "a,b\n", 4, 3);
-    second = ZSTD_compress(room + first, sizeof(room) - first, "c,d\n", 4, 3);
-    check_bytes(t, room, first + second, "a:b c:d",
+    first = ZSTD_compress(packed, sizeof(packed), "a,b\n", 4, 3);
+    second = ZSTD_compress(packed + first, sizeof(packed) - first, "c,d\n", 4, 3);
+    check_bytes(t, packed, first + second, "a:b c:d",
                 "zstd, CSV without header: user = column 1, item = column 2");
 }
 
 static void damaged_streams_say_so(test *t)
 {
-    unsigned char room[4096];
-    size_t bytes = gzip_text("a,b\nc,d\ne,f\n", room, sizeof(room));
+    unsigned char packed[4096];
+    size_t bytes = gzip_text("a,b\nc,d\ne,f\n", packed, sizeof(packed));
     ease_interactions *x = NULL;
     const char *path = test_path("packed");
     ease_error err = {0};
 
-    test_write(path, room, bytes - 6);
+    test_write(path, packed, bytes - 6);
     check_status(t, ease_interactions_read(path, NULL, &x, &err), EASE_E_PARSE);
     check_contains(t, err.text, "packed: truncated gzip stream");
-    room[14] ^= 0x55;
-    test_write(path, room, bytes);
+    packed[14] ^= 0x55;
+    test_write(path, packed, bytes);
     check_status(t, ease_interactions_read(path, NULL, &x, &err), EASE_E_PARSE);
     check_contains(t, err.text, "damaged gzip stream");
-    bytes = ZSTD_compress(room, sizeof(room), "a,b\nc,d\ne,f\n", 12, 3);
-    test_write(path, room, bytes - 1);
+    bytes = ZSTD_compress(packed, sizeof(packed), "a,b\nc,d\ne,f\n", 12, 3);
+    test_write(path, packed, bytes - 1);
     check_status(t, ease_interactions_read(path, NULL, &x, &err), EASE_E_PARSE);
     check_contains(t, err.text, "truncated zstd stream");
-    room[5] ^= 0xff;
-    test_write(path, room, bytes);
+    packed[5] ^= 0xff;
+    test_write(path, packed, bytes);
     check_status(t, ease_interactions_read(path, NULL, &x, &err), EASE_E_PARSE);
     check_contains(t, err.text, "zstd stream");
 }

@@ -1,5 +1,5 @@
-/* Which columns are the user, the item, the value and the time; and what becomes of a
- * guess that is unlikely. */
+/* Recognition of the columns for user, item, value and time, and refusal of unlikely
+ * guesses. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

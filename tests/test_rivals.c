@@ -1,4 +1,4 @@
-/* The other systems: what they have in common, and each against its definition. */
+/* The other systems: tests of all, and each against its definition. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,9 +197,9 @@ static float *all_weights(const ease_model *m, int32_t items)
     return w;
 }
 
-/* The conditions that only the minimum fulfils, in each column j: with the pull
- * p_i = x_i . (x_j - X w) - l2 w_i, p_i = l1 sign(w_i) where w_i is not 0, else |p_i| <=
- * l1, or p_i <= l1 where weights cannot be below 0. */
+/* The conditions that only the minimum fulfils, in each column j: with the pull p_i =
+ * x_i . (x_j - X w) - l2 w_i, p_i = l1 sign(w_i) where w_i is not 0, else |p_i| <= l1,
+ * or p_i <= l1 where weights cannot be below 0. */
 static void check_minimum(test *t, const ease_interactions *x, const ease_model *m,
                           double l1, double l2, bool unbound)
 {

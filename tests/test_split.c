@@ -1,5 +1,5 @@
-/* Splits: what goes where, and that it comes back. tests/test_protocols.py compares
- * with NumPy. */
+/* Splits: how each protocol divides data, and reading splits again.
+ * tests/test_protocols.py compares with NumPy. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A split takes its place whole or not at all: killed at any moment, two at once, on
+/* A split is replaced as a whole or not at all: killed at any moment, two at once, on
  * file systems that cannot exchange directories, in places that cannot be exchanged. */
 #include <errno.h>
 #include <linux/filter.h>

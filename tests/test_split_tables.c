@@ -1,5 +1,4 @@
-/* Tables of a split that are read by themselves have the ids of the data, as in the
- * split they are of. */
+/* Single tables of a split: they are read with the ids of the data that was split. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

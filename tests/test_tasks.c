@@ -1,6 +1,6 @@
-/* What runs in parallel, on kernels that a thread sanitizer can see into: in the tsan
- * preset a data race ends this program with an error. "seeded-race" as its argument
- * makes one, to prove that it would be seen. */
+/* The parallel task graph, with kernels that ThreadSanitizer can see into: in the tsan
+ * preset a data race ends this program with an error. The argument "seeded-race" causes
+ * one, to prove that it would be detected. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

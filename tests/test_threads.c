@@ -241,7 +241,8 @@ static void no_more_calls_are_in_blas_than_it_has_buffers(test *t)
 
 /* ---- fork --------------------------------------------------------------------- */
 
-/* In a child: 0 if all lists are as expected. A child that hangs is ended by SIGALRM. */
+/* In a child: 0 if all lists are as expected. A child that hangs is ended by
+ * SIGALRM. */
 static int child_result(const ease_interactions *x, const lists *want)
 {
     lists got = lists_new();
@@ -322,7 +323,7 @@ static void *come_and_go(void *user)
     return NULL;
 }
 
-/* What they hold in BLAS, locks too, would be lost in the child. */
+/* Buffers and locks of BLAS that other threads hold would be lost in the child. */
 static void no_call_is_in_blas_while_a_child_is_forked(test *t)
 {
     enum { THREADS = 8, FORKS = 5 };

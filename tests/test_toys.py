@@ -82,7 +82,7 @@ class Toys(support.Case):
             with self.subTest(suite=name):
                 self.suite(name)
 
-    def test_the_order_of_folders_holds(self):
+    def test_the_order_of_folders_is_kept(self):
         checked(os.path.join(self.tree, "scripts", "check-structure"), self.tree)
 
     def test_help_and_messages_name_them(self):

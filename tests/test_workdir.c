@@ -57,7 +57,7 @@ static bool same_bits(const ease__tiled *a, const ease__tiled *b)
     return true;
 }
 
-/* What memory holds a cross of so many columns, exactly. */
+/* The least memory in which a cross of `columns` tile columns fits. */
 static size_t memory_for(const ease__tiled *a, int32_t columns, int threads)
 {
     size_t memory = ease__invert_file_least(a, threads), step = EASE__TILE_GRAIN;

@@ -4,8 +4,8 @@
  *                                       and newer-PLANT.ease: f32 as later versions of
  *                                       ease may write it
  *
- * Run once for each version of the format, gzipped, and never again: what users have
- * on their disks does not change either. test_golden opens all of them. */
+ * Run once for each version of the format; the files are gzipped, and never written
+ * again, as the files of users do not change either. test_golden opens all of them. */
 #include "golden.h"
 #include "model/model.h"
 #include "quick.h"

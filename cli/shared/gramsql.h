@@ -1,4 +1,4 @@
-/* SQL that computes a Gram matrix in the engine that holds the data. */
+/* SQL that computes a Gram matrix in the engine that has the data. */
 #ifndef EASE_CLI_SHARED_GRAMSQL_H
 #define EASE_CLI_SHARED_GRAMSQL_H
 

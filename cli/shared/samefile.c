@@ -65,7 +65,7 @@ int check_outputs_differ(console *c, const char *one, const char *other)
 
     if (!one || !other || !is_same(one, STDOUT_FILENO, other, STDOUT_FILENO, &mode))
         return EXIT_DONE;
-    /* Devices hold no data that could be lost: two outputs may go to /dev/null, or
+    /* Devices contain no data that could be lost: two outputs may go to /dev/null, or
      * to a terminal. */
     if (!S_ISREG(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode))
         return EXIT_DONE;
@@ -82,7 +82,7 @@ static int fail_replacing(console *c, const char *output)
 
 /* ---- directories -------------------------------------------------------------- */
 
-/* True for files of the data sets that a directory may hold, as include/ease.h names
+/* True for files of the data sets that a directory may contain, as include/ease.h names
  * them. */
 static bool is_data(const char *name)
 {
@@ -138,7 +138,7 @@ int check_differs(console *c, const char *output, const char *input)
 
     if (!input)
         return EXIT_DONE;
-    /* A socket holds no data that could be lost: a remote shell may use one for
+    /* A socket contains no data that could be lost: a remote shell may use one for
      * input and output. */
     if (is_same(output, STDOUT_FILENO, input, STDIN_FILENO, &mode) && S_ISREG(mode))
         return fail_replacing(c, output);

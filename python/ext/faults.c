@@ -1,5 +1,5 @@
 /* SIGBUS from a model file that was truncated: the call that reads it fails, and the
- * process goes on. */
+ * process continues. */
 #include <signal.h>
 
 #include "ext.h"

@@ -1,4 +1,4 @@
-/* Ids as Python has them: strings, or whole numbers where all of them are. */
+/* Converts ids to Python: to strings, or to integers if all ids are integers. */
 #include <string.h>
 
 #include "ext.h"

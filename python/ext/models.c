@@ -492,7 +492,7 @@ static void put_list(const list_job *j, int64_t user, const ease_rec *recs,
     }
 }
 
-static ease_status no_room(call *c, int64_t lists)
+static ease_status no_memory(call *c, int64_t lists)
 {
     c->err = (ease_error){.status = EASE_E_NOMEM, .where = -1};
     snprintf(c->err.text, sizeof(c->err.text), "%lld lists", (long long)lists);
@@ -532,7 +532,7 @@ static ease_status work_recommend(void *p, call *c)
 
     j->o.hooks = &c->hooks;
     status = rows && recs && counts ? recommend_all(j, c, rows, recs, counts)
-                                    : no_room(c, j->users);
+                                    : no_memory(c, j->users);
     free(rows);
     free(recs);
     free(counts);
@@ -557,7 +557,7 @@ static ease_status each_list(list_job *j, bool similar, call *c)
 {
     ease_rec *recs = calloc((size_t)j->o.k, sizeof(*recs));
     ease_scorer *s = NULL;
-    ease_status status = recs ? ease_scorer_new(j->m, &s, &c->err) : no_room(c, 1);
+    ease_status status = recs ? ease_scorer_new(j->m, &s, &c->err) : no_memory(c, 1);
 
     for (int64_t i = 0; !status && i < j->users; i++) {
         status = one_list(j, s, similar, i, recs, c);

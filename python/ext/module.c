@@ -1,5 +1,5 @@
-/* The module ease._ease: what there is of the library, and its tables of
- * methods, metrics and formats. */
+/* The module ease._ease: initialization, version, and the library's tables of methods,
+ * metrics and formats. */
 #include "ext.h"
 
 static PyObject *method_settings(const ease_method_info *m)

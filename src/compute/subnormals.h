@@ -12,7 +12,7 @@
 
 enum { EASE__FLUSH_BITS = 0x8040 }; /* FTZ (results) and DAZ (operands) */
 
-/* Turns flushing on. Returns the previous mode, which is the argument of
+/* Enables flushing. Returns the previous mode, which is the argument of
  * ease__flush_end. */
 static inline unsigned ease__flush_begin(void)
 {

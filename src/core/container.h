@@ -15,7 +15,7 @@ enum { EASE__PAGE = 4096, EASE__BLOCK = 1 << 20, EASE__SECTIONS = 80 };
 
 /* Flags of a section. */
 enum {
-    EASE__LARGE = 1,    /* the section NAME# holds a hash for each block */
+    EASE__LARGE = 1,    /* the section NAME# has a hash for each block */
     EASE__CRITICAL = 2, /* readers that do not know the section refuse the file */
     EASE__ALL_FLAGS = EASE__LARGE | EASE__CRITICAL
 };

@@ -153,7 +153,7 @@ size_t ease__ids_growing(const ease__ids *t)
     return ease__ids_held(t) + (t->slots ? 2 * (t->mask + 1) * sizeof(*t->slots) : 0);
 }
 
-/* The slot that holds the id, or the free one where it would go. */
+/* The slot of the id, or the free slot where it would be stored. */
 static size_t probe(const ease__ids *t, const char *id, size_t length)
 {
     size_t at = (size_t)XXH3_64bits_withSeed(id, length, t->seed) & t->mask;

@@ -43,8 +43,8 @@ size_t ease__ids_length(const ease__ids *t, int64_t number);
 ease_status ease__ids_number(ease__ids *t, int first, int64_t count, ease_error *err);
 ease_status ease__ids_copy(ease__ids *t, const ease__ids *from, ease_error *err);
 
-/* Bytes of memory that the table holds, without what is borrowed; and the most that it
- * holds while it grows by one more id. */
+/* The bytes of memory of the table, without borrowed arrays, and the largest number of
+ * bytes that it needs while one more id is added. */
 size_t ease__ids_held(const ease__ids *t);
 size_t ease__ids_growing(const ease__ids *t);
 /* Bytes of the table in a file: count + 1 offsets, then the strings. */

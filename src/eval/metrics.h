@@ -6,7 +6,7 @@
 
 typedef enum ease__direction {
     EASE__LOWER_IS_BETTER = -1,
-    EASE__NEITHER_IS_BETTER = 0, /* it describes lists without judging them */
+    EASE__NEITHER_IS_BETTER = 0, /* the metric describes lists without judging them */
     EASE__HIGHER_IS_BETTER = 1
 } ease__direction;
 
@@ -21,7 +21,7 @@ typedef struct ease__hits {
 } ease__hits;
 
 /* A metric is one constant of this type in a file of this folder, and one line in
- * EASE__METRICS below. Everything else asks the table. */
+ * EASE__METRICS below. */
 typedef struct ease__metric_kind {
     ease_metric_info info; /* what users see; its direction is an ease__direction */
     /* Exactly one of these functions is set. The first two give a value for each
@@ -33,7 +33,7 @@ typedef struct ease__metric_kind {
     double (*from_times)(int64_t *times, int32_t items);
 } ease__metric_kind;
 
-/* All of them, a line each, in the order in which users see them. */
+/* All metrics, one in a line, in the order in which users see them. */
 #define EASE__METRICS(METRIC)         \
     METRIC(ease__metric_recall)       \
     METRIC(ease__metric_plain_recall) \

@@ -6,7 +6,7 @@
 
 enum { EASE__MAX_BINS = 128 };
 
-/* A histogram. Bin b holds the nonzero weights from edge b up to edge b + 1 (in the
+/* A histogram. Bin b counts the nonzero weights from edge b up to edge b + 1 (in the
  * last bin: including it); 0 is an edge. */
 typedef struct ease__weight_bins {
     ease__steps edges; /* one edge more than bins */

@@ -50,7 +50,7 @@ void ease__input_skip(ease__input *in, size_t bytes);
 const char *ease__input_name(const ease__input *in); /* for messages */
 /* The compression of the current file: "", "gzip, ", "zstd, " or "zip, ". */
 const char *ease__input_coding(const ease__input *in);
-/* Bytes of memory that the input holds, including those peeked at. */
+/* The bytes of memory of the input, including those peeked at. */
 size_t ease__input_held(const ease__input *in);
 /* The share of the input that has been read, 0 .. 1; -1 for a pipe. */
 double ease__input_fraction(const ease__input *in);

@@ -33,7 +33,7 @@ typedef struct ease__half_step {
     const ease__kernels *kernels;
     const ease_hooks *hooks;
     const char *stage;
-    double begin, end; /* the part of the stage's progress that this is */
+    double begin, end; /* progress of the stage before and after this half step */
 } ease__half_step;
 
 /* Runs a half step. *loss is the sum of the minima, as far as they were approached.

@@ -249,7 +249,7 @@ static inline float divisor(rough by, float size, float both)
     return by.factor * size + by.part - by.less * both;
 }
 
-/* Estimates, from a sample of the row, a bucket such that it and those above hold
+/* Estimates, from a sample of the row, a bucket such that it and those above contain
  * somewhat more candidates than can be kept; 0 if an estimate would not pay off. */
 static int32_t guess_bucket(const job *j, counted c, rough by, scratch *r)
 {

@@ -7,7 +7,7 @@
 #include "model/model.h"
 #include "model/settings.h"
 
-/* All of them, a line each, in the order in which users see them. */
+/* All methods, one in a line, in the order in which users see them. */
 #define EASE__METHODS(METHOD) \
     METHOD(ease__ease)        \
     METHOD(ease__ease_nonneg) \

@@ -2,13 +2,14 @@
  *
  *     h_1 = f_1(x E + V_u + b_1),  h_l = f_l(h_(l-1) A_l + b_l),  y = h V' + c
  *
- * where x is a history after dropout, divided by its length if the shape says so. One layer may be sampled, h = mu + e exp(s / 2) with e normal and
- * s = h_(l-1) S + b_s, mu being that layer; its divergence from a normal distribution
- * then adds to the loss. Adam minimizes, on batches of users,
- * the mean loss of the users plus decay times the squares of all weights (not of biases).
+ * where x is a history after dropout, divided by its length if shape.normalize is set.
+ * One layer mu may be sampled: h = mu + e exp(s / 2) with e normal and s = h_(l-1) S +
+ * b_s; the divergence from a normal distribution is then part of the loss. Adam
+ * minimizes, on batches of users, the mean loss of the users plus decay times the
+ * squares of all weights (not of biases).
  *
- * A step is a sequence of phases, each a loop over blocks whose shapes and order do not
- * depend on the number of threads, so that the bits of the result do not either. */
+ * A step is a sequence of phases, each a loop over blocks whose shapes and order do
+ * not depend on the number of threads, so that the bits of the result do not either. */
 #ifndef EASE_METHODS_NETWORK_H
 #define EASE_METHODS_NETWORK_H
 
@@ -62,7 +63,7 @@ enum {
 /* The options of a network of one hidden layer with these settings. */
 ease__network_options ease__network_options_of(const double *settings);
 
-/* The whole of training: fills what a latent model has. */
+/* Trains a network, and sets the members of a latent model. */
 ease_status ease__network_train(const ease_interactions *x, const ease_train_options *o,
                                 const ease__network_options *n, ease_model *m,
                                 ease_error *err);

@@ -1,4 +1,4 @@
-/* Weights for others: .npy, or rows of text. */
+/* Exports weights for other software: as .npy, or as a table in text. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Time, memory and disk of training, known before it begins. */
+/* Computes the time, memory and disk space of training before it begins. */
 #include "model/footprint.h"
 
 #include <math.h>
@@ -68,7 +68,8 @@ static size_t smaller(size_t a, size_t b)
 }
 
 /* With the matrix in a file: `building` and `solving` are what either takes in memory
- * beside tiles. If the backend inverts in memory only, nothing below f->peak suffices. */
+ * beside tiles. If the backend inverts in memory only, nothing below f->peak
+ * suffices. */
 static void plan_work(const ease_backend *backend, size_t building, size_t solving,
                       const ease_train_options *o, ease__footprint *f)
 {

@@ -1,6 +1,7 @@
-/* A form is a way to hold a model: one constant of type ease__form in one file of this
- * folder, and one line in EASE__FORMS below. How models of a form are scored is an
- * ease__scoring, in one file of src/score. Everything else asks these tables. */
+/* A form is a way to store a model in memory and in files: one constant of type
+ * ease__form in one file of this folder, and one line in EASE__FORMS below. Its models
+ * are scored by an ease__scoring, in one file of src/score. No other code depends on
+ * the form of a model. */
 #ifndef EASE_MODEL_FORM_H
 #define EASE_MODEL_FORM_H
 
@@ -9,41 +10,42 @@
 
 typedef struct ease__form ease__form;
 
-/* ---- weights ----------------------------------------------------------------------- */
+/* ---- weights --------------------------------------------------------------------- */
 
-/* How weights are read. All that anyone does with weights goes through `read`, so that
- * the same model gives the same floats wherever they are used. */
+/* Functions that read weights. All uses of weights call `read`, so that one model gives
+ * the same floats everywhere. */
 typedef struct ease__store {
-    /* The weights of the window, as floats, row r of it at out + r * ld. */
+    /* Writes the weights of the window as floats, row r of it to out + r * ld. */
     void (*read)(const ease_model *m, ease__window w, float *out, size_t ld);
-    /* The same as a panel is summed from it: in floats, or in halves as they are. */
+    /* Writes the weights of the window in the form that panels are summed from: floats,
+     * or float16 as stored (`halves`). */
     void (*take)(const ease_model *m, ease__window w, void *out, size_t ld);
-    /* Must be called before the above: verifies, of the blocks of the file that the
-     * window is read from, those of this share. */
+    /* Verifies the blocks of the file that the window is read from, or the part of them
+     * that belongs to this share; must be called before `read` and `take`. */
     ease_status (*need)(const ease_model *m, ease__window w, ease__share share,
                         ease_error *err);
-    /* Rows top .. bottom-1 will be read: has what is on disk fetched. */
+    /* Asks the kernel to read rows top .. bottom-1 from the disk. */
     void (*expect)(const ease_model *m, int32_t top, int32_t bottom);
-    /* The bits of the largest finite |weight| of the rows and of their mirror image in
-     * the columns, where that is known without `read`; may be NULL. */
+    /* Returns the bits of the largest finite |weight| of these rows and of the columns
+     * of the same items, without `read`; NULL: not known. */
     int32_t (*largest)(const ease_model *m, int32_t top, int32_t bottom);
-    bool halves;   /* of `take` */
-    bool in_place; /* m->rows are float32, and can be used where they lie */
-    int32_t grain; /* rows that cost no more to read together than one of them */
+    bool halves;   /* `take` writes float16 */
+    bool in_place; /* m->rows are float32, and can be used without copying */
+    int32_t grain; /* number of rows that can be read at the cost of one */
     bool empty;    /* all weights are 0: nothing needs to be read */
 } ease__store;
 
-/* For forms without weights: all of them are 0. */
+/* The store of forms without weights: reads zeros. */
 extern const ease__store ease__store_none;
 
-/* ---- files ------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------- */
 
-/* The section "params" as it lies in files. A reader takes a longer one by the part
- * that it knows: members are added at the end, never changed or removed. */
+/* The section "params" of a model file. Members are added at the end, and never changed
+ * or removed; of a longer section, a reader uses the part that it knows. */
 typedef struct ease__model_params {
     int32_t items;
     int32_t kind;                /* ease_gram_kind */
-    int32_t precision;           /* ease_precision: that of the solve */
+    int32_t precision;           /* ease_precision of the solve */
     int32_t storage;             /* ease__form.number */
     int32_t nonnegative;         /* 0 or 1 */
     int32_t edge;                /* packed, else 0 */
@@ -52,23 +54,23 @@ typedef struct ease__model_params {
     double lambda, residual;
     float unit;      /* f16; else 1 */
     uint32_t method; /* ease__method.number; 0 with `nonnegative` is 1 */
-    /* From version 2 on. Numbers decide; the names are for readers that do not know the
-     * numbers yet. Zero-filled, and with a NUL at the end. */
+    /* From version 2 on, for the messages of readers that do not know the numbers:
+     * zero-filled, and terminated by a NUL. */
     char method_name[24], form_name[16];
 } ease__model_params;
 
-_Static_assert(sizeof(ease__model_params) == 112, "as it lies in files");
+_Static_assert(sizeof(ease__model_params) == 112, "part of the file format");
 
-/* A model on its way into a file. */
+/* A model that is being saved. */
 typedef struct ease__saving {
     const ease_model *model;
-    const ease__form *form; /* that of the file */
+    const ease__form *form; /* of the file */
     ease__model_params params;
     ease__container_writer *writer;
     const ease_hooks *hooks;
 } ease__saving;
 
-/* Sections of every form. */
+/* Rules for the sections that files of every form have. */
 #define EASE__COMMON_SECTIONS                                                  \
     {"params", false}, {"ids", false}, {"titles", false}, {"settings", false}, \
         {"popularity", false},                                                 \
@@ -76,50 +78,51 @@ typedef struct ease__saving {
         "base", false                                                          \
     }
 
-/* ---- the contract ------------------------------------------------------------------ */
+/* ---- the contract ---------------------------------------------------------------- */
 
-/* How models of a form are scored: src/score/scoring.h. */
+/* The functions that score models of a form: src/score/scoring.h. */
 typedef struct ease__scoring ease__scoring;
 
 struct ease__form {
     const char *name;
-    ease_storage number; /* in files: never changed, never used again */
-    /* The form that training makes, from which this one is saved: itself, or the packed
-     * one of dense models. */
+    ease_storage number; /* in files: never changed, never reused */
+    /* The form of the trained model that this one is saved from: itself, or for dense
+     * models the packed form. */
     const ease__form *trained;
-    bool on_request; /* ease_model_save() makes it of any model of the same `trained` */
-    bool known_users; /* scores only the users that it was trained with */
+    bool on_request;  /* ease_model_save() can save any model with the same `trained` in
+                         this form */
+    bool known_users; /* it can score only the users of the training data */
     const ease__store *store;
     const ease__scoring *scoring;
     const ease__section_rule *sections; /* ended by a NULL name */
 
-    /* Bytes of the weights in a file of n items, SIZE_MAX where that overflows; NULL:
-     * n alone does not tell. */
+    /* Returns the bytes of the weights in a file of n items, SIZE_MAX on overflow;
+     * NULL: they do not depend on n alone. */
     size_t (*weight_bytes)(int32_t n);
-    /* Bytes of memory that the members of this form take in a trained model. */
+    /* Returns the bytes of memory of this form's members in a trained model. */
     size_t (*held)(const ease_model *m);
-    /* Frees the members of this form, as far as they do not lie in a mapped file. May be
+    /* Frees the members of this form that are not part of a mapped file. May be
      * NULL. */
     void (*free)(ease_model *m);
 
-    /* Sets the parameters that are this form's own, or refuses; may be NULL. Called
-     * before the file is begun, hence quick. */
+    /* Sets the parameters of this form, or fails if the model cannot be saved; may be
+     * NULL. Called before the file is opened, so it must be quick. */
     ease_status (*prepare)(ease__saving *s, const char *path, ease_error *err);
-    /* Sets parameters for which all weights are read; may be NULL. */
+    /* Sets the parameters that depend on all weights; may be NULL. */
     ease_status (*measure)(ease__saving *s, ease_error *err);
-    /* Writes the sections that are this form's own. */
+    /* Writes the sections of this form. */
     ease_status (*write)(const ease__saving *s, ease_error *err);
-    /* Takes these sections and parameters from m->file, borrowed from its mapping, after
-     * checking them: whatever opens can be used. Fails with EASE_E_FORMAT if the file is
-     * damaged. */
+    /* Sets the members of this form from the sections of m->file, whose mapping is
+     * borrowed, and from the parameters. Checks both: a model that was opened can be
+     * used without further checks. Fails with EASE_E_FORMAT if the file is damaged. */
     ease_status (*open)(ease_model *m, const ease__model_params *p, ease_error *err);
 };
 
-/* Defined in src/score, which comes after this folder. */
+/* Defined in src/score, a later folder. */
 extern const ease__scoring ease__scoring_rows, ease__scoring_base, ease__scoring_sparse,
     ease__scoring_latent, ease__scoring_known;
 
-/* The table: a new form is a line here. */
+/* All forms, one in a line. */
 #define EASE__FORMS(FORM)   \
     FORM(ease__form_f32)    \
     FORM(ease__form_f16)    \
@@ -133,44 +136,45 @@ extern const ease__scoring ease__scoring_rows, ease__scoring_base, ease__scoring
 EASE__FORMS(EASE__DECLARE_FORM)
 extern const ease__form *const ease__forms[]; /* all of them, then NULL */
 
-/* NULL: there is none of this number. */
+/* The form with this number; NULL: there is none. */
 const ease__form *ease__form_numbered(int32_t number);
 
-/* ---- for the files of forms -------------------------------------------------------- */
+/* ---- used by the files of forms -------------------------------------------------- */
 
 static inline void ease__free_const(const void *p)
 {
     ease__free((void *)(uintptr_t)p);
 }
 
-/* EASE_E_FORMAT: "PATH: damaged: WHAT". */
+/* Fails with EASE_E_FORMAT: "PATH: damaged: WHAT". */
 ease_status ease__model_damaged(const ease_model *m, const char *what, ease_error *err);
 
-/* EASE_E_VERSION: "PATH: made by a newer ease: WHAT NAME", or its number if `name`, which
- * comes from the file, is no name. */
+/* Fails with EASE_E_VERSION: "PATH: made by a newer ease: WHAT NAME". `name` comes from
+ * the file; if it is not a name, the message has the number instead. */
 ease_status ease__model_newer(const ease_model *m, const char *what, const char *name,
                               int64_t number, ease_error *err);
 
-/* True if no parameter is set that belongs to another form. */
+/* True if no parameter of a particular form (edge, stride, unit) is set. */
 bool ease__params_plain(const ease__model_params *p);
 
-/* Takes a section of n finite floats; *out stays NULL if there is no such section. */
+/* Sets *out to a section of n finite floats; *out stays NULL if there is none. */
 ease_status ease__take_floats(const ease_model *m, const char *name, const float **out,
                               ease_error *err);
-/* Takes "norm" of a dense model, which must be there: numbers above 0. */
+/* Sets m->norm to the section "norm" of a dense model, which must exist and be above
+ * 0. */
 ease_status ease__take_norm(ease_model *m, ease_error *err);
-/* The section if it has exactly so many bytes, else NULL. */
+/* Returns the section if it has exactly `bytes` bytes, else NULL. */
 const void *ease__take_section(const ease__container *file, const char *name,
                                size_t bytes);
 
-/* Writes a section of an element of `size` bytes for each item; none if array is NULL. */
+/* Writes a section with `size` bytes for each item, or none if array is NULL. */
 ease_status ease__save_array(const ease__saving *s, const char *name, const void *array,
                              size_t size, ease_error *err);
 /* Writes a large section, which may be empty. */
 ease_status ease__save_large(const ease__saving *s, const char *name, const void *data,
                              size_t bytes, ease_error *err);
 
-/* Starts never fall, from 0 to `count`: rows lie one behind the other. */
-bool ease__starts_hold(const uint64_t *starts, int64_t rows, size_t count);
+/* True if the rows + 1 starts of rows ascend from 0 to `count`. */
+bool ease__starts_valid(const uint64_t *starts, int64_t rows, size_t count);
 
 #endif

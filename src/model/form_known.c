@@ -1,4 +1,4 @@
-/* Models of known users: their scores, in memory and in files. */
+/* The form of models of known users: the scores of each user. */
 #include "model/known.h"
 
 #include <math.h>
@@ -113,7 +113,7 @@ void ease__known_get(const ease__known *k, int64_t user, int32_t items, float *s
     }
 }
 
-/* ---- the form ---------------------------------------------------------------------- */
+/* ---- the form -------------------------------------------------------------------- */
 
 static size_t known_held(const ease_model *m)
 {
@@ -157,9 +157,9 @@ static ease_status write_known(const ease__saving *to, ease_error *err)
 }
 
 /* Histories lie one behind the other to the end; their items rise. */
-static bool histories_hold(const ease__known *k, int32_t items, size_t count)
+static bool histories_valid(const ease__known *k, int32_t items, size_t count)
 {
-    if (!ease__starts_hold(k->starts, k->users, count))
+    if (!ease__starts_valid(k->starts, k->users, count))
         return false;
     for (int64_t u = 0; u < k->users; u++) {
         int32_t before = -1;
@@ -174,7 +174,7 @@ static bool histories_hold(const ease__known *k, int32_t items, size_t count)
 }
 
 /* Every score is a finite number. */
-static bool scales_hold(const ease__known *k)
+static bool scales_valid(const ease__known *k)
 {
     for (int64_t u = 0; u < k->users; u++)
         if (!isfinite(k->low[u]) || !(k->step[u] >= 0) ||
@@ -209,7 +209,7 @@ static ease_status open_known(ease_model *m, const ease__model_params *p,
         return ease__model_damaged(m, "its parameters", err);
     if (p->users < 0 || !names || !k.starts || !k.items || !k.low || !k.step ||
         !k.codes || columns % sizeof(*k.items) != 0 ||
-        !histories_hold(&k, p->items, columns / sizeof(*k.items)) || !scales_hold(&k))
+        !histories_valid(&k, p->items, columns / sizeof(*k.items)) || !scales_valid(&k))
         return ease__model_damaged(m, "its users", err);
     status = ease__ids_borrow(&k.ids, names, ids, p->users, true, file->path, err);
     if (!status)

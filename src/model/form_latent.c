@@ -1,11 +1,11 @@
-/* Latent models: their shape, and their files. */
+/* The form of latent models: an encoder, and factors of items. */
 #include "model/latent.h"
 
 #include <math.h>
 
 #include "model/model.h"
 
-bool ease__latent_shape_holds(const ease__latent_shape *s)
+bool ease__latent_shape_valid(const ease__latent_shape *s)
 {
     bool fold_in = s->encoder == EASE__FOLD_IN;
 
@@ -38,7 +38,7 @@ size_t ease__latent_dense_count(const ease__latent_shape *s)
     return count;
 }
 
-/* ---- memory ------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------- */
 
 static size_t latent_held(const ease_model *m)
 {
@@ -63,7 +63,7 @@ static void free_latent(ease_model *m)
     ease__free_const(m->latent.decoder);
 }
 
-/* ---- files ------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------- */
 
 static ease_status write_latent(const ease__saving *to, ease_error *err)
 {
@@ -115,7 +115,7 @@ static ease_status open_latent(ease_model *m, const ease__model_params *p,
         return status;
     if (!ease__params_plain(p))
         return ease__model_damaged(m, "its parameters", err);
-    if (!s || !ease__latent_shape_holds(s))
+    if (!s || !ease__latent_shape_valid(s))
         return ease__model_damaged(m, "its factors", err);
     l = (ease__latent){
         .shape = *s,

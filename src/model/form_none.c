@@ -1,9 +1,9 @@
-/* Models without weights: the base alone, the same scores for everyone. */
+/* The form of models without weights: every history has the base as its scores. */
 #include <string.h>
 
 #include "model/model.h"
 
-/* ---- weights that are all 0 -------------------------------------------------------- */
+/* ---- weights that are all 0 ------------------------------------------------------ */
 
 static void read_none(const ease_model *m, ease__window w, float *out, size_t ld)
 {
@@ -36,7 +36,7 @@ const ease__store ease__store_none = {.read = read_none,
                                       .grain = 1,
                                       .empty = true};
 
-/* ---- the form ---------------------------------------------------------------------- */
+/* ---- the form -------------------------------------------------------------------- */
 
 static size_t no_bytes(int32_t n)
 {

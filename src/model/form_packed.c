@@ -1,5 +1,5 @@
-/* Dense models as the inverse P, of which one triangle of tiles is there: what training
- * makes, and about half as large as rows of float32. */
+/* The packed form of dense models: the lower triangle of the inverse P in tiles, as
+ * training computes it; about half as large as rows of float32. */
 #include <string.h>
 
 #include "model/model.h"
@@ -142,7 +142,7 @@ static const ease__store store_packed = {.read = read_packed,
                                          .expect = expect_packed,
                                          .grain = EASE__TILED_GRAIN};
 
-/* ---- memory ------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------- */
 
 static size_t packed_bytes(int32_t n)
 {
@@ -170,7 +170,7 @@ static void free_packed(ease_model *m)
     ease__free_const(m->norm);
 }
 
-/* ---- files ------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------- */
 
 static ease_status prepare_packed(ease__saving *s, const char *path, ease_error *err)
 {

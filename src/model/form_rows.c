@@ -1,4 +1,4 @@
-/* Dense models as rows of weights, in float32 or in IEEE halves. */
+/* The forms of dense models with rows of weights, in float32 or float16. */
 #include <math.h>
 #include <string.h>
 
@@ -71,7 +71,7 @@ static const ease__store store_f16 = {.read = read_f16,
                                       .halves = true,
                                       .grain = 1};
 
-/* ---- sizes ------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------- */
 
 enum { ROW_GRAIN = 64 }; /* bytes: rows begin at multiples of it */
 
@@ -99,7 +99,7 @@ static size_t nothing_held(const ease_model *m)
     return 0;
 }
 
-/* ---- saving ------------------------------------------------------------------------ */
+/* ---- saving ---------------------------------------------------------------------- */
 
 static ease_status prepare_rows(ease__saving *s, const char *path, ease_error *err)
 {
@@ -181,9 +181,9 @@ static ease_status write_rows(const ease__saving *s, ease_error *err)
     return status;
 }
 
-/* ---- opening ----------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------- */
 
-static bool params_hold(const ease_model *m, const ease__model_params *p)
+static bool params_valid(const ease_model *m, const ease__model_params *p)
 {
     int exponent;
 
@@ -199,7 +199,7 @@ static ease_status open_rows(ease_model *m, const ease__model_params *p,
 {
     ease_status status;
 
-    if (!params_hold(m, p))
+    if (!params_valid(m, p))
         return ease__model_damaged(m, "its parameters", err);
     status = ease__take_norm(m, err);
     if (status)
@@ -213,7 +213,7 @@ static ease_status open_rows(ease_model *m, const ease__model_params *p,
     return EASE_OK;
 }
 
-/* ---- the forms --------------------------------------------------------------------- */
+/* ---- the forms ------------------------------------------------------------------- */
 
 static const ease__section_rule sections[] = {
     EASE__COMMON_SECTIONS, {"norm", false}, {"weights", true}, {0}};

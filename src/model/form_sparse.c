@@ -1,4 +1,4 @@
-/* Models of few weights: rows of columns and their weights. */
+/* The form of sparse models: the nonzero weights of each row and their columns. */
 #include <math.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static const ease__store store_sparse = {.read = read_sparse,
                                          .expect = expect_sparse,
                                          .grain = 1};
 
-/* ---- memory ------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------- */
 
 static size_t sparse_held(const ease_model *m)
 {
@@ -81,7 +81,7 @@ static void free_sparse(ease_model *m)
     ease__free_const(m->sparse.weights);
 }
 
-/* ---- files ------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------- */
 
 static ease_status write_sparse(const ease__saving *to, ease_error *err)
 {
@@ -100,7 +100,7 @@ static ease_status write_sparse(const ease__saving *to, ease_error *err)
 }
 
 /* Columns rise within a row and never name the row itself. */
-static bool rows_hold(const ease__sparse *s, int32_t n)
+static bool rows_valid(const ease__sparse *s, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
         int32_t before = -1;
@@ -139,8 +139,8 @@ static ease_status open_sparse(ease_model *m, const ease__model_params *p,
         return ease__model_damaged(m, "its parameters", err);
     if (!s.starts || !s.columns || !s.weights || columns != weights ||
         columns % sizeof(*s.columns) != 0 ||
-        !ease__starts_hold(s.starts, p->items, columns / sizeof(*s.columns)) ||
-        !rows_hold(&s, p->items))
+        !ease__starts_valid(s.starts, p->items, columns / sizeof(*s.columns)) ||
+        !rows_valid(&s, p->items))
         return ease__model_damaged(m, "its weights", err);
     m->sparse = s;
     return EASE_OK;

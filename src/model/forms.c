@@ -1,4 +1,4 @@
-/* The table of forms, and what their files share. */
+/* The table of forms, and functions that the files of forms share. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -24,7 +24,7 @@ const char *ease_storage_name(ease_storage storage)
     return f ? f->name : NULL;
 }
 
-/* ---- reading ----------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------- */
 
 ease_status ease__model_damaged(const ease_model *m, const char *what, ease_error *err)
 {
@@ -94,7 +94,7 @@ const void *ease__take_section(const ease__container *file, const char *name,
     return there == bytes ? at : NULL;
 }
 
-bool ease__starts_hold(const uint64_t *starts, int64_t rows, size_t count)
+bool ease__starts_valid(const uint64_t *starts, int64_t rows, size_t count)
 {
     if (starts[0] != 0 || starts[rows] != count)
         return false;
@@ -104,7 +104,7 @@ bool ease__starts_hold(const uint64_t *starts, int64_t rows, size_t count)
     return true;
 }
 
-/* ---- writing ----------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------- */
 
 ease_status ease__save_array(const ease__saving *s, const char *name, const void *array,
                              size_t size, ease_error *err)

@@ -1,5 +1,5 @@
-/* From the inverse P to a model. Nothing of size n^2 is made: P stays as it is, and the
- * weights follow from it by two scales. */
+/* Makes a dense model from the inverse P. No second matrix is allocated: weights are
+ * computed from P by two scales when they are read. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>

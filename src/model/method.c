@@ -1,4 +1,4 @@
-/* What is asked of the table of methods. */
+/* Lookup in the table of methods, and checks of options by it. */
 #include "model/method.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ ease_status ease__method_from_gram(const ease__method *m, ease_error *err)
                       m->info.name);
 }
 
-/* ---- for users --------------------------------------------------------------------- */
+/* ---- for users ------------------------------------------------------------------- */
 
 const ease_method_info *ease_method_at(int index)
 {

@@ -1,5 +1,5 @@
-/* A method is a way to train a model: one constant of this type in one file of
- * src/methods, and one line in the table of src/methods/methods.h. Everything else asks the table. */
+/* A method is a way to train a model: one constant of type ease__method in one file of
+ * src/methods, and one line in the table of src/methods/methods.h. */
 #ifndef EASE_MODEL_METHOD_H
 #define EASE_MODEL_METHOD_H
 
@@ -7,41 +7,43 @@
 
 typedef struct ease__method {
     ease_method_info info; /* what users see */
-    uint32_t number;       /* of its models in files: never changed, never used again */
-    const ease_setting
-        *settings;          /* ended by a NULL name; EASE__MOST_SETTINGS at most */
+    uint32_t number;       /* in model files: never changed, never reused */
+    /* At most EASE__MOST_SETTINGS, ended by a NULL name. */
+    const ease_setting *settings;
     const ease__form *form; /* of the models that training makes */
-    bool nonnegative;       /* weights below 0 become 0 */
-    /* Refuses settings that are each valid, but not together; may be NULL. */
+    bool nonnegative;       /* negative weights are set to 0 */
+    /* Fails with EASE_E_ARG if the settings are valid each, but not together; may be
+     * NULL. */
     ease_status (*check)(const double *settings, ease_error *err);
-    /* Exactly one of the next two is there. `settings` has a number for each entry of the
-     * table, x has at least one item, and `o` was checked.
+    /* Exactly one of fit and fill is set. x has at least one item, and `o` was
+     * checked.
      *
-     * fit makes the model from nothing. fill is given a model with ids and popularity and
-     * adds what its form has beside them. */
+     * fit makes the model. fill gets a model with ids and popularity, and sets the
+     * members of its form; `settings` has a number for each entry of the table of
+     * settings. */
     ease_status (*fit)(const ease_interactions *x, const ease_train_options *o,
                        ease_model **out, ease_error *err);
     ease_status (*fill)(const ease_interactions *x, const ease_train_options *o,
                         const double *settings, ease_model *m, ease_error *err);
 } ease__method;
 
-/* All of them, in the order in which users see them; ended by NULL. Defined in
- * src/methods/methods.c, since the functions of the table stand behind this folder. */
+/* All methods, in the order in which users see them; ended by NULL. Defined in
+ * src/methods/methods.c, a later folder. */
 extern const ease__method *const ease__methods[];
 
-/* The method that options name, or the first of all. Their name of it is the static one
- * afterwards. EASE_E_ARG if there is no such method, or it does not accept their
- * settings. */
+/* Finds the method that the options name, or the first one if they name none, and sets
+ * o->method to its static name. Fails with EASE_E_ARG if there is no such method, or if
+ * it does not accept o->settings. */
 ease_status ease__method_take(ease_train_options *o, const ease__method **out,
                               ease_error *err);
-/* NULL: there is none of this name, or of this number in files. */
+/* The method with this name, or with this number in files; NULL: there is none. */
 const ease__method *ease__method_find(const char *name);
 const ease__method *ease__method_numbered(uint32_t number);
 
 /* The method of a dense model that was trained without a name: EASE, or EASE >= 0. */
 const ease__method *ease__dense_method(bool nonnegative);
 
-/* EASE_E_ARG unless the method is trained from a Gram matrix alone. */
+/* Fails with EASE_E_ARG unless the method can be trained from a Gram matrix. */
 ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* A model at hand: what it says of itself and of its items. */
+/* Models in memory: creation, description and accessors. */
 #include <math.h>
 #include <string.h>
 
@@ -119,7 +119,7 @@ void ease__model_forget(const ease_model *m)
         ease__tilefile_forget(m->work, &m->inverse);
 }
 
-/* ---- a new one -------------------------------------------------------------------- */
+/* ---- a new one ------------------------------------------------------------------- */
 
 ease_status ease__model_set_settings(ease_model *m, const char *settings,
                                      ease_error *err)

@@ -1,4 +1,5 @@
-/* A model: what its form consists of, and what is shown beside that. */
+/* A model: the members of its form, and the ids, titles and facts that all forms
+ * have. */
 #ifndef EASE_MODEL_MODEL_H
 #define EASE_MODEL_MODEL_H
 
@@ -11,22 +12,23 @@
 #include "model/latent.h"
 #include "model/method.h"
 
-/* Row i is columns[starts[i] .. starts[i + 1] - 1], rising and without i itself. */
+/* Sparse rows: row i is columns[starts[i] .. starts[i + 1] - 1], ascending, without
+ * i. */
 typedef struct ease__sparse {
     const uint64_t *starts; /* items + 1 */
     const int32_t *columns;
     const float *weights;
 } ease__sparse;
 
-/* Dense weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0 on
- * it, cut off at 0 for EASE >= 0. A trained model holds P itself (2 n^2 bytes); a file
- * holds the same ("packed") or rows of W. Other forms have members of their own. */
+/* Dense weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0
+ * on it; negative weights are 0 for EASE >= 0. A trained model has P itself (2 n^2
+ * bytes); a file has P ("packed") or rows of W. Other forms have their own members. */
 struct ease_model {
     ease_model_info info;
     const ease__form *form;
     const ease__kernels *kernels;
     ease__tiled inverse;    /* packed: P in F32, diagonal tiles whole */
-    ease__tilefile *work;   /* what `inverse` is mapped from; NULL: it is in memory */
+    ease__tilefile *work;   /* that `inverse` is mapped from; NULL: it is in memory */
     const void *rows;       /* F32 or F16 rows, mapped */
     size_t stride;          /* bytes from row to row */
     float unit;             /* F16: a weight is its number times this power of two */
@@ -38,16 +40,16 @@ struct ease_model {
     ease__latent latent;    /* latent */
     ease__known known;      /* known users */
     const double *popularity;
-    ease__ids ids, titles; /* titles: empty table, or one an item, "" for none */
+    ease__ids ids, titles; /* titles: an empty table, or one for each item, "": none */
     const char *settings;  /* of the method, as text; NULL: none */
-    int32_t rounds;        /* that it took, where training goes by rounds; 0: unknown */
-    void *title_bytes;     /* what `titles` borrows, if not from the file */
-    ease__container file;  /* open if the arrays above lie in it, else they are ours */
-    int threads;           /* that saving and counting take; 0: all */
+    int32_t rounds;        /* of training (epochs, iterations); 0: none, or unknown */
+    void *title_bytes;     /* that `titles` borrows, if not from the file */
+    ease__container file;  /* open if the arrays above are mapped from it */
+    int threads;           /* of saving and summarizing; 0: all */
 };
 
-/* What beside the inverse makes a model. Everything is copied except what the
- * comments say. */
+/* The parts of a dense model beside the inverse. They are copied unless a comment says
+ * otherwise. */
 typedef struct ease__model_parts {
     ease_gram_kind kind;
     ease_precision precision;
@@ -62,51 +64,53 @@ typedef struct ease__model_parts {
     ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */
 } ease__model_parts;
 
-/* Trains a method that needs no more than the Gram matrix of x, with options that were
- * checked but for lambda and the backend. */
+/* Trains by a method that needs only the Gram matrix of x. The options were checked,
+ * except lambda and the backend. */
 ease_status ease__train_dense(const ease_interactions *x, const ease_train_options *o,
                               ease_model **out, ease_error *err);
 
-/* Takes over the inverse (and r->ids): both are empty afterwards, even on failure. Of
- * an inverse mapped from r->work the diagonal tiles are whole. */
+/* Makes a dense model. Takes over the inverse and r->ids: both are empty afterwards,
+ * even on failure. If the inverse is mapped from r->work, both halves of its diagonal
+ * tiles are valid. */
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
 
-/* Bytes of memory that a trained model takes. */
+/* The bytes of memory of a trained model. */
 size_t ease__model_held(const ease_model *m);
 
-/* EASE_E_ARG where there are no weights to do with what `what` says. */
+/* Fails with EASE_E_ARG if the model has no weights; `what`, as "exporting", is for the
+ * message. */
 ease_status ease__model_needs_weights(const ease_model *m, const char *what,
                                       ease_error *err);
 
-/* Makes a model of a method for the items of x, to be filled by its training: it has
- * ids, popularity and the settings as text, and nothing that is its form's own. */
+/* Makes a model of a method for the items of x, with ids, popularity and settings; the
+ * members of its form are set by training. */
 ease_status ease__model_new(const ease__method *method, const ease_interactions *x,
                             const char *settings, ease_model **out, ease_error *err);
 /* Replaces the settings; NULL or "": none. */
 ease_status ease__model_set_settings(ease_model *m, const char *settings,
                                      ease_error *err);
 
-/* To be called once for each tile row, after it has been used: weights that lie in a
- * work file need no more memory than a tile row then. */
+/* Releases the pages of weights that are mapped from a work file. To be called after
+ * each tile row, so that no more than a tile row is resident. */
 void ease__model_forget(const ease_model *m);
 
-/* Row `row` of a model of rows. */
+/* Row `row` of a model in the form f32 or f16. */
 static inline const void *ease__row_at(const ease_model *m, int32_t row)
 {
     return (const char *)m->rows + (size_t)row * m->stride;
 }
 
-/* Must be called before weights of the window are used: verifies them. Fails with
- * EASE_E_FORMAT if they are damaged or the file was modified, EASE_E_IO if it cannot be
- * read. */
+/* Verifies the weights of the window; must be called before they are used. Fails with
+ * EASE_E_FORMAT if they are damaged or the file was modified, or EASE_E_IO if it cannot
+ * be read. */
 ease_status ease__model_need(const ease_model *m, ease__window w, ease_error *err);
-/* The same for the rows of the items of a history. */
+/* Verifies the rows of the items of a history. */
 ease_status ease__model_need_history(const ease_model *m, ease_row history,
                                      ease_error *err);
 
 /* scores_j += weight * W_ij for j in from .. to-1; scores[0] is that of item `from`.
- * The same arithmetic in every form: the weight as a float, times `weight`. */
+ * Every form uses the same arithmetic: the weight as a float, times `weight`. */
 void ease__model_add_row(const ease_model *m, int32_t item, float weight, int32_t from,
                          int32_t to, float *scores);
 float ease__model_weight(const ease_model *m, int32_t i, int32_t j);

@@ -1,62 +1,10 @@
-/* The model file: a container of kind "model", version 2. n is the number of items, and
- * all numbers are little-endian. Every form has these sections:
+/* The model file: a container of kind "model", version 2. docs/file-formats.md
+ * describes its sections, and how the format grows.
  *
- *   params      one ease__model_params, or more: a reader takes the part that it knows
- *   ids         packed table of n distinct ids: n + 1 offsets (u64) into the bytes that
- *               follow them; the first is 0, and each id ends with a NUL
- *   titles      the same with n titles, "" for none; optional
- *   settings    text that ends with a NUL: what the method was told, "rank=64,alpha=3";
- *               optional
- *   popularity  n f64: column sums of X
- *   base        n f32: what a score has without any history; optional, taken as 0, but
- *               form none must have it
- *
- * Forms f32, f16 and packed, dense weights, have
- *
- *   norm        n f32, above 0: q; the similarity of i and j is W_ij q_j / q_i
- *   row_scale   n f32; packed only, optional, taken as 1
- *   col_scale   n f32; packed only
- *   weights     large. f32: n rows of W in f32, each from a multiple of `stride` bytes
- *               on; stride is 4 n rounded up to a multiple of 64, the rest of a row is
- *               zero. f16: the same with IEEE halves and 2 n, and a weight is its
- *               number times `unit`, a power of two. packed: P in f32 as the lower
- *               triangle of square tiles of `edge` rows, tile (i, j) with i >= j
- *               row-major, in the order (0,0) (1,0) (1,1) (2,0) ..., diagonal tiles
- *               whole, rows and columns from n on padding;
- *               W_ij = (P_ij * row_scale_i) * col_scale_j in f32 off the diagonal, 0 on
- *               it, and nothing below 0 if `nonnegative`. edge follows from n. In rows
- *               the diagonal is zero and `nonnegative` has been applied.
- *
- * Form sparse, few weights, has
- *
- *   starts      n + 1 u64: row i is at starts[i] .. starts[i + 1] - 1 of the next two
- *   columns     large, i32: rising within a row, never i itself
- *   weights     large, f32
- *
- * Form latent, an encoder and factors (latent.h), has
- *
- *   latent      one ease__latent_shape, 52 bytes
- *   dense       f32: biases and matrices of a network, or V'V of fold-in
- *   embedding   large, f32, n x the first width; networks only
- *   decoder     large, f32, n x rank: V
- *
- * Form known, scores of the users of the training data (known.h), has
- *
- *   users       packed table of ids as above, of `users` users
- *   starts      users + 1 u64: the history of user u in columns
- *   columns     large, i32: rising within a history
- *   low, step   f32 for each user, step >= 0
- *   scores      large, u16, users x n: a score is low + step * its number
- *
- * Form none has nothing else.
- *
- * Version 1 is the same, except that params end with `method` and cannot be longer.
- *
- * How the format grows: a section that a reader does not know is ignored, unless it is
- * marked critical. So what older readers may miss (an index of ids, tags, a proof of
- * accuracy, histories) becomes a section or a member at the end of params, and what they
- * must not miss becomes a critical section, or a method or form of its own. All of these
- * are refused with EASE_E_VERSION by readers that do not know them. */
+ * Data that older readers may ignore (an index of ids, tags, histories) becomes a new
+ * section, or a member at the end of params. Data that they must not ignore becomes a
+ * critical section, or a new method or form: readers that do not know these refuse the
+ * file with EASE_E_VERSION. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -177,7 +125,7 @@ ease_status ease_model_save(const ease_model *m, const char *path, ease_storage 
     return status;
 }
 
-/* ---- parameters -------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------ */
 
 static ease_status bad_params(const ease_model *m, ease_error *err)
 {
@@ -232,7 +180,7 @@ static const ease__method *method_of(const ease__model_params *p)
                : method;
 }
 
-static bool params_hold(const ease__model_params *p, const ease__method *method)
+static bool params_valid(const ease__model_params *p, const ease__method *method)
 {
     return p->items > 0 && p->users >= -1 && p->interactions >= -1 &&
            p->nonnegative >= method->nonnegative && p->nonnegative <= 1 &&
@@ -256,7 +204,7 @@ static ease_status take_params(ease_model *m, ease__model_params *p, ease_error 
         return ease__fail(err, EASE_E_VERSION,
                           "%s: made by a newer ease: a model of %s in form %s",
                           m->file.path, method->info.name, m->form->name);
-    if (!params_hold(p, method))
+    if (!params_valid(p, method))
         return bad_params(m, err);
     m->info = (ease_model_info){
         .method = method->info.name,

@@ -1,4 +1,4 @@
-/* Titles for a model that is at hand. */
+/* Sets the titles of a model, from a file or from memory. */
 #include "read/titles.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What is done with weights of whatever form. */
+/* Operations on weights that are the same for every form. */
 #include <math.h>
 
 #include "model/model.h"

@@ -1,6 +1,7 @@
-/* Rows of weights into a file, by several threads. Each makes some blocks of the section
- * at a time, wherever rows begin in them, and writes them to their place, while the disk
- * is busy with those before. A few MiB a thread is all that is held. */
+/* Writes rows of weights to a file with several threads. A thread computes some blocks
+ * of the section at a time, whether or not rows begin at block boundaries, and writes
+ * them at their offset while the disk is busy with earlier blocks. Each thread needs a
+ * few MiB of memory. */
 #include "model/row_writer.h"
 
 #include <math.h>
@@ -55,7 +56,8 @@ static bool has_failed(pass *p)
     return failed;
 }
 
-/* Of a matrix in a file, a row of tiles and what mirrors it is what may stay in memory. */
+/* Of a matrix in a file, a row of tiles and what mirrors it is what may stay in
+ * memory. */
 static void forget(const pass *p, int64_t done)
 {
     const ease_model *m = p->job->model;
@@ -119,7 +121,7 @@ static ease_status run(pass *p, ease_error *err)
                                                                 : EASE_OK;
 }
 
-/* ---- the largest ------------------------------------------------------------------ */
+/* ---- the largest ----------------------------------------------------------------- */
 
 /* Floats above 0 are ordered as their bits are; what is not finite comes after all
  * others, and is left out. */
@@ -179,7 +181,7 @@ ease_status ease__rows_largest(const ease__rows_job *j, float *largest, ease_err
     return status;
 }
 
-/* ---- writing ---------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------- */
 
 /* The part of the section that a unit is, and the rows that have a part in it. */
 typedef struct extent {

@@ -1,4 +1,4 @@
-/* From interactions or a Gram file to a model. */
+/* Trains dense models from interactions, a Gram file or a Gram matrix. */
 #include <float.h>
 #include <math.h>
 #include <string.h>

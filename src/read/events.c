@@ -32,7 +32,7 @@ static bool allocate(ease__events *e, int64_t count, bool timed)
     return e->user && e->item && (!timed || e->time);
 }
 
-/* `order` holds indices of events as 32-bit numbers. */
+/* `order` has indices of events as 32-bit numbers. */
 static ease_status check_count(int64_t count, const char *name, ease_error *err)
 {
     if (count <= (int64_t)UINT32_MAX)

@@ -10,12 +10,12 @@ typedef struct ease__layout {
     ease__splitter splitter;
     bool header;
     bool uneven;        /* most lines have another number of fields than the first */
-    bool varied;        /* some have */
+    bool varied;        /* some lines have another number of fields than the first */
     size_t fields;      /* of the first line */
     size_t skip;        /* bytes before the first data row: mark, blank lines, header */
     int64_t lines;      /* line ends among them */
     ease__field *names; /* of the header; NULL without one; into the sample */
-    uint8_t *numeric;   /* a byte a column: most rows have a number or date there */
+    uint8_t *numeric;   /* by column: 1: most rows have a number or date there */
 } ease__layout;
 
 /* The rest of a sample, record by record. */
@@ -29,9 +29,9 @@ typedef struct ease__sample_rest {
 bool ease__sample_next(ease__sample_rest *t, const ease__splitter *s, ease__record *r,
                        bool *nomem);
 
-/* Peeks at enough of the beginning to guess by: some lines, or all there is, or what
- * cannot be text. Fails with EASE_E_MEMORY_LIMIT if the lines take more than the limit
- * (0: the memory that is available). */
+/* Reads a sample from the beginning of the input, without consuming it: some lines, or
+ * the whole input, or bytes that cannot be text. Fails with EASE_E_MEMORY_LIMIT if the
+ * lines take more than the limit (0: the memory that is available). */
 ease_status ease__sample(ease__input *in, size_t limit, const char **data,
                          size_t *bytes, bool *whole, ease_error *err);
 

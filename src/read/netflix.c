@@ -1,5 +1,5 @@
 /* The Netflix Prize's ratings: a line `movie:`, then a row `customer,rating,date` for
- * each of its ratings. A file a movie, or all in a few files. */
+ * each of its ratings. There is one file for each movie, or a few files with many. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Reading a file of interactions: its format is recognized or given, and the reader of
- * that format reads it. */
+/* Reads interactions: finds the reader of the format, which is recognized or given by
+ * options, and calls it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

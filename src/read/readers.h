@@ -25,13 +25,13 @@ typedef struct ease__reading {
     ease__input *in;
     const ease__reader *reader; /* NULL: to be recognized */
     const char *sample;         /* the first bytes of the input, which are not consumed:
-                                   some lines, or what cannot be text */
+                                   some lines, or bytes that cannot be text */
     size_t sample_bytes;
     bool whole; /* the sample is the whole input */
 } ease__reading;
 
 struct ease__reader {
-    ease_format format; /* what callers of the library see of it */
+    ease_format format; /* the public description */
     bool series; /* a directory of numbered files (input/datasets.h) has this format */
     /* Sets *is if the input has this format, by the sample, the path and the options.
      * Consumes nothing. Fails only with EASE_E_NOMEM and EASE_E_IO: input that is not
@@ -42,9 +42,9 @@ struct ease__reader {
     ease_status (*read)(const ease__reading *r, ease_error *err);
 };
 
-/* The readers, a line each, in the order of recognition: the first one that recognizes
- * an input reads it. Formats with an unmistakable beginning come first; the table, which
- * is any text with columns, comes last. */
+/* All readers, one in a line, in the order of recognition: the first one that
+ * recognizes an input reads it. Formats with an unmistakable beginning come first; the
+ * table, which is any text with columns, comes last. */
 #define EASE__READERS(READER)      \
     READER(ease__npz_reader)       \
     READER(ease__mtx_reader)       \

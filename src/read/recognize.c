@@ -271,8 +271,8 @@ static bool is_candidate(const judging *j, int c, ease__role role)
         return false;
     if (role != EASE__ROLE_VALUE)
         return true;
-    /* A column called rating must hold numbers, and reading fails where it does not. A
-     * weight or an amount is used only if every row has one. */
+    /* A column called rating must contain numbers, and reading fails where it does
+     * not. A weight or an amount is used only if every row has one. */
     return j->naming[c].tier == EASE__TIER_STRONG ? t->numbers > 0 || t->filled == 0
                                                   : t->numbers == j->s->rows;
 }

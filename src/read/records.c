@@ -338,8 +338,8 @@ static bool empty_id(ease__block *b, bool user)
 /* The cursor stands behind `found` fields of a line with another number of them. */
 static bool ragged(const ease__row_form *form, cursor *c, size_t found, bool more)
 {
-    /* A quote that is not closed must not count the fields of the lines below: where the
-     * block ends would show in the message. */
+    /* A quote that is not closed must not count the fields of the lines below: where
+     * the block ends would show in the message. */
     const char *line = memchr(c->at, '\n', (size_t)(c->end - c->at));
     const char *end = line ? line : c->end;
     char what[EASE__BLOCK_WHAT];
@@ -687,9 +687,9 @@ static void parse_all(const ease__row_form *form, cursor *c)
     }
 }
 
-/* Allocates for as many records as the text could hold: a row of a table has at least 4
- * bytes ("1,2\n"), an item of an adjacency line 2. Pages become memory only when they
- * are written. */
+/* Allocates for as many records as the text could contain: a row of a table has at
+ * least 4 bytes ("1,2\n"), an item of an adjacency line 2. Pages become memory only
+ * when they are written. */
 static bool grow_records(const ease__row_form *form, ease__block *b)
 {
     size_t shortest = form->kind == EASE__ROWS_ADJACENCY ? 2 : 4;

@@ -28,7 +28,7 @@ typedef struct ease__row_form {
 } ease__row_form;
 
 enum {
-    EASE__BLOCK_PADDING = 64, /* readable bytes behind a block's text */
+    EASE__BLOCK_PADDING = 64, /* readable bytes after the text of a block */
     EASE__BLOCK_WHAT = 160,   /* bytes of a message about a line */
     EASE__HEADING_DIGITS = 18
 };
@@ -46,8 +46,8 @@ typedef struct ease__newcomers {
     size_t number_capacity;
 } ease__newcomers;
 
-/* The heading that rows stand below: the number of their item. Readable as a key, which
- * takes 8 bytes at once. */
+/* The heading above rows: the number of their item. Keys are read in units of 8 bytes,
+ * hence the padding. */
 typedef struct ease__heading {
     char text[EASE__HEADING_DIGITS + 8];
     size_t length; /* 0: none yet */

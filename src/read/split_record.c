@@ -1,4 +1,4 @@
-/* Reading split.json: the counts of the parts; everything else is skipped. */
+/* Reads split.json: the counts of the parts; all other members are skipped. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

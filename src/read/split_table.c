@@ -1,5 +1,5 @@
-/* A table of a split by itself: read with the ids that its numbers stand for, from the
- * lists in the same directory. */
+/* Reads a single table of a split, and replaces its numbers by the ids in the lists of
+ * the same directory. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Interactions in the item numbers of a model. */
+/* Renumbers the items of interactions as in a model. */
 #include <stdlib.h>
 #include <string.h>
 

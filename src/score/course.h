@@ -9,9 +9,9 @@
 /* Shared by the threads of the call. Starts as {.hooks, .parts}. */
 typedef struct ease__course {
     const ease_hooks *hooks;
-    int64_t parts; /* of the work, about equal */
+    int64_t parts; /* number of parts of the work, which are about equal */
     atomic_llong done;
-    atomic_bool over; /* cancelled, or failed: what is left need not be done */
+    atomic_bool over; /* cancelled or failed: threads should stop */
     ease__failure failure;
 } ease__course;
 

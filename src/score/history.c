@@ -1,4 +1,4 @@
-/* Histories from ids. */
+/* Makes histories from ids. */
 #include <math.h>
 #include <stdlib.h>
 

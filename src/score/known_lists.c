@@ -1,4 +1,4 @@
-/* Models of known users: their scores are read, not computed. */
+/* Scoring of models of known users: scores are read, not computed. */
 #include <omp.h>
 
 #include "score/course.h"

@@ -1,5 +1,5 @@
-/* Lists of a latent model for many histories: a thread scores a block of them over the
- * whole catalog. */
+/* Lists of latent models for many histories: each thread scores a block of histories
+ * over the whole catalog. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>

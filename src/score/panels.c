@@ -1,8 +1,9 @@
-/* Many histories, for models with rows of weights. The weights are taken in stripes of columns, and a stripe in panels:
- * what the histories need of it is copied once for thousands of users, in the form that
- * is summed. A panel stays in cache while all of them go over it, and a user's scores
- * in it are summed in registers. Only the best k of each user are kept from panel to
- * panel. While a stripe is worked on, the next one is copied. */
+/* Scores many histories by models with rows of weights. The columns of weights are
+ * processed in stripes, and each stripe in panels. The rows of a stripe that the
+ * histories need are copied once for thousands of users, in the form that is summed. A
+ * panel stays in cache while all users are scored, and the scores of a user in a panel
+ * are summed in registers. Only the best k items of each user are kept from panel to
+ * panel. While one stripe is processed, the next one is copied. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -39,8 +40,8 @@ typedef struct batch {
     int64_t first;             /* the number of its first user */
     const ease_row *histories; /* of this batch */
     int64_t count, chunk;      /* users, and how many a thread takes */
-    /* Two stripes, one in use while the other is filled: PANELS panels of n rows each, in floats or halves. Only
-     * rows of the batch's items are filled. */
+    /* Two stripes, one in use while the other is filled: PANELS panels of n rows each,
+     * in floats or halves. Only rows of the batch's items are filled. */
     void *stripe[2];
     uint8_t *used; /* by item / grain: one of them is in a history of the batch */
     run *runs;     /* such rows, at most RUN together */
@@ -64,7 +65,7 @@ static void *panel_at(const batch *b, int32_t left)
            panel * (size_t)b->model->info.items * EASE__PANEL * weight_bytes(b->store);
 }
 
-/* ---- before the panels ------------------------------------------------------------ */
+/* ---- before the panels ----------------------------------------------------------- */
 
 /* Rows that some history needs, joined where the storage reads them together anyway. */
 static void find_runs(batch *b)
@@ -91,16 +92,16 @@ static void find_runs(batch *b)
     }
 }
 
-/* Only for the calling thread. Also while a cold file is fetched and verified, which may
- * take minutes. */
+/* Only for the calling thread. Also while a cold file is fetched and verified, which
+ * may take minutes. */
 static void ask_to_go_on(batch *b, double part)
 {
     if (ease__progress(b->lists->o->hooks, "recommending", b->done + b->step * part))
         atomic_store(&b->cancelled, true);
 }
 
-/* Panels read a little of every row, then a little more of every row: from disk the rows
- * come faster whole, as far as memory can hold them. */
+/* Panels read a little of every row, then a little more of every row: from disk the
+ * rows come faster whole, as far as they fit into memory. */
 static void expect_runs(batch *b)
 {
     const ease_model *m = b->model;
@@ -127,7 +128,7 @@ static void begin_users(batch *b)
     }
 }
 
-/* ---- panels ----------------------------------------------------------------------- */
+/* ---- panels ---------------------------------------------------------------------- */
 
 /* Some runs of the stripe that begins at column `first`. */
 static void copy_piece(batch *b, int32_t first, int64_t piece)
@@ -303,7 +304,7 @@ static void work(batch *b)
         finish_user(b, u);
 }
 
-/* ---- batches ---------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------- */
 
 static int64_t choose_chunk(int64_t users, int threads)
 {

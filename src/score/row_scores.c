@@ -1,5 +1,5 @@
-/* Models with rows of weights: a score is the base and a sum over the history. Also for
- * models that have no weights, whose scores are the base. */
+/* Scoring of one history by models with rows of weights: a score is the base plus a sum
+ * over the history. Models without weights, whose scores are the base, use it too. */
 #include <string.h>
 
 #include "score/scoring.h"

@@ -1,4 +1,5 @@
-/* Recommend, explain, similar: the parts that are the same for every form. */
+/* ease_recommend, ease_similar and ease_explain: the parts that are the same for every
+ * form. */
 #include <math.h>
 #include <string.h>
 
@@ -67,7 +68,7 @@ static ease_status check_users(const ease_model *m, const ease_recommend_options
     return f->check_users ? f->check_users(m, o->users, count, err) : EASE_OK;
 }
 
-/* ---- lists ------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------- */
 
 /* The list of those without a history: by share of users. `scores` is scratch of n. */
 static int32_t list_popular(const ease_model *m, const ease_recommend_options *o,
@@ -100,7 +101,7 @@ int32_t ease__best_of_scores(const ease_model *m, ease_row history,
     return best.count;
 }
 
-/* ---- one history ------------------------------------------------------------------- */
+/* ---- one history ----------------------------------------------------------------- */
 
 ease_status ease_scorer_new(const ease_model *m, ease_scorer **out, ease_error *err)
 {
@@ -224,7 +225,7 @@ ease_status ease_explain(ease_scorer *s, ease_row history, int32_t item,
     return EASE_OK;
 }
 
-/* ---- many histories ---------------------------------------------------------------- */
+/* ---- many histories -------------------------------------------------------------- */
 
 void ease__scratches_free(const ease_model *m, int threads, void **scratches)
 {

@@ -1,5 +1,5 @@
-/* Models of few weights: a list costs what the rows of the history have, not what the
- * catalog has. */
+/* Scoring of sparse models: the cost of a list depends on the lengths of the rows of
+ * the history, not on the number of items. */
 #include <math.h>
 #include <omp.h>
 
@@ -14,7 +14,7 @@ typedef struct sums {
     int32_t count;
 } sums;
 
-/* ---- one list --------------------------------------------------------------------- */
+/* ---- one list -------------------------------------------------------------------- */
 
 /* A sum that nothing was added to is -0, and x + -0 is x. No part is -0, so that no sum
  * with a part in it is, and every sum has the bits that it would have from 0 on. */
@@ -149,7 +149,7 @@ static ease_status list_one(ease_scorer *s, ease_row history,
     return ease__container_unchanged(&m->file, err);
 }
 
-/* ---- many ------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------ */
 
 enum { USERS = 16 }; /* that a thread takes at a time */
 

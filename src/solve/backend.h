@@ -11,8 +11,8 @@
  *     }
  *
  * The table is constant and lives as long as the process: a plugin is never unloaded.
- * tests/backend_suite.c is the definition of this contract that can be run; it builds
- * with a C library alone, and tests/toy/toy_backend.c is an example of a plugin.
+ * tests/backend_suite.c tests this contract, and builds with a C library alone;
+ * tests/toy/toy_backend.c is an example of a plugin.
  *
  * Rules for all functions of a table:
  *
@@ -38,8 +38,8 @@ enum { EASE_BACKEND_TEXT = 480 }; /* bytes of an error text, with its final 0 */
 typedef enum ease_backend_status {
     EASE_BACKEND_OK,
     EASE_BACKEND_NOT_POSDEF,   /* call->item is the item whose pivot failed */
-    EASE_BACKEND_CANCELLED,    /* call->progress said so */
-    EASE_BACKEND_NO_MEMORY,    /* an allocation failed, in either memory */
+    EASE_BACKEND_CANCELLED,    /* call->progress returned nonzero */
+    EASE_BACKEND_NO_MEMORY,    /* an allocation failed, on the host or the device */
     EASE_BACKEND_MEMORY_LIMIT, /* file->memory is less than file_scratch demands */
     EASE_BACKEND_IO,           /* of the work file; call->sys_errno says what */
     EASE_BACKEND_FAILED        /* anything else, such as a lost device */
@@ -58,7 +58,7 @@ typedef enum ease_backend_precision {
  * on the diagonal, so that they can be inverted with the rest or left out.
  *
  * Of a diagonal tile only the lower half, with the diagonal, is valid before and after
- * an inversion; what stands above may be anything. */
+ * an inversion; the entries above the diagonal may have any value. */
 typedef struct ease_backend_matrix {
     int32_t items;
     int32_t edge;      /* a multiple of 16 */
@@ -81,7 +81,7 @@ static inline size_t ease_backend_offset(const ease_backend_matrix *a, int32_t r
 /* A matrix in a file. */
 typedef struct ease_backend_file {
     ease_backend_matrix shape; /* stride: a multiple of 4,096 bytes; no data */
-    int32_t fd;                /* readable and writable, of the whole size */
+    int32_t fd;                /* readable and writable; the file has its full size */
     int32_t direct; /* 1: opened with O_DIRECT, so that memory and offsets must be
                        multiples of 4,096 bytes */
     const char *directory; /* of the file, for messages */
@@ -90,18 +90,19 @@ typedef struct ease_backend_file {
 
 /* ---- a call ---------------------------------------------------------------------- */
 
-/* What the caller of an inversion hands in, and what it gets back beside the status. */
+/* Arguments of an inversion beside the matrix, and its results beside the status. */
 typedef struct ease_backend_call {
     int32_t threads; /* of the host that may be used, at least 1 */
-    /* Tells how far the work is, from 0 to 1, never less than before. Called by the
-     * thread that called the backend: once at the start, at least twice a second, and
-     * with 1 at the end of an inversion that succeeded. If it returns nonzero, the
-     * backend ends within a second with EASE_BACKEND_CANCELLED and does not call it
-     * again. May be NULL. */
+    /* Receives the progress of the work, from 0 to 1, never decreasing. The backend
+     * calls it in the thread that called the backend: once at the start, at least
+     * twice a second, and with 1 at the end of an inversion that succeeded. If
+     * progress returns nonzero, the backend ends within a second with
+     * EASE_BACKEND_CANCELLED, and does not call progress again. May be NULL. */
     int (*progress)(void *user, double fraction);
-    /* level: 1 warning, 2 note, 3 debug. By the same thread. May be NULL. */
+    /* Receives messages, in the same thread. level: 1 warning, 2 note, 3 debug. May be
+     * NULL. */
     void (*log)(void *user, int level, const char *text);
-    void *user; /* for these two */
+    void *user; /* argument of progress and log */
 
     /* Results, read only if the call fails. */
     int64_t item;                 /* of EASE_BACKEND_NOT_POSDEF, from 0 on */
@@ -111,14 +112,14 @@ typedef struct ease_backend_call {
 
 /* ---- the table ------------------------------------------------------------------- */
 
-/* Memory that an inversion takes beside the matrix. */
+/* Memory that an inversion needs beside the matrix. */
 typedef struct ease_backend_scratch {
     size_t host_bytes;       /* in host memory, as pages in use */
     size_t device_bytes;     /* in the memory of a device; 0: there is none */
     size_t device_available; /* free there now; 0: unknown */
 } ease_backend_scratch;
 
-/* What an inversion in a file takes. */
+/* Memory and traffic of an inversion in a file. */
 typedef struct ease_backend_file_scratch {
     size_t least_bytes; /* the least file->memory that suffices */
     int64_t passes; /* how often the file is read and written; 0: too little memory */
@@ -130,20 +131,21 @@ typedef struct ease_backend {
     const char *name;    /* as users type it: lower-case letters, digits, - */
     const char *about;   /* one line, for lists of backends */
 
-    /* Tells if the backend can be used on this machine, now; loads what it needs.
-     * Cheap: at most a second the first time. Otherwise EASE_BACKEND_FAILED and the
-     * reason. The functions below are called only after it has succeeded. */
+    /* Checks that the backend can be used on this machine now, and loads the libraries
+     * that it needs; takes at most a second the first time. Otherwise fails with
+     * EASE_BACKEND_FAILED and the reason. The functions below are called only after
+     * probe has succeeded. */
     int32_t (*probe)(char why[EASE_BACKEND_TEXT]);
 
-    /* What `invert` will take for a matrix of this shape. The caller adds host_bytes to
-     * its plan, and refuses before any work where device_bytes exceeds
-     * device_available. */
+    /* Sets *out to the memory that `invert` needs for a matrix of this shape. The
+     * caller adds host_bytes to its plan, and fails before any work if device_bytes
+     * exceeds device_available. */
     void (*scratch)(const ease_backend_matrix *shape, int32_t threads,
                     ease_backend_scratch *out);
 
-    /* Flops a second at which a matrix of this shape is inverted, items^3 flops being
-     * counted for it, whatever the algorithm does; transfers to and from a device
-     * included. Measured or estimated in some 50 ms. Of `call`, threads and the results
+    /* Measures or estimates, in about 50 ms, the flops per second of the inversion of a
+     * matrix of this shape: items^3 flops, whatever the algorithm, divided by the time
+     * including transfers to and from a device. Of `call`, only threads and the results
      * are used. */
     int32_t (*rate)(const ease_backend_matrix *shape, ease_backend_call *call,
                     double *flops_a_second);
@@ -154,10 +156,10 @@ typedef struct ease_backend {
      * fail, the lowest item is reported. */
     int32_t (*invert)(const ease_backend_matrix *a, ease_backend_call *call);
 
-    /* Both or none. Where they are NULL, matrices that do not fit into memory are
-     * refused with the name of the backend.
+    /* For matrices in files; both functions or neither. If they are NULL, the caller
+     * refuses matrices that do not fit into memory, with the name of the backend.
      *
-     * file_scratch tells what invert_file takes with `memory` bytes for tiles;
+     * file_scratch sets *out to the needs of invert_file with `memory` bytes for tiles;
      * invert_file inverts a matrix in a file, with the same bits as `invert`. */
     void (*file_scratch)(const ease_backend_matrix *shape, int32_t threads,
                          size_t memory, ease_backend_file_scratch *out);

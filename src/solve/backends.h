@@ -1,12 +1,12 @@
-/* The table of backends, and calling one of them with the library's own types. */
+/* The table of backends, and calls of a backend with the types of the library. */
 #ifndef EASE_SOLVE_BACKENDS_H
 #define EASE_SOLVE_BACKENDS_H
 
 #include "matrix/tilefile.h"
 #include "solve/backend.h"
 
-/* Those that are built in, ended by NULL; the first is the default. Each is defined in
- * a file of its own. */
+/* The built-in backends, ended by NULL; the first is the default. Each is defined in
+ * its own file. */
 extern const ease_backend *const ease__backends[];
 extern const ease_backend ease__cpu;
 
@@ -20,8 +20,8 @@ ease_status ease__backend_find(const char *name, const ease_backend **out,
 ease_status ease__backend_probe(const ease_backend *b, ease_error *err);
 
 /* Loads a plugin, a shared object at an absolute path; it stays loaded. Fails with
- * EASE_E_BACKEND where it cannot be loaded, is no plugin of this ABI, or its table is
- * incomplete. Does not probe it. */
+ * EASE_E_BACKEND if it cannot be loaded, is not a plugin of this ABI, or has an
+ * incomplete table. Does not probe it. */
 ease_status ease__backend_load(const char *path, const ease_backend **out,
                                ease_error *err);
 
@@ -29,14 +29,14 @@ ease_status ease__backend_load(const char *path, const ease_backend **out,
  * the memory on its device. Fails with EASE_E_BACKEND or EASE_E_MEMORY_LIMIT. */
 ease_status ease__backend_check(const ease_backend *b, const ease__tiled *shape,
                                 int threads, ease_error *err);
-/* The first of these checks alone: a backend is not asked about memory or time in a
+/* Checks the precision only: the functions of a backend must not be called with a
  * precision that it lacks. */
 ease_status ease__backend_check_precision(const ease_backend *b, ease__element element,
                                           ease_error *err);
 /* Fails with EASE_E_BACKEND if the backend inverts in memory only. */
 ease_status ease__backend_check_file(const ease_backend *b, ease_error *err);
 
-/* The functions of a table. Failures have the matching ease_status, and for
+/* Call the functions of a backend. Failures have the matching ease_status; for
  * EASE_E_NOT_POSDEF err->where is the item. */
 ease_backend_scratch ease__backend_scratch(const ease_backend *b,
                                            const ease__tiled *shape, int threads);
@@ -51,8 +51,8 @@ ease_status ease__backend_invert_file(const ease_backend *b, const ease__tilefil
                                       size_t memory, int threads,
                                       const ease_hooks *hooks, ease_error *err);
 
-/* The status of the contract for one of the library, and back. What the contract has no
- * name for is EASE_BACKEND_FAILED, and that is EASE_E_BACKEND. */
+/* Convert between statuses of the library and of backends. A status of the library that
+ * backends lack becomes EASE_BACKEND_FAILED, which becomes EASE_E_BACKEND. */
 int32_t ease__backend_status_from(ease_status status);
 ease_status ease__backend_status_to(int32_t status);
 

@@ -1,4 +1,4 @@
-/* What the sweeps in memory and over a file share: the tasks, and their progress. */
+/* The tasks of a sweep and their progress, for sweeps in memory and over a file. */
 #ifndef EASE_SOLVE_GRAPH_H
 #define EASE_SOLVE_GRAPH_H
 
@@ -7,7 +7,7 @@
 #include "solve/solve.h"
 
 /* A sweep in progress. The atomics are relaxed: dependences between tasks order the
- * work, not these, and a sanitizer should not take them for synchronization. */
+ * work, and ThreadSanitizer should not treat the atomics as synchronization. */
 typedef struct ease__graph {
     const ease__tiled *a; /* the tiles that the tasks work on */
     int32_t first;        /* number of its first tile row in the whole matrix */
@@ -49,8 +49,8 @@ static inline void ease__graph_did(ease__graph *g, int cost)
 bool ease__graph_stopped(ease__graph *g);
 
 /* Parts of the sweep over g->a, for a sweep over a file, which does other work between
- * them: A becomes L (with W_kk on its diagonal), L becomes -L_ik W_kk, then the sums
- * that the rows of W are made of, W, and P. */
+ * them. After the parts, in this order, A is L (with W_kk on its diagonal), -L_ik W_kk,
+ * the sums that the rows of W are computed from, W, and P. */
 typedef enum ease__graph_part {
     EASE__PART_FACTOR,
     EASE__PART_NEGATE,

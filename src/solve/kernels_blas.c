@@ -1,4 +1,5 @@
-/* The arithmetic on tiles by OpenBLAS, which must not thread itself: see graph.c. */
+/* The arithmetic on tiles by OpenBLAS, which must not start threads itself: see
+ * graph.c. */
 #include <cblas.h>
 
 #include "compute/blas.h"

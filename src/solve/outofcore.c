@@ -1,18 +1,20 @@
 /* The sweep over a matrix in a file: the steps of the task graph, for some columns of
  * tiles at a time.
  *
- * A super-step works on the columns K = from .. to-1. It keeps the cross of K in memory:
- * the block (K, K), the rows (i, K) below it and the columns (K, j) left of it. Every
- * other tile is read once, updated by all k of K in their order, and written back:
+ * A super-step works on the columns K = from .. to-1. It keeps the cross of K in
+ * memory: the block (K, K), the rows (i, K) below it and the columns (K, j) left of
+ * it. Every other tile is read once, updated by all k of K in their order, and written
+ * back:
  *
- *     trailing    A_ij -= L_ik L_jk'        i >= j >= to      rows hold L
- *     middle      A_ij += A_ik A_kj         i >= to, j < from rows hold -L_ik W_kk, columns
+ *     trailing    A_ij -= L_ik L_jk'        i >= j >= to      rows are L
+ *     middle      A_ij += A_ik A_kj         i >= to, j < from rows are -L_ik W_kk, columns
  *                                                             the sums of row k
- *     leading     A_ij += W_ki' W_kj        from > i >= j     columns hold W
+ *     leading     A_ij += W_ki' W_kj        from > i >= j     columns are W
  *
- * Between these passes the cross is updated in place. A tile thus gets the same products
- * in the same order as in memory, and ends with the same bits. The memory needed is that
- * of the cross and some slots; each super-step reads and writes the matrix once. */
+ * Between these passes the cross is updated in place. A tile thus gets the same
+ * products in the same order as in memory, and ends with the same bits. The memory
+ * needed is that of the cross and some slots; each super-step reads and writes the
+ * matrix once. */
 #include "matrix/pipeline.h"
 #include "solve/graph.h"
 
@@ -318,8 +320,8 @@ static ease_status gather(sweep *s, ease_error *err)
     return move_block(s, GOES, err);
 }
 
-/* After a stop the file holds neither A nor P; the caller gets an error and must not use
- * it. */
+/* After a stop the file contains neither A nor P; the caller gets an error and must
+ * not use it. */
 static ease_status super_step(sweep *s, ease_error *err)
 {
     ease_status status = trail(s, err);

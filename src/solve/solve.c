@@ -1,4 +1,4 @@
-/* Solving with a check. */
+/* Inverts a matrix by a backend, and checks the result. */
 #include "solve/solve.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
-/* From a symmetric positive definite matrix to its inverse, in place. */
+/* Inverts a symmetric positive definite matrix in place. */
 #ifndef EASE_SOLVE_SOLVE_H
 #define EASE_SOLVE_SOLVE_H
 
 #include "matrix/tilefile.h"
 #include "solve/backends.h"
 
-/* The arithmetic on tiles (edge e, row-major) that the task graph is made of. One
- * table for float32, one for float64, and plain C twins of both in the tests. W is
+/* The arithmetic on tiles (edge e, row-major) that the tasks of the graph do. There is
+ * one table for float32, one for float64, and plain C twins of both in the tests. W is
  * lower triangular; only its lower half is read. */
 typedef struct ease__tile_kernels {
     /* A -> W = L^-1 where A = L L' (lower half read). Returns 0, or the 1-based row
@@ -26,15 +26,16 @@ typedef struct ease__tile_kernels {
 
 extern const ease__tile_kernels ease__blas_f32, ease__blas_f64;
 
-/* Inverts by the task graph in graph.c, on any kernels: positive definite in (padding:
- * identity), its inverse out, the lower half of diagonal tiles valid. Fails with
- * EASE_E_NOT_POSDEF, err->where being the item, or EASE_E_CANCELLED. */
+/* Inverts a positive definite matrix (padding: identity) by the task graph in graph.c,
+ * with any kernels. Of the diagonal tiles of the inverse, the lower half is valid.
+ * Fails with EASE_E_NOT_POSDEF, err->where being the item, or EASE_E_CANCELLED. */
 ease_status ease__invert_tiles(ease__tiled *a, const ease__tile_kernels *kernels,
                                int threads, const ease_hooks *hooks, ease_error *err);
 
-/* The same for a matrix in a file, with `memory` bytes for tiles in memory. The result
- * has the same bits for any number of them. Fails with EASE_E_MEMORY_LIMIT if they are
- * fewer than ease__invert_file_least returns, and with EASE_E_IO. */
+/* Inverts a matrix in a file, with `memory` bytes for tiles in memory; the result has
+ * the same bits for any `memory`. Fails as ease__invert_tiles does, and with
+ * EASE_E_MEMORY_LIMIT if `memory` is less than ease__invert_file_least returns, or
+ * EASE_E_IO. */
 ease_status ease__invert_file(const ease__tilefile *f,
                               const ease__tile_kernels *kernels, size_t memory,
                               int threads, const ease_hooks *hooks, ease_error *err);
@@ -43,22 +44,22 @@ size_t ease__invert_file_least(const ease__tiled *shape, int threads);
  * written once for each such group. 0: memory is too small. */
 int32_t ease__invert_file_columns(const ease__tiled *shape, int threads, size_t memory);
 
-/* y = A x in float64, from the lower triangle of tiles, with the same bits at any number
- * of threads. If `a` is a band, adds its share to y: the bands of a matrix in order, from
- * the first on, give the same bits as the whole. */
+/* y = A x in float64, from the lower triangle of tiles, with the same bits at any
+ * number of threads. If `a` is a band, adds its share to y: the bands of a matrix in
+ * order, from the first on, give the same bits as the whole. */
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads);
 
 /* Adds diagonal_i to entry (i, i), and 1 to the diagonal of the padding, inverts in
  * place, and checks the result: with a random v and w = A v computed before,
- * *residual = ||P w - v|| / ||v||. Diagonal tiles are whole afterwards. Fails with
- * EASE_E_ACCURACY unless the residual is at most 2e-4 (NaN is not), before any work as
- * ease__backend_check does, and as the backend does. */
+ * *residual = ||P w - v|| / ||v||. Afterwards both halves of the diagonal tiles are
+ * valid. Fails before any work as ease__backend_check does, later as the backend does,
+ * and with EASE_E_ACCURACY unless the residual is at most 2e-4 (NaN is not). */
 ease_status ease__solve(ease__tiled *a, const double *diagonal, const ease_backend *b,
                         int threads, const ease_hooks *hooks, double *residual,
                         ease_error *err);
 
-/* The same in a file, with `memory` bytes for tiles in memory. Fails with
- * EASE_E_BACKEND if the backend cannot do that. */
+/* Does the same as ease__solve in a file, with `memory` bytes for tiles in memory.
+ * Fails with EASE_E_BACKEND if the backend cannot work in a file. */
 ease_status ease__solve_file(const ease__tilefile *f, const double *diagonal,
                              const ease_backend *b, size_t memory, int threads,
                              const ease_hooks *hooks, double *residual,

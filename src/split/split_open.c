@@ -91,12 +91,12 @@ typedef struct identity {
     int dir, record;
 } identity;
 
-static int hold(const char *path)
+static int open_inode(const char *path)
 {
     return path ? open(path, O_PATH | O_CLOEXEC) : -1;
 }
 
-static bool is_still(int held, const char *path)
+static bool is_same(int held, const char *path)
 {
     struct stat had, has;
 
@@ -106,7 +106,7 @@ static bool is_still(int held, const char *path)
            had.st_dev == has.st_dev && had.st_ino == has.st_ino;
 }
 
-static void let_go(int held)
+static void close_inode(int held)
 {
     if (held >= 0)
         (void)close(held);
@@ -116,16 +116,16 @@ static void let_go(int held)
 static ease_status read_undisturbed(opening *o, ease_split_parts *p, ease_error *err)
 {
     char *record = ease__split_path(o->dir, EASE__SPLIT_RECORD);
-    identity at = {.dir = hold(o->dir), .record = hold(record)};
+    identity at = {.dir = open_inode(o->dir), .record = open_inode(record)};
     ease_status status = record ? read_all(o, p, err)
                                 : ease__fail(err, EASE_E_NOMEM, "reading %s", o->dir);
 
     if (status != EASE_E_NOMEM &&
-        (!is_still(at.dir, o->dir) || !is_still(at.record, record)))
+        (!is_same(at.dir, o->dir) || !is_same(at.record, record)))
         status = ease__fail(err, EASE_E_IO,
                             "%s: the split was replaced while it was read", o->dir);
-    let_go(at.dir);
-    let_go(at.record);
+    close_inode(at.dir);
+    close_inode(at.record);
     ease__free(record);
     return status;
 }

@@ -35,9 +35,9 @@ typedef struct ease__place {
 
 #define EASE__PLACE_NONE ((ease__place){.part_fd = -1, .parent = -1, .target_fd = -1})
 
-/* Creates a part for the target `dir`, which may be missing, be empty or hold a split.
- * `dir` is borrowed. Fails with EASE_E_IO, also for any other target, or EASE_E_NOMEM.
- * Call ease__place_close afterwards, also on failure. */
+/* Creates a part for the target `dir`, which may be missing, be empty or contain a
+ * split. `dir` is borrowed. Fails with EASE_E_IO, also for any other target, or
+ * EASE_E_NOMEM. Call ease__place_close afterwards, also on failure. */
 ease_status ease__place_open(const char *dir, ease__place *p, ease_error *err);
 /* Puts the part, whose files are complete and synced, in the place of the target. It
  * keeps the permissions of what it replaces, and owner and group as far as the process

@@ -20,7 +20,7 @@ typedef enum ease__tier {
     EASE__TIER_STRONG
 } ease__tier;
 
-/* Whether the name says that the column holds names or ids. */
+/* True if the name says that the column contains names or ids. */
 typedef enum ease__name_form {
     EASE__FORM_NAME,  /* user_name, productTitle */
     EASE__FORM_PLAIN, /* user */
@@ -41,7 +41,7 @@ ease__naming ease__name_role(const ease__field *name);
 /* True for "nan", "inf" and the like, which other programs read as numbers. */
 bool ease__names_no_number(const ease__field *f);
 
-/* Whether a column of this name holds titles. 2: yes; 1: it holds a kind of title;
+/* Whether a column of this name contains titles. 2: yes; 1: a kind of title;
  * 0: no. */
 int ease__names_title(const ease__field *name);
 

@@ -20,7 +20,7 @@ typedef struct ease__attempt {
 } ease__attempt;
 
 struct ease_tuning {
-    const ease__method *method;      /* by its lambda, or else its settings */
+    const ease__method *method;      /* whose lambda or settings are tuned */
     const ease__metric_kind *metric; /* the metric that chooses the best trial */
     ease_gram *gram;                 /* lambda: X'X, until ease_tuning_train uses it */
     ease_model *model;               /* settings: the best model so far */
@@ -36,7 +36,7 @@ typedef struct ease__tuner {
     ease_tuning *result;
     const ease_interactions *x, *input, *target;
     ease_tune_options o;
-    ease_train_options train; /* what o.train is, or the defaults */
+    ease_train_options train; /* a copy of *o.train, or the defaults */
     double begin;
     double unsolvable; /* the largest lambda that was too small */
     ease_error why;    /* why the last skipped trial was skipped */
@@ -50,7 +50,7 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
                                 const ease_hooks *hooks, double begin,
                                 ease__attempt *out, ease_error *err);
 
-/* Tunes settings by a grid. The check needs no data. */
+/* Check the grid of the options, without data, and tune settings by it. */
 ease_status ease__tune_grid_check(const ease__tuner *t, ease_error *err);
 ease_status ease__tune_grid(ease__tuner *t, ease_error *err);
 

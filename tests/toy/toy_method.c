@@ -1,4 +1,4 @@
-/* A method that is not in the library: what it takes to add one. Copied into
+/* A method that is not in the library, as an example of adding one. Copied into
  * src/methods, with the line METHOD(ease__toy_method) in src/methods/methods.h, it is
  * complete. The score of an item is `step` for each item that comes after it. */
 #include "methods/methods.h"

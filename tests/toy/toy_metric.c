@@ -1,5 +1,6 @@
-/* A metric that is not in the library: what it takes to add one. Copied into src/eval,
- * with the line METRIC(ease__toy_metric) in src/eval/metrics.h, it is complete. */
+/* A metric that is not in the library, as an example of adding one. Copied into
+ * src/eval, with the line METRIC(ease__toy_metric) in src/eval/metrics.h, it is
+ * complete. */
 #include "eval/metrics.h"
 
 static double first_is_hit(const ease__hits *h)

@@ -1,7 +1,7 @@
-/* A reader that is not in the library: what it takes to add one. Copied into src/read,
- * with the line READER(ease__toy_reader) in src/read/readers.h, it is complete, and
- * tests/test_reader_contract.c built with -DEASE_TOY_READER passes. The format: a first
- * line #toy, then a line user|item for each interaction. */
+/* A reader that is not in the library, as an example of adding one. Copied into
+ * src/read, with the line READER(ease__toy_reader) in src/read/readers.h, it is
+ * complete, and tests/test_reader_contract.c built with -DEASE_TOY_READER passes. The
+ * format: a first line #toy, then a line user|item for each interaction. */
 #include <string.h>
 
 #include "read/blocks.h"
