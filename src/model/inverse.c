@@ -136,6 +136,19 @@ static void make_base(const ease_model *m, const ease__model_parts *r, int32_t f
     }
 }
 
+/* A file with any other base could not be opened. */
+static ease_status check_base(const ease_model *m, ease_error *err)
+{
+    for (int32_t j = 0; m->base && j < m->info.items; j++)
+        if (!isfinite(m->base[j]))
+            return ease__fail_at(
+                err, EASE_E_ACCURACY, j,
+                "the base of item \"%.200s\" is too large for float32: "
+                "the values of items are too far apart",
+                ease__ids_at(&m->ids, j));
+    return EASE_OK;
+}
+
 static ease_status check_recipe(const ease__tiled *p, const ease__model_parts *r,
                                 ease_error *err)
 {
