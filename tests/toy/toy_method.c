@@ -34,6 +34,6 @@ const ease__method ease__toy_method = {
             .grid = "step=1|2",
         },
     .number = 1000,
-    .form = EASE__BASE_FORM,
+    .form = &ease__form_none,
     .fill = train,
 };
