@@ -1,5 +1,6 @@
 /* A method is a way to train a model: one constant of this type in one file of
- * src/methods, and one line in the table of src/methods/methods.h. Everything else asks the table. */
+ * src/methods, and one line in the table of src/methods/methods.h. Everything else asks
+ * the table. */
 #ifndef EASE_MODEL_METHOD_H
 #define EASE_MODEL_METHOD_H
 
@@ -11,8 +12,8 @@
     .setting_count = (int)(sizeof(array) / sizeof((array)[0])) - 1, .settings = (array)
 
 typedef struct ease__method {
-    ease_method_info info; /* what users see; settings as by EASE__SETTINGS */
-    uint32_t number;       /* of its models in files: never changed, never used again */
+    ease_method_info info;  /* what users see; settings as by EASE__SETTINGS */
+    uint32_t number;        /* of its models in files: never changed, never reused */
     const ease__form *form; /* of the models that training makes */
     bool nonnegative;       /* weights below 0 become 0 */
     /* Refuses settings that are each valid, but not together; may be NULL. */
