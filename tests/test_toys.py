@@ -11,9 +11,11 @@ import support
 
 # The file, where it goes, the header with the table, and the line.
 TOYS = [("toy_method.c", "src/methods", "src/methods/methods.h", "METHOD(ease__toy_method)"),
+        ("toy_weights.c", "src/methods", "src/methods/methods.h", "METHOD(ease__toy_weights)"),
         ("toy_metric.c", "src/eval", "src/eval/metrics.h", "METRIC(ease__toy_metric)"),
         ("toy_reader.c", "src/read", "src/read/readers.h", "READER(ease__toy_reader)")]
-SUITES = ["test_method_contract", "test_metric_contract", "test_reader_contract"]
+SUITES = ["test_method_contract", "test_form_contract", "test_metric_contract",
+          "test_reader_contract"]
 
 
 def checked(*command):
@@ -114,6 +116,18 @@ class Toys(support.Case):
         self.assertAlmostEqual(means["toy@10"], 1 / 3, delta=1e-12)
         self.assertEqual(means["toy@10"], means["hit@1"])
         self.assertEqual(means["hit@2"], 1)
+
+    def test_a_method_may_have_a_lambda_few_weights_and_settings(self):
+        self.write("x.csv", "user,item\nu,a\nu,b\nv,c\nv,d\nw,a\n")
+        self.fails(2, "--lambda L is required", "train", "x.csv", "-o", "m", "--model", "toy-weights")
+        self.ease("train", "x.csv", "-o", "m", "--model", "toy-weights", "--lambda", 4, "--set",
+                  "reach=2")
+        info = json.loads(self.ease("info", "m", "--json").out)
+        self.assertEqual([info[k] for k in ("method", "settings", "lambda", "storage")],
+                         ["toy-weights", "reach=2", 4, "sparse"])
+        best = json.loads(self.ease("recommend", "m", "--history", "a", "--json").out)["items"]
+        self.assertEqual([(i["id"], i["score"]) for i in best],
+                         [("b", 0.25), ("c", 0.25), ("d", 0)])
 
     def test_a_split_is_tuned_over_the_grid_of_the_entry(self):
         self.write("x.toy", "#toy\n" + "".join(f"u{u}|i{(u * k) % 17}\n" for u in range(40)

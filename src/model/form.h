@@ -11,25 +11,26 @@ typedef struct ease__form ease__form;
 
 /* ---- weights ----------------------------------------------------------------------- */
 
-/* How weights are read. All that anyone does with weights goes through `read`, so that
- * the same model gives the same floats wherever they are used. */
+/* How weights are read. Every use of weights goes through `read`, so that a model gives
+ * the same floats wherever they are used. */
 typedef struct ease__store {
     /* The weights of the window, as floats, row r of it at out + r * ld. */
     void (*read)(const ease_model *m, ease__window w, float *out, size_t ld);
-    /* The same as a panel is summed from it: in floats, or in halves as they are. */
+    /* The same as panels are summed: as float16 numbers without their unit if `halves`,
+     * else as floats. */
     void (*take)(const ease_model *m, ease__window w, void *out, size_t ld);
-    /* Must be called before the above: verifies, of the blocks of the file that the
-     * window is read from, those of this share. */
+    /* Must be called before `read` and `take`: verifies this share of the blocks of the
+     * file that the window is read from. */
     ease_status (*need)(const ease_model *m, ease__window w, ease__share share,
                         ease_error *err);
-    /* Rows top .. bottom-1 will be read: has what is on disk fetched. */
+    /* Rows top .. bottom-1 will be read soon: asks the kernel to fetch them. */
     void (*expect)(const ease_model *m, int32_t top, int32_t bottom);
     /* The bits of the largest finite |weight| of the rows and of their mirror image in
      * the columns, where that is known without `read`; may be NULL. */
     int32_t (*largest)(const ease_model *m, int32_t top, int32_t bottom);
-    bool halves;   /* of `take` */
+    bool halves;   /* the format of `take` */
     bool in_place; /* m->rows are float32, and can be used where they lie */
-    int32_t grain; /* rows that cost no more to read together than one of them */
+    int32_t grain; /* so many rows cost no more to read than one of them */
     bool empty;    /* all weights are 0: nothing needs to be read */
 } ease__store;
 
@@ -38,8 +39,8 @@ extern const ease__store ease__store_none;
 
 /* ---- files ------------------------------------------------------------------------- */
 
-/* The section "params" as it lies in files. A reader takes a longer one by the part
- * that it knows: members are added at the end, never changed or removed. */
+/* The section "params" of files. Members are added at the end, never changed or removed:
+ * of a longer section, a reader uses the part that it knows. */
 typedef struct ease__model_params {
     int32_t items;
     int32_t kind;                /* ease_gram_kind */
@@ -83,11 +84,11 @@ typedef struct ease__scoring ease__scoring;
 
 struct ease__form {
     const char *name;
-    ease_storage number; /* in files: never changed, never used again */
+    ease_storage number; /* in files: never changed, never reused */
     /* The form that training makes, from which this one is saved: itself, or the packed
      * one of dense models. */
     const ease__form *trained;
-    bool on_request; /* ease_model_save() makes it of any model of the same `trained` */
+    bool on_request; /* ease_model_save() converts models of the same `trained` to it */
     bool known_users; /* scores only the users that it was trained with */
     const ease__store *store;
     const ease__scoring *scoring;
@@ -102,16 +103,15 @@ struct ease__form {
      * NULL. */
     void (*free)(ease_model *m);
 
-    /* Sets the parameters that are this form's own, or refuses; may be NULL. Called
-     * before the file is begun, hence quick. */
+    /* Sets the parameters that are this form's own, or refuses the model; may be NULL.
+     * Quick: it is called before the file is created. */
     ease_status (*prepare)(ease__saving *s, const char *path, ease_error *err);
-    /* Sets parameters for which all weights are read; may be NULL. */
+    /* Sets the parameters that depend on all weights; may be NULL. */
     ease_status (*measure)(ease__saving *s, ease_error *err);
     /* Writes the sections that are this form's own. */
     ease_status (*write)(const ease__saving *s, ease_error *err);
-    /* Takes these sections and parameters from m->file, borrowed from its mapping, after
-     * checking them: whatever opens can be used. Fails with EASE_E_FORMAT if the file is
-     * damaged. */
+    /* Checks these sections and parameters, and borrows the sections from m->file: a
+     * model that opens can be used. Fails with EASE_E_FORMAT if the file is damaged. */
     ease_status (*open)(ease_model *m, const ease__model_params *p, ease_error *err);
 };
 
@@ -170,7 +170,8 @@ ease_status ease__save_array(const ease__saving *s, const char *name, const void
 ease_status ease__save_large(const ease__saving *s, const char *name, const void *data,
                              size_t bytes, ease_error *err);
 
-/* Starts never fall, from 0 to `count`: rows lie one behind the other. */
+/* True if the starts of the rows ascend from 0 to `count`: the rows lie one behind the
+ * other. */
 bool ease__starts_hold(const uint64_t *starts, int64_t rows, size_t count);
 
 #endif

@@ -1,5 +1,6 @@
 /* A method is a way to train a model: one constant of this type in one file of
- * src/methods, and one line in the table of src/methods/methods.h. Everything else asks the table. */
+ * src/methods, and one line in the table of src/methods/methods.h. Everything else asks
+ * the table. */
 #ifndef EASE_MODEL_METHOD_H
 #define EASE_MODEL_METHOD_H
 
@@ -7,7 +8,7 @@
 
 typedef struct ease__method {
     ease_method_info info; /* what users see */
-    uint32_t number;       /* of its models in files: never changed, never used again */
+    uint32_t number;       /* of its models in files: never changed, never reused */
     const ease_setting
         *settings;          /* ended by a NULL name; EASE__MOST_SETTINGS at most */
     const ease__form *form; /* of the models that training makes */
@@ -38,10 +39,10 @@ ease_status ease__method_take(ease_train_options *o, const ease__method **out,
 const ease__method *ease__method_find(const char *name);
 const ease__method *ease__method_numbered(uint32_t number);
 
-/* The method of a dense model that was trained without a name: EASE, or EASE >= 0. */
-const ease__method *ease__dense_method(bool nonnegative);
-
 /* EASE_E_ARG unless the method is trained from a Gram matrix alone. */
 ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
+/* EASE_E_ARG if the method has a lambda, and that of the options is none. */
+ease_status ease__method_lambda(const ease__method *m, const ease_train_options *o,
+                                ease_error *err);
 
 #endif

@@ -49,10 +49,10 @@ struct ease_model {
 /* What beside the inverse makes a model. Everything is copied except what the
  * comments say. */
 typedef struct ease__model_parts {
+    const ease__method *method; /* of form packed */
     ease_gram_kind kind;
     ease_precision precision;
     double lambda, residual;
-    int nonnegative;
     int threads; /* 0: all */
     int64_t users, interactions;
     const double *sums;     /* column sums; NULL: use `diagonal` for popularity */
@@ -62,8 +62,8 @@ typedef struct ease__model_parts {
     ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */
 } ease__model_parts;
 
-/* Trains a method that needs no more than the Gram matrix of x, with options that were
- * checked but for lambda and the backend. */
+/* Trains a method of form packed that needs no more than the Gram matrix of x, with
+ * options that were checked but for the backend. */
 ease_status ease__train_dense(const ease_interactions *x, const ease_train_options *o,
                               ease_model **out, ease_error *err);
 
