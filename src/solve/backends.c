@@ -4,7 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
-const ease_backend *const ease__backends[] = {&ease__cpu, NULL};
+#define ENTRY(backend) &backend,
+const ease_backend *const ease__backends[] = {EASE__BACKENDS(ENTRY) NULL};
 
 /* ---- finding --------------------------------------------------------------------- */
 
