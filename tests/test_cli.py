@@ -146,6 +146,8 @@ class Documents(Case):
         self.assertEqual(self.complete("ease", "tr"), ["train"])
         self.assertEqual(self.complete("ease", "train", "--la"), ["--lambda"])
         self.assertEqual(self.complete("ease", "train", "--kind", "cov"), ["covariance"])
+        self.assertEqual(self.complete("ease", "help", "mo"), ["models"])
+        self.assertEqual(self.complete("ease", "help", "re"), ["recommend", "reproduce"])
         self.write("ratings.csv", "")
         self.assertEqual(self.complete("ease", "train", "rat"), ["ratings.csv"])
         self.assertEqual(self.complete("ease", "gram", "me"), ["merge"])

@@ -94,6 +94,7 @@ const verb verb_help = {
     .name = "help",
     .summary = "tell about a verb, the models, the metrics or the formats",
     .usage = usage,
+    .words = "models metrics formats",
     .operands = operands,
     .groups = groups,
     .examples = examples,
