@@ -389,7 +389,7 @@ ease_status ease__ids_borrow(ease__ids *t, const void *packed, size_t bytes,
         if (ease__ids_find(&made, ease__ids_at(&made, i), ease__ids_length(&made, i)) !=
             i) {
             ease__ids_free(&made);
-            return ease__fail(err, EASE_E_FORMAT, "%s: damaged: an id stands twice",
+            return ease__fail(err, EASE_E_FORMAT, "%s: damaged: an id occurs twice",
                               what);
         }
     }
