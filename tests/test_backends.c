@@ -525,7 +525,7 @@ static void backends_are_known_by_name(test *t)
     check_status(t, ease_backend_check(NULL, &err), EASE_OK);
     check_status(t, ease_backend_check("cpu", &err), EASE_OK);
     check_status(t, ease_backend_check("abacus", &err), EASE_E_ARG);
-    check_text(t, err.text, "no backend 'abacus', only cpu");
+    check_contains(t, err.text, "no backend 'abacus', only cpu");
     check_status(t, ease__backend_find(NULL, &b, NULL), EASE_OK);
     check(t, b == ease__backends[0]);
 }
