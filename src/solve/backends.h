@@ -5,10 +5,13 @@
 #include "matrix/tilefile.h"
 #include "solve/backend.h"
 
-/* Those that are built in, ended by NULL; the first is the default. Each is defined in
- * a file of its own. */
-extern const ease_backend *const ease__backends[];
-extern const ease_backend ease__cpu;
+/* The backends that are built in, a line each; the first is the default. Each is a
+ * constant of this name in a file of its own. */
+#define EASE__BACKENDS(BACKEND) BACKEND(ease__cpu)
+
+#define EASE__DECLARE_BACKEND(backend) extern const ease_backend backend;
+EASE__BACKENDS(EASE__DECLARE_BACKEND)
+extern const ease_backend *const ease__backends[]; /* all of them, then NULL */
 
 /* The backend of this name, or the default for NULL, after a successful probe. Fails
  * with EASE_E_ARG if there is none of this name, EASE_E_BACKEND if it cannot be used
