@@ -19,11 +19,11 @@ void print_overview(FILE *to)
     for (size_t i = 0; all_verbs[i]; i++)
         if (!all_verbs[i]->hidden)
             fprintf(to, "  %-12s %s\n", all_verbs[i]->name, all_verbs[i]->summary);
-    fputs("\nFirst steps:\n"
+    fputs("\n"
+          "First steps:\n"
           "  ease train ratings.csv -o model.ease --lambda 500\n"
-          "  ease recommend model.ease --history ID,ID,ID -k 10\n"
-          "\n'ease VERB --help' says more about a verb, 'ease --version' which ease "
-          "this is.\n",
+          "  ease recommend model.ease --history ID,ID,ID -k 10\n\n"
+          "'ease VERB --help' explains a verb, 'ease --version' prints the version.\n",
           to);
 }
 

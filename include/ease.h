@@ -6,12 +6,44 @@
  *     P = (X'X + lambda I)^-1,   B = I - P diagMat(1 / diag P)
  *
  * and scores item j for a history x (a row of X) as the sum of B[h][j] over the
- * items h of x. From a file of ratings to a list:
+ * items h of x. From a file of ratings to a model and a list:
  *
- *     ease_interactions_read  ->  ease_train  ->  ease_model_save
- *     ease_model_open  ->  ease_scorer_new  ->  ease_recommend
+ *     #include <ease.h>
+ *     #include <stdio.h>
  *
- * The rules of the house:
+ *     int main(void)
+ *     {
+ *         const char *const ids[] = {"express", "mongoose"};
+ *         ease_interactions *x = NULL;
+ *         ease_model *m = NULL;
+ *         ease_history *h = NULL;
+ *         ease_scorer *s = NULL;
+ *         ease_train_options o;
+ *         ease_rec recs[10];
+ *         int32_t count = 0;
+ *         ease_error err = {0};
+ *
+ *         ease_train_options_init(&o);
+ *         o.lambda = 200;
+ *         if (ease_interactions_read("npm.tsv.gz", NULL, &x, &err) ||
+ *             ease_train(x, &o, &m, &err) ||
+ *             ease_model_save(m, "npm.ease", EASE_STORE_F16, NULL, &err) ||
+ *             ease_history_new(m, ids, NULL, 2, &h, &err) ||
+ *             ease_scorer_new(m, &s, &err) ||
+ *             ease_recommend(s, ease_history_row(h), NULL, recs, &count, &err))
+ *             fprintf(stderr, "%s\n", err.text);
+ *         for (int32_t i = 0; i < count; i++)
+ *             puts(ease_model_item_id(m, recs[i].item));
+ *         ease_scorer_free(s);
+ *         ease_history_free(h);
+ *         ease_model_free(m);
+ *         ease_interactions_free(x);
+ *         return err.status ? 1 : 0;
+ *     }
+ *
+ * Later, ease_model_open("npm.ease", NULL, &m, &err) opens the model again.
+ *
+ * Rules of all calls:
  *
  *  - Every call that can fail returns ease_status; EASE_OK is 0.
  *  - `err` may be NULL. It is written only on failure; its text needs no free.
@@ -20,12 +52,29 @@
  *    lives as long as the object it came from.
  *  - Objects reached through `const *` are safe to share between threads; an
  *    ease_scorer belongs to one thread at a time.
- *  - An options structure is filled by its _init function, then changed; NULL
- *    stands for the defaults where there are any.
  *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in
  *    which their ids first appear. Ids are strings of any bytes except NUL.
- *  - Accessors accept any index: out of range, they return NULL, an empty row or NaN,
- *    also as members of a structure.
+ *  - Accessors and descriptions accept NULL and any index: they return 0, NULL, an empty
+ *    row, NaN, EASE_NO_ITEM or EASE_NO_USER, also as members of a structure.
+ *  - The library never prints, exits, aborts or changes process state.
+ *
+ * Structures, so that a compiled program works with later versions of the library:
+ *
+ *  - Options begin with their size: call ease_X_options_init, then change members. NULL
+ *    stands for the defaults where there are any. Pointers in options are used during
+ *    the call only, unless it says otherwise.
+ *  - What the library fills in begins with its size too, and the caller sets it:
+ *    ease_model_info info = {.size = sizeof(info)}; ease_model_describe(m, &info);
+ *  - New versions add members at the end of these, and of the constants that the library
+ *    returns by pointer (ease_recipe, ease_format, ease_method_info, ...), never
+ *    elsewhere. A program that was compiled with an older header gets the defaults of
+ *    options that it does not know. One that sets options which an older library does
+ *    not know gets EASE_E_ARG.
+ *  - ease_row, ease_rec, ease_error, ease_hooks, ease_id_column, ease_split_part and
+ *    ease_difference are frozen: they never change.
+ *
+ * Threads and processes:
+ *
  *  - `threads` is the largest number of threads that a call may use: 0 means one for
  *    each processor, and more than 1,024 are refused. The parts of a call that use BLAS
  *    run on no more threads than OpenBLAS has buffers for: twice the number of threads
@@ -41,7 +90,6 @@
  *    OMP_NUM_THREADS=1 in the environment it maps 128 MiB in all.
  *  - libease.so stays loaded after dlclose(), since threads of OpenMP may still run its
  *    code.
- *  - The library never prints, exits, aborts or changes process state.
  */
 #ifndef EASE_H
 #define EASE_H
@@ -60,6 +108,19 @@ extern "C" {
 #define EASE_API
 #define EASE_MUST_USE
 #endif
+
+/* ---- version ------------------------------------------------------------------- */
+
+#define EASE_VERSION_MAJOR 0
+#define EASE_VERSION_MINOR 1
+#define EASE_VERSION_PATCH 0
+#define EASE_VERSION_NUMBER \
+    (EASE_VERSION_MAJOR * 1000000 + EASE_VERSION_MINOR * 1000 + EASE_VERSION_PATCH)
+
+/* Of the library that is loaded, which may be newer than the header that a program was
+ * compiled with: "0.1.0", and one number as EASE_VERSION_NUMBER is. */
+EASE_API const char *ease_version(void);
+EASE_API int ease_version_number(void);
 
 /* ---- status and errors ---------------------------------------------------- */
 
@@ -86,12 +147,17 @@ typedef enum ease_status {
 #undef X
 } ease_status;
 
+EASE_API const char *ease_status_name(ease_status s); /* "EASE_E_PARSE" */
+EASE_API const char *ease_status_text(ease_status s); /* "malformed input" */
+
 typedef struct ease_error {
     ease_status status;
     int sys_errno;  /* errno, or 0 */
     int64_t where;  /* line, item or byte offset; -1 if none */
     char text[480]; /* always terminated */
 } ease_error;
+
+/* ---- hooks: what the library says while it works ---------------------------------- */
 
 /* Both are called only from the calling thread. level: 0 error, 1 warning,
  * 2 note, 3 debug. A stage is named by the same pointer for as long as it lasts;
@@ -103,36 +169,7 @@ typedef struct ease_hooks {
     void *user;
 } ease_hooks;
 
-#define EASE_VERSION_MAJOR 0
-#define EASE_VERSION_MINOR 1
-#define EASE_VERSION_PATCH 0
-#define EASE_VERSION_NUMBER \
-    (EASE_VERSION_MAJOR * 1000000 + EASE_VERSION_MINOR * 1000 + EASE_VERSION_PATCH)
-
-/* Of the library that is loaded, which may be newer than the header that a program was
- * compiled with: "0.1.0", and one number as EASE_VERSION_NUMBER is. */
-EASE_API const char *ease_version(void);
-EASE_API int ease_version_number(void);
-EASE_API const char *ease_status_name(ease_status s); /* "EASE_E_PARSE" */
-EASE_API const char *ease_status_text(ease_status s); /* "malformed input" */
-
-/* The BLAS that is loaded. All members are static. */
-typedef struct ease_blas_info {
-    size_t size;
-    const char *name; /* its version and build, in words */
-    const char *core; /* whose kernels it chose for this processor, such as "Haswell" */
-    /* NULL, or where OpenBLAS does not know the processor what OPENBLAS_CORETYPE should
-     * be in the environment before the program starts: solving is then several times
-     * faster. The program `ease` sees to that itself. */
-    const char *better;
-} ease_blas_info;
-
-EASE_API void ease_blas_describe(ease_blas_info *info);
-
-/* What this process may still allocate without swapping or being killed: the
- * machine's available memory, or less where a control group or resource limit
- * says so. 0 if unknown. */
-EASE_API size_t ease_memory_available(void);
+/* ---- files ------------------------------------------------------------------- */
 
 /* Checks, before a long computation, that `bytes` (0: unknown) can be written to
  * `path`, and leaves the file as it is. "-", pipes and devices are accepted. Fails with
@@ -154,6 +191,12 @@ typedef enum ease_file_kind {
 EASE_API EASE_MUST_USE ease_status ease_file_recognize(const char *path,
                                                        ease_file_kind *kind,
                                                        ease_error *err);
+
+/* Reads a whole model or Gram file and verifies all of its checksums. Fails with
+ * EASE_E_FORMAT if one differs. */
+EASE_API EASE_MUST_USE ease_status ease_file_verify(const char *path,
+                                                    const ease_hooks *hooks,
+                                                    ease_error *err);
 
 /* ---- interactions: who interacted with what (X) ---------------------------- */
 
@@ -182,7 +225,7 @@ typedef struct ease_columns {
     int guessed;      /* EASE_GUESSED_... bits: columns chosen by their values, by their
                          order or by a name that is only a last resort (an invoice) */
     char words[256];  /* "user = client, item = sku, time = ts" */
-    char advice[288]; /* a sentence with the `columns` to give if the guess is wrong */
+    char advice[292]; /* a sentence with the `columns` to give if the guess is wrong */
 } ease_columns;
 
 enum { EASE_GUESSED_USER = 1, EASE_GUESSED_ITEM = 2 };
@@ -513,6 +556,9 @@ typedef enum ease_storage {
     EASE_STORE_KNOWN
 } ease_storage;
 
+/* "f16"; NULL: there is no such storage. */
+EASE_API const char *ease_storage_name(ease_storage storage);
+
 /* How an evaluation counts unknown items: items that were held out but do not occur in
  * the model's training data, so that the model cannot recommend them. */
 typedef enum ease_unknown {
@@ -646,8 +692,6 @@ typedef struct ease_method_info {
                           learned of each, and not a history */
     const char *nonnegative; /* the method that does the same with weights below 0 set
                                 to 0; NULL: there is none */
-    int setting_count;
-    const ease_setting *settings;
     const char *rounds; /* the setting with the number of rounds (epochs, iterations)
                            that it is trained by; NULL: it has none */
     /* What tuning tries by default: "rank=64|128,alpha=1|10" is every rank with every
@@ -658,6 +702,8 @@ typedef struct ease_method_info {
 /* Methods from 0 on, and by name; NULL: there is none. */
 EASE_API const ease_method_info *ease_method_at(int index);
 EASE_API const ease_method_info *ease_method_find(const char *name);
+/* Settings of a method from 0 on; NULL past the end, and if there is no such method. */
+EASE_API const ease_setting *ease_method_setting(const char *method, int index);
 /* Checks, before any data is read, that the method exists and accepts these settings
  * ("rank=64"; NULL: none). Fails with EASE_E_ARG. */
 EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,
@@ -814,12 +860,6 @@ EASE_API EASE_MUST_USE ease_status ease_model_open(const char *path,
  * Async-signal-safe. Up to 256 mapped sections are known at a time. */
 EASE_API int ease_handle_fault(const void *address);
 
-/* Reads a whole model or Gram file and verifies all of its checksums. Fails with
- * EASE_E_FORMAT if one differs. */
-EASE_API EASE_MUST_USE ease_status ease_file_verify(const char *path,
-                                                    const ease_hooks *hooks,
-                                                    ease_error *err);
-
 /* Titles for display, from a table with an id and a title column, in UTF-8 or
  * Latin-1; the id column is the one whose values match most items. `matched` may
  * be NULL. They are saved with the model. Fails as ease_interactions_read does; the
@@ -880,6 +920,23 @@ EASE_API EASE_MUST_USE ease_status ease_model_export(const ease_model *m,
 EASE_API EASE_MUST_USE ease_status ease_model_write_ids(const ease_model *m,
                                                         const char *path,
                                                         ease_error *err);
+
+/* ---- histories ------------------------------------------------------------- */
+
+typedef struct ease_history ease_history;
+
+/* A history from ids, in any order, for the calls that take a row. An id that is given
+ * again counts once; with `weights` (one for each id; NULL: all ones) its weights add
+ * up. Ids that the model does not know are counted and left out. Fails with EASE_E_ARG
+ * for a weight that is not finite, EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status ease_history_new(const ease_model *m,
+                                                    const char *const *ids,
+                                                    const float *weights, int64_t count,
+                                                    ease_history **out,
+                                                    ease_error *err);
+EASE_API ease_row ease_history_row(const ease_history *h);
+EASE_API int64_t ease_history_unknown(const ease_history *h);
+EASE_API void ease_history_free(ease_history *h);
 
 /* ---- recommending ---------------------------------------------------------- */
 
@@ -1109,7 +1166,8 @@ EASE_API int ease_tuning_stopped(const ease_tuning *t); /* 1: before it was done
 /* The number of interactions of the validation target with unknown items. */
 EASE_API int64_t ease_tuning_unknown_targets(const ease_tuning *t);
 /* The model of the best trial, which is used up: of the best lambda it is made from the
- * Gram matrix at hand. */
+ * Gram matrix at hand, by the backend of the training options, whose name must still be
+ * there. */
 EASE_API EASE_MUST_USE ease_status ease_tuning_train(ease_tuning *t,
                                                      const ease_hooks *hooks,
                                                      ease_model **out, ease_error *err);
@@ -1117,7 +1175,25 @@ EASE_API EASE_MUST_USE ease_status ease_tuning_train(ease_tuning *t,
 EASE_API void ease_tuning_forget(ease_tuning *t);
 EASE_API void ease_tuning_free(ease_tuning *t);
 
-/* ---- the machine's limits ------------------------------------------------------ */
+/* ---- the machine ------------------------------------------------------------- */
+
+/* What this process may still allocate without swapping or being killed: the
+ * machine's available memory, or less where a control group or resource limit
+ * says so. 0 if unknown. */
+EASE_API size_t ease_memory_available(void);
+
+/* The BLAS that is loaded. All members are static. */
+typedef struct ease_blas_info {
+    size_t size;
+    const char *name; /* its version and build, in words */
+    const char *core; /* whose kernels it chose for this processor, such as "Haswell" */
+    /* NULL, or where OpenBLAS does not know the processor what OPENBLAS_CORETYPE should
+     * be in the environment before the program starts: solving is then several times
+     * faster. The program `ease` sees to that itself. */
+    const char *better;
+} ease_blas_info;
+
+EASE_API void ease_blas_describe(ease_blas_info *info);
 
 /* Flops a second of products of n x n matrices (2 n^3 flops each), by all threads at
  * once, each with matrices of its own, as the solver uses BLAS; for so many seconds, at

@@ -20,9 +20,9 @@ ABOUT = {
     "lrec": "A logistic regression for each user, on the other users.",
 }
 MORE = {
-    "lrec": """It has learned of its own users alone: they are asked for by id (or row), and nobody
-    else can be scored. ``user_items`` only says what is not to be recommended; without it
-    that is what the user had in training. There is no ``similar_items``, ``explain`` or
+    "lrec": """It scores only the users that it was trained with, by id (or row). ``user_items`` only
+    says which items are not recommended; without it, these are the items that the user had
+    in training. There is no ``similar_items``, ``explain`` or
     ``B``. Measure it in weak generalization: on users that it was trained with.
 
     >>> import ease

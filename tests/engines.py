@@ -279,7 +279,7 @@ class Tests(support.Case):
         self.same_models()
         again = shutil.copy(shards[0], self.path("again.csv"))
         for wrong in (shards[:4], shards + [again]):
-            self.fails(3, "a shard is missing, stands twice", "gram", "import", *wrong, "--items",
+            self.fails(3, "a shard is missing, given twice", "gram", "import", *wrong, "--items",
                        items, "-o", "x.gram")
 
     def test_nasty_ids_and_rows_that_do_not_count(self):

@@ -10,22 +10,22 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Settings that are accepted can be printed, and accepted again with the same values. */
-static void use_settings(const ease_method_info *m, const char *text)
+static void use_settings(const ease__method *m, const char *text)
 {
     double values[EASE__MOST_SETTINGS], again[EASE__MOST_SETTINGS];
     char printed[EASE__SETTINGS_CHARS];
     ease_error err = {0};
-    ease_status status = ease__settings_parse(m->settings, m->name, text, values, NULL,
-                                              &err);
+    ease_status status = ease__settings_parse(m->settings, m->info.name, text, values,
+                                              NULL, &err);
 
     if (status && (status != EASE_E_ARG || !err.text[0]))
         abort();
-    if (ease_method_check(m->name, text, NULL) == EASE_OK && status)
+    if (ease_method_check(m->info.name, text, NULL) == EASE_OK && status)
         abort();
     if (status)
         return;
     ease__settings_print(m->settings, values, NULL, printed);
-    if (ease__settings_parse(m->settings, m->name, printed, again, NULL, NULL))
+    if (ease__settings_parse(m->settings, m->info.name, printed, again, NULL, NULL))
         abort();
     for (int i = 0; m->settings[i].name; i++)
         if (!isfinite(values[i]) || values[i] < m->settings[i].least ||
@@ -33,26 +33,26 @@ static void use_settings(const ease_method_info *m, const char *text)
             abort();
 }
 
-static void use_grid(const ease_method_info *m, const char *settings, const char *text)
+static void use_grid(const ease__method *m, const char *settings, const char *text)
 {
     double values[EASE__MOST_SETTINGS] = {0};
     ease_train_options train;
     ease_tune_options o;
     ease__grid grid;
     ease_error err = {0};
-    ease_status status = ease__grid_parse(m->settings, m->name, text, &grid, &err);
+    ease_status status = ease__grid_parse(m->settings, m->info.name, text, &grid, &err);
 
     if (status && (status != EASE_E_ARG || !err.text[0]))
         abort();
     for (int i = 0; !status && i < grid.points; i++)
         ease__grid_point(&grid, i, values);
     ease_train_options_init(&train);
-    train.method = m->name;
+    train.method = m->info.name;
     train.settings = settings;
     ease_tune_options_init(&o);
     o.train = &train;
     o.grid = text;
-    if (!m->has_lambda && ease_tune_options_check(&o, NULL) == EASE_OK && status)
+    if (!m->info.has_lambda && ease_tune_options_check(&o, NULL) == EASE_OK && status)
         abort();
 }
 
@@ -75,7 +75,7 @@ static void divide(const uint8_t *data, size_t size, char **settings, char **gri
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const ease_method_info *m;
+    const ease__method *m;
     char *settings, *grid;
     int count = 0;
 
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     while (ease__methods[count])
         count++;
-    m = &ease__methods[data[0] % count]->info;
+    m = ease__methods[data[0] % count];
     divide(data + 1, size - 1, &settings, &grid);
     use_settings(m, settings);
     use_grid(m, settings, grid);

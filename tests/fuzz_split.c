@@ -80,7 +80,7 @@ static void look_at_split(const ease_split_parts *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    ease_split_parts parts;
+    ease_split_parts parts = {.size = sizeof(parts)};
     ease_read_options o;
     ease_error err = {0};
     char path[80];

@@ -30,9 +30,9 @@ static inline bool has_setting(const ease__method *m, const char *name)
 {
     size_t length = strcspn(name, "=");
 
-    for (int i = 0; m->info.settings[i].name; i++)
-        if (strlen(m->info.settings[i].name) == length &&
-            strncmp(m->info.settings[i].name, name, length) == 0)
+    for (int i = 0; m->settings[i].name; i++)
+        if (strlen(m->settings[i].name) == length &&
+            strncmp(m->settings[i].name, name, length) == 0)
             return true;
     return false;
 }

@@ -225,7 +225,7 @@ class Tuned(Split):
         self.assertRegex(r.out, r"(?m)^150 test users, lambda 150$")
         self.assertRegex(r.out, r"(?m)^recall@20 +0\.\d{5} +0\.\d{5}$")
         r = self.ease("tune", self.dir_name, "-o", "m.ease", "--lambda", "1,2")
-        self.assertIn("at the end of what was tried", r.err)
+        self.assertIn("at the end of the range that was tried", r.err)
 
     def test_seconds_bound_the_trials(self):
         got = json.loads(self.ease("tune", self.dir_name, "-o", "m.ease", "--json",
@@ -397,7 +397,7 @@ class Tuned(Split):
                 ("wmf", ["--grid", "ranks=4"], "wmf has no setting 'ranks'"),
                 ("wmf", ["--grid", "rank=4|4"], "rank: 4 is given twice"),
                 ("wmf", ["--grid", "rank"], "expected NAME=VALUE"),
-                ("wmf", ["--grid", "rank=4|8", "--set", "rank=4"], "has one value as well"),
+                ("wmf", ["--grid", "rank=4|8", "--set", "rank=4"], "is fixed, and in the grid as well"),
                 ("wmf", ["--set", "rank=-1"], "rank: a whole number"),
                 ("wmf", ["--lambda", "5,50"], "wmf has no lambda"),
                 ("wmf", ["--plot", "p.svg"], "takes no"),

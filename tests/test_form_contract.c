@@ -93,9 +93,10 @@ static void entries_are_complete(test *t)
 {
     for (int i = 0; ease__forms[i]; i++) {
         const ease__form *f = ease__forms[i];
+        const char *name = f->name ? f->name : "";
 
-        check(t, f->name && f->name[0]);
-        check(t, strlen(f->name) < sizeof(((ease__model_params *)0)->form_name));
+        check(t, name[0]);
+        check(t, strlen(name) < sizeof(((ease__model_params *)0)->form_name));
         check(t, ease__form_numbered((int32_t)f->number) == f); /* no other has it */
         check(t, f->trained && f->trained->trained == f->trained);
         check(t, f->trained == f || f->on_request);
@@ -107,7 +108,7 @@ static void entries_are_complete(test *t)
         check_int(t, f->known_users, f->scoring->check_users != NULL);
         check_rules(t, f);
         for (int k = 0; k < i; k++)
-            check(t, strcmp(f->name, ease__forms[k]->name) != 0);
+            check(t, strcmp(name, ease__forms[k]->name) != 0);
     }
     check(t, ease__form_numbered(-1) == NULL && ease__form_numbered(99) == NULL);
 }

@@ -157,7 +157,7 @@ static void a_count_past_32_bits_is_an_error(test *t)
     check_status(t, ease_gram_merge(paths, 1, NULL, &sum, NULL), EASE_OK);
     ease_gram_free(sum);
     check_status(t, ease_gram_merge(paths, 2, NULL, &sum, &err), EASE_E_TOO_LARGE);
-    check_contains(t, err.text, "passes 2^32");
+    check_contains(t, err.text, "exceeds 2^32");
     ease_gram_free(g);
     ease_interactions_free(x);
 }

@@ -125,7 +125,7 @@ static void a_directory_of_parts_is_one_shard(test *t)
     snprintf(file, sizeof(file), "%s", test_path("list"));
     test_write_text(file, "a\nb\nc\n");
     check_status(t, import(&path, 1, file, &g, &err), EASE_E_PARSE);
-    check_contains(t, err.text, "part-3:3: this pair stands twice");
+    check_contains(t, err.text, "part-3:3: this pair occurs twice");
     snprintf(file, sizeof(file), "%s/deeper", dir);
     mkdir(file, 0777);
     check_status(t, import(&path, 1, NULL, &g, &err), EASE_E_DATA);
@@ -161,12 +161,12 @@ static void wrong_lines_are_named(test *t)
                     "not symmetric");
         check_fails(t, "a,a,-1\nb,b,1\n", items, EASE_E_DATA, "negative");
         check_fails(t, "a,a,4294967296\nb,b,1\n", items, EASE_E_DATA,
-                    "a count passes 2^32 - 1");
+                    "a count exceeds 2^32 - 1");
     }
     check_fails(t, "a,a,1\nb,b,1\nc,a,1\nb\n", ab, EASE_E_DATA,
                 "shard.csv:3: item 'c' is not in the list of items");
     check_fails(t, "a,a,1\nb,b,1\na,a,1\nb\n", ab, EASE_E_PARSE,
-                "shard.csv:3: this pair stands twice");
+                "shard.csv:3: this pair occurs twice");
     check_fails(t, "a,a,1\na,a,1\n", NULL, EASE_E_PARSE, "\"a\" and \"a\": this pair");
 }
 
@@ -183,9 +183,9 @@ static void wrong_lists_of_items_are_named(test *t)
         {"a,2,5\nb,x,5\n", EASE_E_PARSE, "items.csv:3: a number of users"},
         {"a,2,5\nb,4294967296,5\n", EASE_E_PARSE, "items.csv:3: a number of users"},
         {"a,2,5\n\"\",2,5\n", EASE_E_PARSE, "items.csv:3: an empty item"},
-        {"a,2,5\na,2,5\n", EASE_E_PARSE, "items.csv:3: an item stands twice"},
+        {"a,2,5\na,2,5\n", EASE_E_PARSE, "items.csv:3: an item occurs twice"},
         {"a,2,5\n\"b,2,5\n", EASE_E_PARSE, "items.csv:3: a quoted field"},
-        {"a,2,5\nb,2,6\n", EASE_E_DATA, "items.csv:3: 6 users in all, where 5"},
+        {"a,2,5\nb,2,6\n", EASE_E_DATA, "items.csv:3: 6 users in all, but 5"},
         {"a,2,5\nb,3,5\n", EASE_E_DATA, "\"b\" has 2 users, but 3 in the list"},
         {"a,2,5\nb,2,5\nc,1,5\n", EASE_E_DATA, "\"c\" has 0 users, but 1"},
         {"a,2,1\nb,2,1\n", EASE_E_DATA, "more than there are users"},
@@ -223,7 +223,7 @@ static void shards_add_up_exactly_or_not_at_all(test *t)
     ease_gram_free(g);
     test_write_text(two, "a,a,2147483648\n");
     check_status(t, import(paths, 2, NULL, &g, &err), EASE_E_DATA);
-    check_contains(t, err.text, "4294967296 for \"a\" and \"a\": a count passes");
+    check_contains(t, err.text, "4294967296 for \"a\" and \"a\": a count exceeds");
     test_write_text(two, "a,b,1\nb,a,1\n");
     check_status(t, import(paths, 2, NULL, &g, &err), EASE_E_PARSE);
     check_contains(t, err.text, "both orders");

@@ -91,7 +91,7 @@ class ItemItem(support.Case):
     def test_values_too_far_apart_are_refused(self):
         """1e38 over 1e-30 is no float: such a model could not be opened again."""
         self.write("far.csv", "user,item,value\na,x,1e-30\na,y,1e38\nb,x,1e-30\nb,y,1\n")
-        self.fails(5, "no finite number", "train", "far.csv", "-o", "far.ease", "--model",
+        self.fails(5, "a weight is not finite", "train", "far.csv", "-o", "far.ease", "--model",
                    "item-item", "--set", "similarity=conditional", "--weights", "--quiet")
         self.assertFalse(os.path.exists(self.path("far.ease")))
 

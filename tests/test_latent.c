@@ -328,7 +328,7 @@ static void wmf_refuses_what_is_no_confidence(test *t)
     check_contains(t, err.text, "below 0");
     x->vals[3] = 3e38f;
     check_status(t, try_train(x, "wmf", "rank=4", 1, NULL, &m, &err), EASE_E_ACCURACY);
-    check_contains(t, err.text, "no number after iteration 1");
+    check_contains(t, err.text, "not finite after iteration 1");
     check(t, m == NULL);
     ease_interactions_free(x);
 }

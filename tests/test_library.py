@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import shutil
 import subprocess
 import unittest
 
@@ -125,6 +126,21 @@ class Library(support.Case):
             "-include", header, "-x", "c", os.devnull)
         run("clang", "-std=c++11", "-Wall", "-Werror", "-fsyntax-only",
             "-include", header, "-x", "c++", os.devnull)
+
+    def test_the_example_in_the_header_works(self):
+        with open(os.path.join(support.ROOT, "include/ease.h")) as f:
+            comment = f.read().split("*/")[0]
+        lines = comment[comment.index(" *     #include"):].split(" *     }\n")[0].splitlines()
+        source = self.write("example.c", "\n".join(l[7:] for l in lines) + "\n}\n")
+        program, place = self.path("example"), self.path("")
+        run("gcc", "-std=c99", "-Wall", "-Wextra", "-Werror",
+            "-I", os.path.join(support.ROOT, "include"), source, "-o", program,
+            os.path.join(support.BUILD, "libease.so"), "-Wl,-rpath," + support.BUILD)
+        shutil.copy(os.path.join(support.ROOT, "examples/npm.tsv.gz"), place)
+        out = run(program, cwd=place)
+        self.assertEqual(len(out.splitlines()), 10)
+        self.assertIn("body-parser", out)
+        self.assertTrue(os.path.exists(self.path("npm.ease")))
 
     def test_the_installed_library_serves_a_c_program(self):
         prefix, program = self.path("usr"), self.path("recommend")

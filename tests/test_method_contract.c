@@ -21,6 +21,7 @@ static void entries_are_complete(test *t)
         const ease__method *m = ease__methods[i];
         double values[EASE__MOST_SETTINGS];
         ease__grid grid;
+        int count = 0;
 
         check(t, m->info.name && m->info.name[0] && m->info.about && m->info.about[0]);
         check(t, (m->fit != NULL) != (m->fill != NULL));
@@ -33,23 +34,25 @@ static void entries_are_complete(test *t)
         /* Gram matrices are solved in src/model/train.c, which makes this form. */
         check(t, !m->info.from_gram || m->form == &ease__form_packed);
         check(t, strlen(m->info.name) < sizeof(((ease__model_params *)0)->method_name));
-        check(t, m->info.setting_count <= EASE__MOST_SETTINGS);
-        check(t, m->info.settings[m->info.setting_count].name == NULL);
-        for (int k = 0; k < m->info.setting_count; k++)
-            check(t, m->info.settings[k].name != NULL);
+        while (m->settings[count].name)
+            count++;
+        check(t, count <= EASE__MOST_SETTINGS);
+        check(t, ease_method_setting(m->info.name, count) == NULL);
+        for (int k = 0; k < count; k++)
+            check(t, ease_method_setting(m->info.name, k) == &m->settings[k]);
         check(t, !m->info.nonnegative ||
                      ease__method_find(m->info.nonnegative)->nonnegative);
-        check_status(t,
-                     ease__settings_parse(m->info.settings, m->info.name, NULL, values,
-                                          NULL, NULL),
-                     EASE_OK);
+        check_status(
+            t,
+            ease__settings_parse(m->settings, m->info.name, NULL, values, NULL, NULL),
+            EASE_OK);
         check(t, !m->check || (m->check)(values, NULL) == EASE_OK);
         check_int(t, m->info.grid == NULL, m->info.has_lambda);
         if (m->info.grid)
-            check_status(t,
-                         ease__grid_parse(m->info.settings, m->info.name, m->info.grid,
-                                          &grid, NULL),
-                         EASE_OK);
+            check_status(
+                t,
+                ease__grid_parse(m->settings, m->info.name, m->info.grid, &grid, NULL),
+                EASE_OK);
         check(t, !m->info.rounds || has_setting(m, m->info.rounds));
     }
 }
@@ -81,10 +84,10 @@ static void bad_settings_are_refused(test *t)
         o.settings = "no-such-setting=1";
         check_status(t, train_method(x, m->info.name, &o, &model, &err), EASE_E_ARG);
         check_contains(t, err.text, "no-such-setting");
-        for (int k = 0; m->info.settings[k].name; k++) {
-            snprintf(text, sizeof(text), "%s=word", m->info.settings[k].name);
+        for (int k = 0; m->settings[k].name; k++) {
+            snprintf(text, sizeof(text), "%s=word", m->settings[k].name);
             check_status(t, ease_method_check(m->info.name, text, &err), EASE_E_ARG);
-            check_contains(t, err.text, m->info.settings[k].name);
+            check_contains(t, err.text, m->settings[k].name);
         }
         check(t, model == NULL);
     }

@@ -53,7 +53,7 @@ class OutOfCore(support.Case):
     def test_what_does_not_fit_is_refused_with_a_way_out(self):
         model, least = self.path("a.ease"), self.plan()["least_bytes"]
         said = self.train(model, "--memory-limit", least, code=4).err
-        self.assertRegex(said, "--workdir DIR makes do with .* and .* on disk")
+        self.assertRegex(said, "--workdir DIR needs .* and .* on disk")
         said = self.train(model, "--memory-limit", least // 2, code=4).err
         self.assertIn("--min-item", said)
         self.assertNotIn("--workdir", said)

@@ -13,8 +13,7 @@
 #include "test.h"
 
 /* A model that is nothing but a function: the figures know models only by their rows,
- * their description how many threads to use and
- * whether there are weights. */
+ * their description, how many threads to use, and whether there are weights. */
 typedef struct function_model {
     ease_model model;
     float (*weight)(int32_t i, int32_t j);

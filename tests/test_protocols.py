@@ -412,7 +412,7 @@ class Verb(Splits):
         self.fails(2, "heldout-users", "split", data, "-o", "d", *liang, 0)
         self.fails(2, "seed", "split", data, "-o", "d", *liang, 1, "--seed", 2**32)
         self.fails(2, "share", "split", data, "-o", "d", *liang, 1, "--share", 1)
-        self.fails(2, "share of its own", "split", data, "-o", "d", "--protocol", "leave-last",
+        self.fails(2, "fixed share", "split", data, "-o", "d", "--protocol", "leave-last",
                    "--share", 0.5)
         self.fails(2, "holds out no users", "split", data, "-o", "d", "--protocol", "time",
                    "--heldout-users", 5)

@@ -79,6 +79,8 @@ class Module(unittest.TestCase):
         counts = counted(done.stdout)
         for what, count in counts.items():
             support.elsewhere[what] += count
+        if counts["failed"]:  # this test counts as one of them
+            support.elsewhere["failed"] -= 1
         self.assertEqual(done.returncode, 0, done.stdout[-6000:])
         self.assertGreater(counts["passed"], 100)
 

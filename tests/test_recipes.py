@@ -482,8 +482,8 @@ class Reproduce(Forms):
         self.put_combined("d", netflix(1))
         r = self.ease("reproduce", "table1", "--data", "d", "--heldout-users", HELD, "--json")
         self.assertEqual(json.loads(r.out)["absent"], ["ml-20m", "msd"])
-        self.assertIn("MovieLens 20M is not there: d/ml-20m, from grouplens.org", r.err)
-        self.fails(1, "no data set of table1 is there: put it to d/msd", "reproduce", "table1",
+        self.assertIn("MovieLens 20M was not found: d/ml-20m, from grouplens.org", r.err)
+        self.fails(1, "no data set of table1 was found: put it into d/msd", "reproduce", "table1",
                    "--data", "d", "--sets", "msd")
         self.fails(2, "no table 'table3'", "reproduce", "table3", "--data", "d")
         self.fails(2, "'ml-10m' is none of table1", "reproduce", "table1", "--data", "d",

@@ -23,15 +23,15 @@ const option reading_options[] = {
      .type = OPTION_CHOICE,
      AT(recipe),
      .value = "ml-20m|netflix|msd|ml-10m",
-     .help = "the published filters of a data set, as --min-rating 4 --min-user 5 "
-             "--one-pass for the first two; other options given change them"},
+     .help = "the published filters of a data set, for example --min-rating 4 "
+             "--min-user 5 --one-pass for the first two; other options override them"},
     {.name = "format",
      .type = OPTION_TEXT,
      AT(format),
      .value = "FORMAT",
      .word = format_name,
-     .help = "by default recognized, as all of the following are; ease help formats "
-             "tells about each"},
+     .help = "by default the format is recognized, and so are columns, separator and "
+             "header; ease help formats describes each"},
     {.name = "columns",
      .type = OPTION_TEXT,
      AT(columns),
@@ -42,7 +42,7 @@ const option reading_options[] = {
      .type = OPTION_TEXT,
      AT(separator),
      .value = "TEXT",
-     .help = "what divides columns: , or :: or tab or space or another text"},
+     .help = "the separator of columns: , or :: or tab or space or another text"},
     {.name = "header",
      .type = OPTION_CHOICE,
      AT(header),
@@ -56,12 +56,12 @@ const option reading_options[] = {
     {.name = "weights",
      .type = OPTION_FLAG,
      AT(weights),
-     .help = "use the values; by default every row counts 1"},
+     .help = "use the values; by default every row counts as 1"},
     {.name = "repeat",
      .type = OPTION_CHOICE,
      AT(repeat),
      .value = "first|last|max|sum",
-     .help = "which value stands when a user has an item again (default first)"},
+     .help = "the value to use if a user has an item several times (default first)"},
     {.name = "min-user",
      .type = OPTION_COUNT,
      AT(min_user),
@@ -71,7 +71,8 @@ const option reading_options[] = {
      .type = OPTION_COUNT,
      AT(min_item),
      .value = "N",
-     .help = "drop items with fewer than N users; both until nothing changes"},
+     .help = "drop items with fewer than N users; both filters are repeated until "
+             "nothing changes"},
     {.name = "one-pass",
      .type = OPTION_FLAG,
      AT(one_pass),
@@ -304,7 +305,7 @@ int check_output(console *c, const char *path)
 int check_output_file(console *c, const char *path)
 {
     if (strcmp(path, "-") == 0)
-        return fail(c, EXIT_USAGE, "such a file cannot be written to standard output");
+        return fail(c, EXIT_USAGE, "this file cannot be written to standard output");
     return check_output(c, path);
 }
 

@@ -16,13 +16,13 @@ const option sql_options[] = {
      .type = OPTION_CHOICE,
      AT(engine),
      .value = "duckdb|postgres|spark",
-     .help = "whose SQL; required"},
+     .help = "the engine that runs the SQL; required"},
     {.name = "table",
      .type = OPTION_TEXT,
      AT(table),
      .value = "T",
-     .help = "the table of events, as the catalog spells it, schema.table too; or a "
-             "query in parentheses; required"},
+     .help = "the table of events, as spelled in the catalog (also schema.table), or "
+             "a query in parentheses; required"},
     {.name = "user",
      .type = OPTION_TEXT,
      AT(user),
@@ -37,32 +37,32 @@ const option sql_options[] = {
      .type = OPTION_TEXT,
      AT(order),
      .value = "COLUMN",
-     .help = "number items by their least value here, as reading a file in this order "
-             "does (default: by id)"},
+     .help = "order items by their smallest value in this column, as when reading a "
+             "file in this order (default: by id)"},
     {.name = "pairs",
      .type = OPTION_COUNT,
      AT(pairs),
      .value = "N",
      .least = 1,
      .help =
-         "how many pairs there are to count, as --estimate finds: one shard for each "
-         "200 million"},
+         "the number of pairs to count, from the query of --estimate: one shard for "
+         "each 200 million"},
     {.name = "shards",
      .type = OPTION_COUNT,
      AT(shards),
      .value = "N",
      .least = 1,
      .most = SHARDS_MOST,
-     .help = "count in so many shards of users, by a hash (default 1)"},
+     .help = "the number of shards of users, by a hash (default 1)"},
     {.name = "estimate",
      .type = OPTION_FLAG,
      AT(estimate),
-     .help = "print only the query that says how many pairs there are"},
+     .help = "print only the query that estimates the number of pairs"},
     {.name = "dir",
      .type = OPTION_TEXT,
      AT(dir),
      .value = "DIR",
-     .help = "where the engine writes (default: where it runs)"},
+     .help = "the directory that the engine writes to (default: where it runs)"},
     OPTIONS_END};
 
 typedef enum engine_kind { DUCKDB, POSTGRES, SPARK } engine_kind;

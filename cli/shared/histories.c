@@ -70,6 +70,9 @@ static int read_whole(console *c, int fd, const char *path, char **bytes, size_t
     return EXIT_DONE;
 }
 
+/* That ease_history_new needs for an id, at most. */
+enum { HISTORY_BYTES = 20 };
+
 /* Cuts `l->bytes` at each `mark`, in place. Empty parts are not ids. `path` is named in
  * the message if the list of ids needs too much memory. */
 static int split_ids(console *c, const char *path, id_list *l, char mark)
@@ -79,7 +82,7 @@ static int split_ids(console *c, const char *path, id_list *l, char mark)
 
     for (const char *s = l->bytes; *s; s++)
         parts += *s == mark;
-    code = check_memory(c, path, parts * (sizeof(*l->at) + sizeof(int32_t)));
+    code = check_memory(c, path, parts * (sizeof(*l->at) + HISTORY_BYTES));
     if (code)
         return code;
     l->at = calloc(parts, sizeof(*l->at));
@@ -141,25 +144,6 @@ void named_add(named *n, const char *id)
         snprintf(n->text + n->put, left, ", ...");
 }
 
-static int compare_items(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void sort_distinct(history *h)
-{
-    int32_t kept = 0;
-
-    if (h->count)
-        qsort(h->items, (size_t)h->count, sizeof(*h->items), compare_items);
-    for (int32_t i = 0; i < h->count; i++)
-        if (i == 0 || h->items[i] != h->items[kept - 1])
-            h->items[kept++] = h->items[i];
-    h->count = kept;
-}
-
 static void warn_unknown(console *c, const named *unknown, size_t given, size_t number)
 {
     char which[40] = "";
@@ -170,53 +154,24 @@ static void warn_unknown(console *c, const named *unknown, size_t given, size_t 
          unknown->count, given, unknown->text);
 }
 
-/* Splits ids into known items and unknown ids. */
-static bool find_ids(const ease_model *m, const id_list *ids, history *h,
-                     named *unknown)
-{
-    h->items = malloc((ids->count + 1) * sizeof(*h->items));
-    if (!h->items)
-        return false;
-    for (size_t i = 0; i < ids->count && h->count < INT32_MAX; i++) {
-        int32_t item = ease_model_find(m, ids->at[i]);
-
-        if (item != EASE_NO_ITEM)
-            h->items[h->count++] = item;
-        else
-            named_add(unknown, ids->at[i]);
-    }
-    h->unknown = unknown->count;
-    sort_distinct(h);
-    return true;
-}
-
 int history_read(console *c, const ease_model *m, const char *list, size_t number,
-                 history *out)
+                 ease_history **out)
 {
     id_list ids = {0};
     named unknown = {0};
-    history h = {0};
+    ease_error err;
     int code = ids_from_list(c, list, &ids);
 
-    if (!code && !find_ids(m, &ids, &h, &unknown))
-        code = fail_no_memory(c);
-    if (!code && unknown.count)
+    if (!code && ease_history_new(m, ids.at, NULL, (int64_t)ids.count, out, &err))
+        code = fail_with(c, &err);
+    if (!code && ease_history_unknown(*out)) {
+        for (size_t i = 0; i < ids.count; i++)
+            if (ease_model_find(m, ids.at[i]) == EASE_NO_ITEM)
+                named_add(&unknown, ids.at[i]);
         warn_unknown(c, &unknown, ids.count, number);
-    if (!code)
-        *out = h;
+    }
     id_list_free(&ids);
     return code;
-}
-
-void history_free(history *h)
-{
-    free(h->items);
-    h->items = NULL;
-}
-
-ease_row history_row(const history *h)
-{
-    return (ease_row){.items = h->items, .count = h->count};
 }
 
 /* Sets the byte of each item that a file names. */

@@ -6,19 +6,10 @@
 
 #include "console.h"
 
-/* A history, from "a,b,c" or from @FILE with one id a line, in the form of the
- * library. */
-typedef struct history {
-    int32_t *items; /* items of the model, strictly increasing */
-    int32_t count;
-    int64_t unknown; /* ids that the model does not have */
-} history;
-
-/* Reads a history. `number`, from 1, names it in warnings; 0: it is the only one. */
+/* Reads a history from "a,b,c" or from @FILE with one id a line, and warns of unknown
+ * ids. `number`, from 1, names it in warnings; 0: it is the only one. */
 int history_read(console *c, const ease_model *m, const char *list, size_t number,
-                 history *out);
-void history_free(history *h);
-ease_row history_row(const history *h);
+                 ease_history **out);
 
 /* Reads lists of items into a byte for each item: those of the file `allow` (NULL:
  * all) but not of `deny` (NULL: none). *out is NULL if neither is given. */

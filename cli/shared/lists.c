@@ -14,7 +14,7 @@ const option list_options[] = {
      .value = "N",
      .least = 1,
      .most = INT32_MAX,
-     .help = "how many items in a list (default 10)"},
+     .help = "number of items in a list (default 10)"},
     {.name = "allow",
      .type = OPTION_PATH,
      AT(allow),
@@ -29,7 +29,7 @@ const option list_options[] = {
      .type = OPTION_PATH,
      AT(titles),
      .value = "FILE",
-     .help = "a table of ids and titles to show, instead of the model's own"},
+     .help = "a table of ids and titles to show instead of the model's titles"},
     OPTIONS_END};
 
 int list_setup(console *c, const common_args *common, const list_args *a,

@@ -11,17 +11,16 @@
 
 /* ---- options of many verbs ------------------------------------------------------- */
 
-#define OPTION_QUIET                                         \
-    {                                                        \
-        .name = "quiet", .letter = 'q', .type = OPTION_FLAG, \
-        .at = offsetof(common_args, quiet),                  \
-        .help = "say nothing but warnings and errors"        \
+#define OPTION_QUIET                                                                 \
+    {                                                                                \
+        .name = "quiet", .letter = 'q', .type = OPTION_FLAG,                         \
+        .at = offsetof(common_args, quiet), .help = "print only warnings and errors" \
     }
-#define OPTION_NO_PROGRESS                            \
-    {                                                 \
-        .name = "no-progress", .type = OPTION_FLAG,   \
-        .at = offsetof(common_args, no_progress),     \
-        .help = "no progress bar, even on a terminal" \
+#define OPTION_NO_PROGRESS                                 \
+    {                                                      \
+        .name = "no-progress", .type = OPTION_FLAG,        \
+        .at = offsetof(common_args, no_progress),          \
+        .help = "show no progress bar, even on a terminal" \
     }
 #define OPTION_HELP                                                 \
     {                                                               \
@@ -48,12 +47,12 @@ const option threads_options[] = {
      .at = offsetof(common_args, threads),
      .value = "N",
      .most = 1024,
-     .help = "threads to use; 0, as by default: one for each processor"},
+     .help = "threads to use (default 0: one for each processor)"},
     {.name = "verbose",
      .letter = 'v',
      .type = OPTION_FLAG,
      .at = offsetof(common_args, verbose),
-     .help = "say where the time went, by phase"},
+     .help = "print how long each phase took"},
     OPTION_QUIET,
     OPTION_NO_PROGRESS,
     OPTION_HELP,

@@ -14,14 +14,6 @@ const char *name_of_precision(ease_precision precision)
     return precision == EASE_F64 ? "f64" : "f32";
 }
 
-const char *name_of_storage(ease_storage storage)
-{
-    static const char *const names[] = {"f32",    "f16",    "packed", "none",
-                                        "sparse", "latent", "known"};
-
-    return names[storage];
-}
-
 const char *backend_name(int index)
 {
     const ease_backend_info *b = ease_backend_at(index);
@@ -75,7 +67,7 @@ int refuse_plan(console *c, const ease_plan *p, bool workdir)
                     items, need, workdir ? " beside a work file" : "", have);
     return fail(c, EXIT_MEMORY,
                 "%s items need %s of memory, %s are available; --min-item leaves out "
-                "rare items, --workdir DIR makes do with %s and %s on disk",
+                "rare items, --workdir DIR needs %s and %s on disk",
                 items, need, have, format_bytes(least, sizeof(least), p->least_bytes),
                 format_bytes(work, sizeof(work), p->work_bytes));
 }

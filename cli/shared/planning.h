@@ -6,7 +6,6 @@
 
 const char *name_of_kind(ease_gram_kind kind);
 const char *name_of_precision(ease_precision precision);
-const char *name_of_storage(ease_storage storage);
 
 /* For verbs that solve; `at_` is the offset of the `const char *` in the structure. */
 #define BACKEND_OPTION(at_)                                                           \

@@ -17,14 +17,14 @@ const option tuning_options[] = {
      AT(lambda),
      .value = "L,L,...",
      .help =
-         "for ease and ease-nonneg: values to try, or auto, as by default: a search "
-         "by powers of ten from 100 on, then by smaller steps around the best"},
+         "for ease and ease-nonneg: values to try, or auto (the default): a search by "
+         "powers of ten from 100 on, then by smaller steps around the best"},
     {.name = "metric",
      .type = OPTION_TEXT,
      AT(metric),
      .value = "NAME@K",
-     .help = "what to choose lambda or settings by (default ndcg@100); ease help "
-             "metrics lists the names"},
+     .help = "the metric that chooses lambda or settings (default ndcg@100); ease "
+             "help metrics lists the names"},
     {.name = "unknown",
      .type = OPTION_CHOICE,
      AT(unknown),
@@ -34,7 +34,8 @@ const option tuning_options[] = {
      .type = OPTION_POSITIVE,
      AT(seconds),
      .value = "S",
-     .help = "begin no trial that would end later than this; the first is always made"},
+     .help = "start no trial that would end after this time; the first trial is "
+             "always made"},
     {.name = "kind",
      .type = OPTION_CHOICE,
      AT(kind),
@@ -44,12 +45,13 @@ const option tuning_options[] = {
      .type = OPTION_CHOICE,
      AT(precision),
      .value = "f32|f64",
-     .help = "of the solve (default f32)"},
+     .help = "precision of the solve (default f32)"},
     {.name = "memory-limit",
      .type = OPTION_SIZE,
      AT(memory_limit),
      .value = "SIZE",
-     .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+     .help = "the most memory to use, as in 500M or 2GiB (default: the available "
+             "memory)"},
     BACKEND_OPTION(offsetof(tuning_args, backend)),
     OPTIONS_END};
 
@@ -174,10 +176,11 @@ static void note_best(console *c, const tuning_args *a, const lambdas *l,
     ease_tuning_trial(t, best, &trial);
     console_clear(c);
     if (ease_tuning_stopped(t))
-        warn(c, "%s after %d trials: the best so far is taken",
+        warn(c, "%s after %d trials: the best so far is used",
              signals_caught() ? "interrupted" : "out of time", count);
     else if (l->count > 1 && (best == 0 || best == count - 1))
-        warn(c, "the best lambda, %g, is at the end of what was tried", trial.lambda);
+        warn(c, "the best lambda, %g, is at the end of the range that was tried",
+             trial.lambda);
     if (trial.lambda > 0)
         note(c, "best lambda %g: %s %.5f", trial.lambda, a->metric, trial.mean);
     else

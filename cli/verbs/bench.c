@@ -27,11 +27,11 @@ static const option bench_options[] = {
     {.name = "quick",
      .type = OPTION_FLAG,
      AT(quick),
-     .help = "small sizes, some seconds: to see that it works"},
+     .help = "small sizes, which take some seconds: a smoke test"},
     {.name = "growth",
      .type = OPTION_FLAG,
      AT(growth),
-     .help = "instead: time against size, of solve and read, over four sizes up to the "
+     .help = "instead: the time of solve and read by size, over four sizes up to the "
              "given ones, and the exponent that fits"},
     {.name = "columns",
      .type = OPTION_TEXT,
@@ -50,25 +50,25 @@ static const option bench_options[] = {
      AT(users),
      .value = "U",
      .least = 1,
-     .help = "its users (default 136677, with --quick 10000)"},
+     .help = "users of synthetic data (default 136677, with --quick 10000)"},
     {.name = "interactions",
      .type = OPTION_COUNT,
      AT(interactions),
      .value = "M",
      .least = 1,
-     .help = "its interactions (default 10000000, with --quick 300000)"},
+     .help = "interactions of synthetic data (default 10000000, with --quick 300000)"},
     {.name = "repeat",
      .type = OPTION_COUNT,
      AT(repeat),
      .value = "R",
      .least = 1,
      .most = RUNS_MOST,
-     .help = "how often each part is done (default 3)"},
+     .help = "number of runs of each part (default 3)"},
     {.name = "dir",
      .type = OPTION_PATH,
      AT(dir),
      .value = "DIR",
-     .help = "where files are written and removed again (default: here)"},
+     .help = "the directory for temporary files (default: the working directory)"},
     BACKEND_OPTION(offsetof(bench_args, backend)),
     OPTIONS_END};
 
@@ -323,7 +323,7 @@ static const option_group groups[] = {{"Measuring", bench_options, 0},
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {
-    {"DATA", "interactions, as for train; without it, synthetic ones"}, {NULL, NULL}};
+    {"DATA", "interactions, as for train; without it, synthetic data"}, {NULL, NULL}};
 static const char *const usage[] = {"[DATA] [--parts NAME,...] [options]",
                                     "--growth [--items N --interactions M] [options]",
                                     NULL};
@@ -333,19 +333,19 @@ static const char *const examples[] = {
 
 const verb verb_bench = {
     .name = "bench",
-    .summary = "how fast each part is here, against the machine's limits",
+    .summary = "measure each part of the library against the machine's limits",
     .usage = usage,
     .about =
         "Measures the parts of the library in one run: reading (lines of the file), "
         "counting X'X (pairs of items of a user), solving (items^3 flops, against "
-        "sgemm's rate by all threads at once, at the best of several sizes, in runs of "
-        "seconds before and after each solve), writing models (against copying memory; "
-        "of_disk "
-        "is against writing and syncing as many bytes), and lists of 100 for all users "
-        "from a float16 model. Seconds are medians; rates, limits included, are those "
-        "of the best run, but for the solve and its limit, which are "
-        "medians.\n\n--json has every run, and of the solve the bytes it took "
-        "beside the data, as a multiple of items^2 too.",
+        "sgemm's rate by all threads at once, at the best of several sizes, in runs "
+        "of seconds before and after each solve), writing models (against copying "
+        "memory; of_disk is against writing and syncing as many bytes), and lists of "
+        "100 for all users from a float16 model. Seconds are medians. Rates and "
+        "limits are those of the best run, except for the solve and its limit, which "
+        "are medians.\n\n"
+        "--json has every run, and for the solve the bytes that it needs beside the "
+        "data, also as a multiple of items^2.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -27,17 +27,17 @@ static const option compare_options[] = {
      .type = OPTION_LIST,
      AT(settings),
      .value = "MODEL:NAME=VALUE,...",
-     .help = "settings of a model that are not to be tuned; repeats"},
+     .help = "settings of a model that are not tuned; may be repeated"},
     {.name = "grid",
      .type = OPTION_LIST,
      AT(grids),
      .value = "MODEL:NAME=A|B|...,...",
-     .help = "settings of a model to try (default: as ease help models tells, without "
-             "those of --set); repeats"},
+     .help = "settings of a model to try (default: the grid that ease help models "
+             "shows, without the settings of --set); may be repeated"},
     {.name = "untuned",
      .type = OPTION_FLAG,
      AT(untuned),
-     .help = "do not tune settings: what --set does not say has its default"},
+     .help = "do not tune settings: use those of --set, and defaults for the others"},
     {.name = "metrics",
      .type = OPTION_TEXT,
      AT(metrics),
@@ -47,7 +47,7 @@ static const option compare_options[] = {
      .type = OPTION_PATH,
      AT(plot),
      .value = "FILE.svg",
-     .help = "draw how often each item is recommended, the long tail"},
+     .help = "draw the long tail: how often each item is recommended"},
     OPTIONS_END};
 
 static const option form_options[] = {{.name = "markdown",
@@ -357,19 +357,18 @@ static const char *const examples[] = {
 
 const verb verb_compare = {
     .name = "compare",
-    .summary = "several models on one split, in one table",
+    .summary = "compare several models on one split",
     .usage = usage,
     .about =
         "Trains each model on the train part of a split and measures it on the test "
-        "users. One value for --lambda is taken as it is; of several, and with auto, "
-        "the best on the validation users is chosen for each model that has a lambda. "
-        "The settings of the other models are chosen likewise, over a grid that ease "
-        "help models shows, unless --untuned is given. All models are compared with "
-        "the "
-        "first by a paired t test on the users' "
-        "differences, corrected for their number (Holm).\n\n--json gives one object "
-        "with the keys users, unknown (miss or drop), unknown_targets and models "
-        "(model, lambda, settings as chosen, trials, "
+        "users. A single value of --lambda is used as it is; of several values, and "
+        "with auto, the best on the validation users is chosen for each model that "
+        "has a lambda. The settings of the other models are chosen likewise, over a "
+        "grid that ease help models shows, unless --untuned is given. All models are "
+        "compared with the first by a paired t test on the users' differences, "
+        "corrected for their number (Holm).\n\n"
+        "--json gives one object with the keys users, unknown (miss or drop), "
+        "unknown_targets and models (model, lambda, settings as chosen, trials, "
         "metrics, seconds of training, tuning_seconds, bytes of memory, and "
         "against_first: by metric difference, stderr, low, high, p, p_holm); --csv "
         "has a row for each metric of each model.",

@@ -21,12 +21,12 @@ static const option eval_options[] = {
      .type = OPTION_PATH,
      AT(from.input),
      .value = "FILE",
-     .help = "what each user has, the histories"},
+     .help = "the histories: the items that each user has"},
     {.name = "target",
      .type = OPTION_PATH,
      AT(from.target),
      .value = "FILE",
-     .help = "what was held out from each user"},
+     .help = "the items that were held out from each user"},
     {.name = "split",
      .type = OPTION_PATH,
      AT(from.split),
@@ -133,22 +133,22 @@ static const char *const examples[] = {
 
 const verb verb_eval = {
     .name = "eval",
-    .summary = "how well a model finds what was held out",
+    .summary = "measure how well a model finds held-out items",
     .usage = usage,
     .about =
-        "For every user of the target, all items are ranked from that user's row "
-        "of the input, whose items are left out, and the metrics say where the "
-        "held-out items are. Means are over users, with the standard error std / "
-        "sqrt(users); metrics of all lists together have none. "
-        "Held-out items that the model does not know count as misses, or with "
-        "--unknown drop are left out; users with nothing held out are left out. The "
-        "numbers of such items and users are printed.\n\n--json gives "
-        "one object with the keys users, metrics (by name, each with mean and "
-        "stderr), without_target, without_input, unknown (miss or drop), "
-        "unknown_targets, unknown_inputs and seconds. "
-        "Both files are read as train reads DATA, with the same options. The files "
-        "test_tr.csv and test_te.csv of a split give the same result as --split: their "
-        "numbers are replaced by the ids that the split lists.",
+        "For every user of the target, all items are ranked from that user's row of "
+        "the input, whose items are left out, and the metrics measure the ranks of "
+        "the held-out items. Means are over users, with the standard error std / "
+        "sqrt(users); metrics of all lists together have none. Held-out items that "
+        "the model does not know count as misses, or are excluded by --unknown drop; "
+        "users without held-out items are excluded. The numbers of such items and "
+        "users are printed.\n\n"
+        "--json gives one object with the keys users, metrics (by name, each with "
+        "mean and stderr), without_target, without_input, unknown (miss or drop), "
+        "unknown_targets, unknown_inputs and seconds. Both files are read as train "
+        "reads DATA, with the same options. The files test_tr.csv and test_te.csv of "
+        "a split give the same result as --split: their numbers are replaced by the "
+        "ids that the split lists.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

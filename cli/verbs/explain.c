@@ -22,7 +22,7 @@ static const option explain_options[] = {
      .type = OPTION_PATH,
      AT(titles),
      .value = "FILE",
-     .help = "a table of ids and titles to show, instead of the model's own"},
+     .help = "a table of ids and titles to show instead of the model's titles"},
     OPTIONS_END};
 
 typedef struct explanation {
@@ -133,19 +133,21 @@ static void put_csv(const ease_model *m, const explanation *e)
 }
 
 static int explain(console *c, const explain_args *a, const ease_model *m,
-                   const history *h, int32_t item)
+                   const ease_history *h, int32_t item)
 {
-    explanation e = {.item = item, .count = h->count, .unknown = h->unknown};
+    explanation e = {.item = item,
+                     .count = ease_history_row(h).count,
+                     .unknown = ease_history_unknown(h)};
     output_format format = format_of(&a->common);
     ease_scorer *s = NULL;
     ease_error err;
     int code = EXIT_DONE;
 
-    e.reasons = calloc((size_t)h->count + 1, sizeof(*e.reasons));
+    e.reasons = calloc((size_t)ease_history_row(h).count + 1, sizeof(*e.reasons));
     if (!e.reasons)
         return fail_no_memory(c);
     if (ease_scorer_new(m, &s, &err) ||
-        ease_explain(s, history_row(h), item, e.reasons, &e.base, &e.score, &err))
+        ease_explain(s, ease_history_row(h), item, e.reasons, &e.base, &e.score, &err))
         code = fail_with(c, &err);
     if (!code) {
         sort_reasons(e.reasons, e.count);
@@ -166,7 +168,7 @@ static int run(console *c, void *args)
     const explain_args *a = args;
     const char *path = a->common.operands[0];
     ease_model *m = NULL;
-    history h = {0};
+    ease_history *h = NULL;
     int32_t item = EASE_NO_ITEM;
     int code;
 
@@ -178,8 +180,8 @@ static int run(console *c, void *args)
     if (!code)
         code = history_read(c, m, a->history.at[0], 0, &h);
     if (!code)
-        code = explain(c, a, m, &h, item);
-    history_free(&h);
+        code = explain(c, a, m, h, item);
+    ease_history_free(h);
     ease_model_free(m);
     return code;
 }
@@ -198,15 +200,15 @@ static const char *const examples[] = {"model.ease --history react,redux webpack
 
 const verb verb_explain = {
     .name = "explain",
-    .summary = "why an item has its score for a history",
+    .summary = "explain the score of an item for a history",
     .usage = usage,
     .about =
-        "A score is a sum over the history, so the reasons are exact: each item of "
-        "the history with what it adds or takes, the strongest first. Models of "
-        "covariance or correlation have a base beside.\n\n--json gives one object "
-        "with id, title, score, base and reasons (id, title, contribution), --csv "
-        "the columns role (score, base or reason), item, title (if there are any) "
-        "and contribution.",
+        "A score is a sum over the history, so the reasons are exact: the "
+        "contribution of each item of the history, the strongest first. Models of "
+        "covariance or correlation also have a base.\n\n"
+        "--json gives one object with id, title, score, base and reasons (id, title, "
+        "contribution), --csv the columns role (score, base or reason), item, title "
+        "(if there are any) and contribution.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

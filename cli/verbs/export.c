@@ -18,7 +18,7 @@ static const option export_options[] = {
      .required = true,
      AT(output),
      .value = "FILE",
-     .help = "the file to write, by its ending .npy, .tsv or else CSV; - for standard "
+     .help = "the file to write: .npy or .tsv by its suffix, else CSV; - for standard "
              "output; required"},
     {.name = "top",
      .type = OPTION_COUNT,
@@ -31,7 +31,7 @@ static const option export_options[] = {
      .type = OPTION_PATH,
      AT(items),
      .value = "FILE",
-     .help = "write the ids of the items too, one a line, in the order of the rows"},
+     .help = "also write the ids of the items, one a line, in the order of the rows"},
     OPTIONS_END};
 
 static int check(console *c, const export_args *a)
@@ -88,10 +88,11 @@ static const char *const examples[] = {"model.ease -o weights.npy --items ids.tx
 
 const verb verb_export = {
     .name = "export",
-    .summary = "the weights for other programs",
+    .summary = "write the weights for other programs",
     .usage = usage,
-    .about = "A .npy holds the whole matrix in float32; rows are inputs, columns are "
-             "outputs: scores are X B. Other files have rows of item,item,weight.",
+    .about = "A .npy file holds the whole matrix B in float32; rows are inputs, "
+             "columns are outputs, and scores are X B. Other files have rows of "
+             "item,item,weight.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -31,25 +31,26 @@ static const option gram_options[] = {
      AT(items),
      .value = "FILE",
      .help =
-         "import: the list of items that sql has written, or ids, one a line, in the "
+         "import: the list of items that the SQL writes, or ids, one a line, in the "
          "order of the matrix; required for .npy"},
     {.name = "users",
      .type = OPTION_COUNT,
      AT(users),
      .value = "U",
      .least = 1,
-     .help = "import: how many users the matrix stands for, if the list of items does "
-             "not say"},
+     .help = "import: the number of users of the matrix, if the list of items does "
+             "not have it"},
     {.name = "precision",
      .type = OPTION_CHOICE,
      AT(precision),
      .value = "f32|f64",
-     .help = "of weighted entries (default f32); counts are exact"},
+     .help = "precision of weighted entries (default f32); counts are exact"},
     {.name = "memory-limit",
      .type = OPTION_SIZE,
      AT(memory_limit),
      .value = "SIZE",
-     .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+     .help = "the most memory to use, as in 500M or 2GiB (default: the available "
+             "memory)"},
     OPTIONS_END};
 
 static int build(console *c, const gram_args *a, const ease_gram_options *o,
@@ -223,16 +224,16 @@ static const char *const examples[] = {
 
 const verb verb_gram = {
     .name = "gram",
-    .summary = "count co-occurrences into a Gram file; merge, import, or SQL for it",
+    .summary = "count, merge and import Gram matrices; print SQL that counts",
     .usage = usage,
     .about =
         "A Gram file holds X'X, the column sums and the number of users: all that "
         "training needs. Counts of disjoint sets of users merge exactly; merging a "
-        "file with itself is refused.\n\nAn engine can count where the data lies: sql "
-        "prints what it is to run, import takes what it writes and checks that no "
-        "shard "
-        "is missing or occurs twice.\n\nA file of "
-        "data that is called merge, import or sql is written ./merge, ./import, ./sql.",
+        "file with itself is refused.\n\n"
+        "A database engine can do the counting: sql prints the SQL for it, and import "
+        "reads the files that it writes, and checks that no shard is missing or "
+        "occurs twice.\n\n"
+        "Write ./merge, ./import or ./sql for a data file with such a name.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

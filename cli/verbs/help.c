@@ -22,16 +22,17 @@ static void print_setting(const ease_setting *s)
 static void print_models(void)
 {
     const ease_method_info *m;
+    const ease_setting *s;
 
     for (int i = 0; (m = ease_method_at(i)); i++) {
         printf("%s: %s%s\n", m->name, m->about,
                m->known_users ? "; scores only users it was trained with" : "");
         if (m->has_lambda)
             printf("    --lambda L\n");
-        if (m->setting_count)
+        if (ease_method_setting(m->name, 0))
             printf("    --set NAME=VALUE,... of\n");
-        for (int k = 0; k < m->setting_count; k++)
-            print_setting(&m->settings[k]);
+        for (int k = 0; (s = ease_method_setting(m->name, k)); k++)
+            print_setting(s);
         if (m->grid && m->grid[0])
             printf("    tuned over %s\n", m->grid);
     }
@@ -84,15 +85,15 @@ static int run(console *c, void *args)
 static const option_group groups[] = {{"Options", general_options, 0}, GROUPS_END};
 static const operand operands[] = {
     {"VERB",
-     "what to tell about, or models: all that can be trained, with settings, or "
-     "metrics: all that can be measured, or formats: all that can be read"},
+     "a verb; or models, metrics or formats, for a list of the models with their "
+     "settings, of the metrics, or of the formats that are read"},
     {NULL, NULL}};
 static const char *const usage[] = {"[VERB | models | metrics | formats]", NULL};
 static const char *const examples[] = {"train", "models", "metrics", "formats", NULL};
 
 const verb verb_help = {
     .name = "help",
-    .summary = "tell about a verb, the models, the metrics or the formats",
+    .summary = "explain a verb, or list the models, the metrics or the formats",
     .usage = usage,
     .operands = operands,
     .groups = groups,

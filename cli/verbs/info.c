@@ -17,7 +17,7 @@ static const option info_options[] = {
     {.name = "verify",
      .type = OPTION_FLAG,
      .at = offsetof(info_args, verify),
-     .help = "read every byte of a model or Gram file against its checksums"},
+     .help = "verify every byte of a model or Gram file against its checksums"},
     {.name = "backends",
      .type = OPTION_FLAG,
      .at = offsetof(info_args, backends),
@@ -76,7 +76,7 @@ static void put_model(const info_args *a, const ease_model *m)
         report_text(&r, "precision", "precision", name_of_precision(info.precision));
         report_real(&r, "residual", "residual", info.residual);
     }
-    report_text(&r, "storage", "storage", name_of_storage(info.storage));
+    report_text(&r, "storage", "storage", ease_storage_name(info.storage));
     report_bool(&r, "titles", "titles", info.has_titles != 0);
     report_bytes(&r, "bytes", "size", info.bytes);
     if (a->verify)
@@ -348,7 +348,7 @@ static const char *const examples[] = {"ratings.csv", "model.ease --verify",
 
 const verb verb_info = {
     .name = "info",
-    .summary = "what a file of data, a Gram file or a model holds",
+    .summary = "describe a data file, a Gram file or a model",
     .usage = usage,
     .operands = operands,
     .groups = groups,

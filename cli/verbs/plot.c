@@ -32,7 +32,7 @@ static const option plot_options[] = {
      .type = OPTION_PATH,
      AT(from.input),
      .value = "FILE",
-     .help = "longtail: what each user has"},
+     .help = "longtail: the items that each user has"},
     {.name = "target",
      .type = OPTION_PATH,
      AT(from.target),
@@ -285,7 +285,7 @@ static const option_group groups[] = {
 static const operand operands[] = {
     {"weights|longtail|lambda", "which figure"},
     {"MODEL ...", "model files; one for weights"},
-    {"TRIALS", "what ease tune --csv or --json has printed; - for standard input"},
+    {"TRIALS", "the output of ease tune --csv or --json; - for standard input"},
     {NULL, NULL}};
 static const char *const usage[] = {
     "weights MODEL -o FILE.svg",
@@ -299,7 +299,7 @@ static const char *const examples[] = {
 
 const verb verb_plot = {
     .name = "plot",
-    .summary = "figures in SVG: weights, the long tail, lambda",
+    .summary = "draw figures in SVG: weights, the long tail, lambda",
     .usage = usage,
     .about = "weights is the histogram of the learned weights; their number, the "
              "shares that are negative and exactly 0, and more are printed too, as "

@@ -23,14 +23,14 @@ static const option recommend_options[] = {
      .type = OPTION_LIST,
      AT(history),
      .value = "ID,ID,...",
-     .help = "the items that a user has, for one list; repeats. @FILE reads ids one a "
-             "line, @- from standard input"},
+     .help = "the items that a user has, for one list; may be repeated. @FILE reads "
+             "ids one a line, @- from standard input"},
     {.name = "user",
      .type = OPTION_LIST,
      AT(user),
      .value = "ID",
      .help = "a user of the training data, for a model that knows its users, such as "
-             "lrec; repeats"},
+             "lrec; may be repeated"},
     {.name = "users",
      .type = OPTION_PATH,
      AT(users),
@@ -39,7 +39,7 @@ static const option recommend_options[] = {
     {.name = "keep-seen",
      .type = OPTION_FLAG,
      AT(keep_seen),
-     .help = "recommend also what the history has"},
+     .help = "recommend items of the history too"},
     {.name = "reasons",
      .type = OPTION_COUNT,
      AT(reasons),
@@ -51,16 +51,16 @@ static const option recommend_options[] = {
 /* ---- histories from the command line --------------------------------------------- */
 
 static int put_one(console *c, const recommend_args *a, const ease_model *m,
-                   const history *h, item_list *l, bool first)
+                   const ease_history *h, item_list *l, bool first)
 {
     list_reasons why = {0};
-    int code = reasons_make(c, m, a->reasons, h->count, &why);
+    int code = reasons_make(c, m, a->reasons, ease_history_row(h).count, &why);
 
     if (!code) {
-        l->unknown = h->unknown;
-        l->popular = h->count == 0;
+        l->unknown = ease_history_unknown(h);
+        l->popular = ease_history_row(h).count == 0;
         l->reasons = a->reasons ? &why : NULL;
-        l->history = history_row(h);
+        l->history = ease_history_row(h);
         if (first)
             list_header(m, format_of(&a->common), l);
         list_put(m, format_of(&a->common), l);
@@ -82,20 +82,20 @@ static int recommend_one(console *c, const recommend_args *a, const ease_model *
                    .value = "score",
                    .recs = recs,
                    .can_fall_back = true};
-    history h = {0};
+    ease_history *h = NULL;
     ease_error err;
     int code = history_read(c, m, a->history.at[number], several ? number + 1 : 0, &h);
 
     if (code)
         return code;
     snprintf(name, sizeof(name), "%zu", number + 1);
-    if (ease_recommend(s, history_row(&h), o, recs, &l.count, &err))
+    if (ease_recommend(s, ease_history_row(h), o, recs, &l.count, &err))
         code = fail_with(c, &err);
     if (!code)
-        code = put_one(c, a, m, &h, &l, number == 0);
+        code = put_one(c, a, m, h, &l, number == 0);
     if (!code && signals_caught())
         code = fail_interrupted(c);
-    history_free(&h);
+    ease_history_free(h);
     return code;
 }
 
@@ -484,20 +484,19 @@ static const char *const examples[] = {"model.ease --history react,redux -k 5",
 
 const verb verb_recommend = {
     .name = "recommend",
-    .summary = "the best items for histories, or for every user of a file",
+    .summary = "list the best items for histories, or for every user of a file",
     .usage = usage,
     .about =
-        "Ids that the model does not know are named in a warning and left out; a "
-        "history of which nothing is known gets the popular items, and the output "
-        "says so. A model that knows its users (lrec) is asked for them by id, and "
-        "leaves out what they had in training, or with --users what the file has; "
-        "others than its own it cannot score.\n\n--json gives one line a list, with "
-        "the keys user (for "
-        "--history its number: \"1\", \"2\", ...), unknown (how many ids were, if "
-        "any), fallback (\"popular\", if so) and items (id, title, score, "
-        "reasons). --csv "
-        "has the columns user, rank, item, title (if there are any), score and "
-        "fallback.",
+        "Ids that the model does not know are ignored, with a warning. A history "
+        "without known items gets the popular items, and the output says so. A model "
+        "that knows its users (lrec) recommends for the ids of its users only. It "
+        "leaves out the items that a user had in training, or with --users those of "
+        "the file.\n\n"
+        "--json prints one line for each list, with the keys user (for --history its "
+        "number: \"1\", \"2\", ...), unknown (the number of unknown ids, if any), "
+        "fallback (\"popular\", if these are the popular items) and items (id, title, "
+        "score, reasons). --csv has the columns user, rank, item, title (if there "
+        "are any), score and fallback.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -28,19 +28,19 @@ static const option reproduce_options[] = {
      .required = true,
      AT(data),
      .value = "DIR",
-     .help = "where the data sets are; required"},
+     .help = "the directory of the data sets; required"},
     {.name = "output",
      .letter = 'o',
      .type = OPTION_PATH,
      AT(output),
      .value = "DIR",
-     .help = "where the splits are kept, each under its set's name (default: a "
+     .help = "the directory for the splits, each with the name of its set (default: a "
              "directory with the table's name)"},
     {.name = "sets",
      .type = OPTION_TEXT,
      AT(sets),
      .value = "NAME,NAME,...",
-     .help = "of ml-20m, netflix and msd (default: all that are there)"},
+     .help = "some of ml-20m, netflix and msd (default: all that are found)"},
     {.name = "models",
      .type = OPTION_TEXT,
      AT(models),
@@ -51,7 +51,7 @@ static const option reproduce_options[] = {
      .type = OPTION_TEXT,
      AT(tuning.lambda),
      .value = "L,L,...",
-     .help = "values to try on the validation users, or auto, or one to be taken "
+     .help = "values to try on the validation users, or auto, or one value to use "
              "(default: the paper's, 500 for ml-20m, 1000 for netflix, 200 for msd, "
              "3000 for ml-10m)"},
     {.name = "unknown",
@@ -70,12 +70,13 @@ static const option reproduce_options[] = {
      .type = OPTION_CHOICE,
      AT(tuning.precision),
      .value = "f32|f64",
-     .help = "of the solve (default f32)"},
+     .help = "precision of the solve (default f32)"},
     {.name = "memory-limit",
      .type = OPTION_SIZE,
      AT(tuning.memory_limit),
      .value = "SIZE",
-     .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+     .help = "the most memory to use, as in 500M or 2GiB (default: the available "
+             "memory)"},
     BACKEND_OPTION(offsetof(reproduce_args, tuning.backend)),
     OPTIONS_END};
 
@@ -179,15 +180,15 @@ static int fail_without_data(console *c, const reproduce_args *a, const event *v
                                      "%s%s/%s (from %s)", used ? ", " : "", a->data,
                                      published_places(v->table->sets[i])[0],
                                      published_source(v->table->sets[i]));
-    return fail(c, EXIT_FAILED, "%s: no data set of %s is there: put it to %s", a->data,
-                v->table->name, wanted);
+    return fail(c, EXIT_FAILED, "%s: no data set of %s was found: put it into %s",
+                a->data, v->table->name, wanted);
 }
 
 static void note_absent(console *c, const reproduce_args *a, event *v,
                         const ease_recipe *r)
 {
     v->absent[v->absences++] = r;
-    note(c, "%s is not there: %s/%s, from %s", r->title, a->data,
+    note(c, "%s was not found: %s/%s, from %s", r->title, a->data,
          published_places(r->name)[0], published_source(r->name));
 }
 
@@ -571,23 +572,23 @@ static const char *const examples[] = {
 
 const verb verb_reproduce = {
     .name = "reproduce",
-    .summary = "the paper's tables from its data, beside its figures",
+    .summary = "reproduce the paper's tables from its data",
     .usage = usage,
     .about =
-        "Splits each data set that is there by its recipe, says what training takes, "
-        "trains the models, measures them on the test users and prints the paper's "
-        "table: ours, with standard errors in brackets, beside what the paper has. "
-        "Lambda is the paper's unless --lambda says otherwise: auto chooses it on the "
-        "validation users, as the paper did, for each model.\n\n"
+        "Splits each data set that is found by its recipe, reports what training "
+        "needs, trains the models, measures them on the test users and prints the "
+        "paper's table: our figures, with standard errors in brackets, beside those "
+        "of the paper. Lambda is the paper's unless --lambda says otherwise: auto "
+        "chooses it on the validation users, as the paper did, for each model.\n\n"
         "Found in the directory of --data, as they are distributed: ml-20m/ or "
         "ml-20m.zip; netflix/, nf_prize_dataset/, netflix-prize-data/, download/, "
         "training_set/ or combined_data_1.txt to _4.txt; msd/, train_triplets.txt or "
-        "train_triplets.txt.zip; ml-10M100K/, ml-10m/ or ml-10m.zip. ease split --help "
-        "says what each recipe does.\n\n--json gives one object with the keys table, "
-        "sets (set, data, split, users, unknown, unknown_targets, and models: model, "
-        "lambda, settings, metrics, "
-        "seconds, "
-        "published) and absent; --csv has a row for each metric of each model.",
+        "train_triplets.txt.zip; ml-10M100K/, ml-10m/ or ml-10m.zip. ease split "
+        "--help says what each recipe does.\n\n"
+        "--json gives one object with the keys table, sets (set, data, split, users, "
+        "unknown, unknown_targets, and models: model, lambda, settings, metrics, "
+        "seconds, published) and absent; --csv has a row for each metric of each "
+        "model.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

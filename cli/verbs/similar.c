@@ -70,13 +70,14 @@ static const char *const examples[] = {"model.ease react -k 5",
 
 const verb verb_similar = {
     .name = "similar",
-    .summary = "items most like an item",
+    .summary = "list the items most similar to an item",
     .usage = usage,
     .about =
-        "By partial correlation: what two items have in common beyond what all "
-        "others explain. It is symmetric and lies within -1 and 1.\n\n--json gives "
-        "one object with the keys item and items (id, title, similarity), --csv "
-        "the columns item, rank, other, title (if there are any) and similarity.",
+        "The similarity is the partial correlation: what two items have in common "
+        "beyond what all others explain. It is symmetric and lies between -1 and 1.\n\n"
+        "--json gives one object with the keys item and items (id, title, "
+        "similarity), --csv the columns item, rank, other, title (if there are any) "
+        "and similarity.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -28,12 +28,13 @@ static const option split_options[] = {
      .required = true,
      AT(output),
      .value = "DIR",
-     .help = "the directory to write, new or with a split to be replaced; required"},
+     .help = "the directory to write: new, empty, or with a split to replace; "
+             "required"},
     {.name = "protocol",
      .type = OPTION_CHOICE,
      AT(protocol),
      .value = PROTOCOL_WORDS,
-     .help = "how to divide; required without --recipe, which has one"},
+     .help = "how to divide; required without --recipe, which implies one"},
     {.name = "heldout-users",
      .type = OPTION_COUNT,
      AT(heldout_users),
@@ -45,7 +46,7 @@ static const option split_options[] = {
      .type = OPTION_POSITIVE,
      AT(share),
      .value = "S",
-     .help = "liang18, time, random: what is held out (default 0.2)"},
+     .help = "liang18, time, random: the share that is held out (default 0.2)"},
     {.name = "seed",
      .type = OPTION_COUNT,
      AT(seed),
@@ -208,7 +209,7 @@ static const char *const examples[] = {
 
 const verb verb_split = {
     .name = "split",
-    .summary = "divide interactions to train, to tune and to test on",
+    .summary = "divide interactions into train, validation and test parts",
     .usage = usage,
     .about =
         "liang18 divides the users, and holds out a random fifth of the items of those "

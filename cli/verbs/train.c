@@ -31,8 +31,8 @@ static const option model_options[] = {
      .type = OPTION_POSITIVE,
      AT(lambda),
      .value = "L",
-     .help = "the regularization, above 0; required but for popularity. Larger leans "
-             "on popular items; often 100 to 1000"},
+     .help = "the regularization, above 0; required for ease and ease-nonneg. Larger "
+             "values favour popular items; 100 to 1000 is typical"},
     {.name = "model",
      .type = OPTION_TEXT,
      AT(model),
@@ -42,7 +42,7 @@ static const option model_options[] = {
      .type = OPTION_TEXT,
      AT(settings),
      .value = "NAME=VALUE,...",
-     .help = "settings of a model other than ease, as ease help models tells them"},
+     .help = "settings of a model other than ease, listed by ease help models"},
     {.name = "gram",
      .type = OPTION_PATH,
      AT(gram),
@@ -61,29 +61,31 @@ static const option model_options[] = {
      .type = OPTION_CHOICE,
      AT(precision),
      .value = "f32|f64",
-     .help = "of the solve (default f32)"},
+     .help = "precision of the solve (default f32)"},
     {.name = "storage",
      .type = OPTION_CHOICE,
      AT(storage),
      .value = "f32|f16|packed",
-     .help = "of the weights in the file (default f16): 4, 2 or about 2 bytes each"},
+     .help = "form of the weights in the file (default f16): 4, 2 or about 2 bytes "
+             "each"},
     {.name = "titles",
      .type = OPTION_PATH,
      AT(titles),
      .value = "FILE",
-     .help = "a table of ids and titles, to be kept in the model"},
+     .help = "a table of ids and titles, to be stored in the model"},
     {.name = "memory-limit",
      .type = OPTION_SIZE,
      AT(memory_limit),
      .value = "SIZE",
-     .help = "refuse to use more, as in 500M or 2GiB (default: what is available)"},
+     .help = "the most memory to use, as in 500M or 2GiB (default: the available "
+             "memory)"},
     {.name = "workdir",
      .type = OPTION_PATH,
      AT(workdir),
      .value = "DIR",
      .help =
-         "where memory does not hold the matrix, keep it in a file here; nothing is "
-         "left behind"},
+         "if the matrix does not fit into memory, keep it in a temporary file in this "
+         "directory"},
     BACKEND_OPTION(offsetof(train_args, backend)),
     OPTIONS_END};
 
@@ -120,7 +122,7 @@ static int check_model(console *c, const train_args *a)
         return code;
     if (m->has_lambda && !(a->lambda > 0))
         return usage_error(c, a->common.verb, "--lambda L is required");
-    if (m->setting_count == 0 && a->settings)
+    if (a->settings && !ease_method_setting(a->model, 0))
         return usage_error(c, a->common.verb, "%s takes no --set", a->model);
     if (ease_method_check(a->model, a->settings, &err))
         return fail_with(c, &err);
@@ -275,10 +277,10 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
     if (method->from_gram) {
         report_text(&r, "kind", "", name_of_kind(info.kind));
         report_text(&r, "precision", "", name_of_precision(info.precision));
-        report_text(&r, "storage", "", name_of_storage((ease_storage)a->storage));
+        report_text(&r, "storage", "", ease_storage_name((ease_storage)a->storage));
         report_real(&r, "residual", "", info.residual);
     } else {
-        report_text(&r, "storage", "", name_of_storage(info.storage));
+        report_text(&r, "storage", "", ease_storage_name(info.storage));
     }
     report_seconds(&r, "seconds", "", did->seconds);
     report_phases(&r, c);
@@ -340,8 +342,9 @@ const verb verb_train = {
     .name = "train",
     .summary = "learn a model from interactions or from a Gram file",
     .usage = usage,
-    .about = "Reads who interacted with what, says what training will take, and writes "
-             "the model as one file, which replaces an older one whole or not at all.",
+    .about = "Reads interactions of users with items, reports the memory, time and "
+             "disk that training needs, and writes the model to one file. An existing "
+             "file is replaced only by a complete one.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -36,13 +36,13 @@ static const option tune_options[] = {
      .type = OPTION_TEXT,
      AT(settings),
      .value = "NAME=VALUE,...",
-     .help = "settings of a model other than ease that are not to be tuned"},
+     .help = "settings of a model other than ease that are not tuned"},
     {.name = "grid",
      .type = OPTION_TEXT,
      AT(grid),
      .value = "NAME=A|B|...,...",
-     .help = "settings to try, every value with every other (default: as ease help "
-             "models tells, without those of --set)"},
+     .help = "settings to try, in all combinations (default: the grid that ease help "
+             "models shows, without the settings of --set)"},
     {.name = "nonnegative",
      .type = OPTION_FLAG,
      AT(nonnegative),
@@ -51,23 +51,25 @@ static const option tune_options[] = {
      .type = OPTION_CHOICE,
      AT(storage),
      .value = "f32|f16|packed",
-     .help = "of the weights in the file (default f16): 4, 2 or about 2 bytes each"},
+     .help = "form of the weights in the file (default f16): 4, 2 or about 2 bytes "
+             "each"},
     {.name = "titles",
      .type = OPTION_PATH,
      AT(titles),
      .value = "FILE",
-     .help = "a table of ids and titles, to be kept in the model"},
+     .help = "a table of ids and titles, to be stored in the model"},
     {.name = "metrics",
      .type = OPTION_TEXT,
      AT(metrics),
      .value = "NAME@K,...",
-     .help = "what to measure on the test users in the end, as for eval (default "
-             "" METRICS_DEFAULT ")"},
+     .help =
+         "metrics on the test users at the end, as for eval (default " METRICS_DEFAULT
+         ")"},
     {.name = "plot",
      .type = OPTION_PATH,
      AT(plot),
      .value = "FILE.svg",
-     .help = "draw the metric against lambda, for ease and ease-nonneg"},
+     .help = "draw a figure of the metric by lambda, for ease and ease-nonneg"},
     OPTIONS_END};
 
 /* The results to print at the end. */
@@ -419,18 +421,17 @@ const verb verb_tune = {
     .summary = "choose lambda or settings on validation users, train, test once",
     .usage = usage,
     .about =
-        "Tries values of lambda, or of another model's settings, on the "
-        "validation users of a split, trains on its train part with the best, "
-        "writes the model, and measures it on the test users. Co-occurrences are "
-        "counted once. A network takes its best epoch. Ctrl-C during the trials "
-        "keeps the best so far. If anything fails after the model was written, the "
-        "model is kept, and a warning says so.\n\n--json gives one object with the "
-        "keys "
-        "model, metric, trials (lambda or settings, mean, stderr, seconds), lambda or "
-        "settings (the best), stopped, unknown and unknown_targets (of the validation "
-        "users), test (as eval gives it), seconds, bytes and path; --csv has the "
-        "trials "
-        "alone. ease plot lambda draws trials of lambda.",
+        "Tries values of lambda, or of another model's settings, on the validation "
+        "users of a split, trains on its train part with the best, writes the model, "
+        "and measures it on the test users. For ease, X'X is computed once. A network "
+        "uses its best epoch. After Ctrl-C during the trials, the best so far is "
+        "used. If anything fails after the model was written, the model is kept, and "
+        "a warning says so.\n\n"
+        "--json gives one object with the keys model, metric, trials (lambda or "
+        "settings, mean, stderr, seconds), lambda or settings (the best), stopped, "
+        "unknown and unknown_targets (of the validation users), test (as eval gives "
+        "it), seconds, bytes and path; --csv has the trials alone. ease plot lambda "
+        "draws trials of lambda.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

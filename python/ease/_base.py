@@ -18,7 +18,7 @@ from ._progress import ShowProgress, watching
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
 UNKNOWN = ("miss", "drop")
-STORAGES = ("f32", "f16", "packed", "none", "sparse", "latent", "known")
+STORAGES = tuple(_ease.storages())  # the first three can be asked for
 READING = ("columns", "weights", "min_rating", "repeat", "format", "separator", "header")
 VERIFY_USE, VERIFY_OPEN, VERIFY_NEVER = range(3)  # as ease.h has them
 CLASSES: Dict[str, Any] = {}  # by the library's names of methods
@@ -64,6 +64,7 @@ class Recommender:
     """The base of all classes; see :class:`ease.EASE`."""
 
     _method = ""
+    _has_plan = False  # the library can tell what training will take
     _model: Optional[_ease.Model] = None
     threads: int
     memory_limit: Optional[int]
@@ -108,6 +109,11 @@ class Recommender:
         return self._model is not None
 
     # ---- fitting -----------------------------------------------------------------------
+
+    @classmethod
+    def _params_of(cls, info: Dict[str, Any]) -> Dict[str, Any]:
+        """Parameters that a model file has beside the settings of its method."""
+        return {}
 
     def _trained_method(self) -> str:
         """The method as the library names it."""
@@ -180,7 +186,7 @@ class Recommender:
 
     def _with_plan(self, error: MemoryError, x: Any) -> MemoryError:
         sized = is_sparse(x) or isinstance(x, Interactions)
-        if self._method != "ease" or not sized:  # plans are of EASE alone
+        if not (self._has_plan and sized):
             return error
         try:
             plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, self._options())
@@ -572,15 +578,10 @@ def load(path: Any, ids: Optional[type] = None, *, verify: bool = True) -> Any:
     """
     model = _ease.open_model(path_bytes(path), VERIFY_USE if verify else VERIFY_NEVER)
     info = model.info()
-    name = "ease" if info["method"] == "ease-nonneg" else info["method"]
-    if name not in CLASSES:
-        raise ValueError(f"a model of {name} is for the program only")
-    cls = CLASSES[name]
-    params: Dict[str, Any] = {}
-    if name == "ease":
-        params = {"lambda_": info["lambda"], "kind": KINDS[info["kind"]],
-                  "precision": PRECISIONS[info["precision"]],
-                  "nonnegative": bool(info["nonnegative"])}
+    if info["method"] not in CLASSES:
+        raise ValueError(f"a model of {info['method']} is for the program only")
+    cls = CLASSES[info["method"]]
+    params = cls._params_of(info)
     kinds = cls.__init__.__annotations__
     for setting in filter(None, info["settings"].split(",")):
         key, _, value = setting.partition("=")

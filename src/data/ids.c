@@ -397,7 +397,7 @@ ease_status ease__ids_borrow(ease__ids *t, const void *packed, size_t bytes,
         return ease__fail(err, EASE_E_NOMEM, "ids of %s", what);
     if (!are_distinct(&made)) {
         ease__ids_free(&made);
-        return ease__fail(err, EASE_E_FORMAT, "%s: damaged: an id stands twice", what);
+        return ease__fail(err, EASE_E_FORMAT, "%s: damaged: an id occurs twice", what);
     }
     *t = made;
     return EASE_OK;

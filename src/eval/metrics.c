@@ -89,8 +89,7 @@ ease_status ease__metrics_parse(const char *list, ease__ranking_metric *out, int
             return no_metric(at, length, err);
         for (int i = 0; i < n; i++)
             if (strcmp(out[i].name, out[n].name) == 0)
-                return ease__fail(err, EASE_E_ARG, "%s is asked for twice",
-                                  out[n].name);
+                return ease__fail(err, EASE_E_ARG, "%s is given twice", out[n].name);
         n++;
         at += length;
         if (*at == '\0')
@@ -109,7 +108,7 @@ ease_status ease__unknown_check(ease_unknown how, ease_error *err)
 {
     if (how == EASE_UNKNOWN_MISS || how == EASE_UNKNOWN_DROP)
         return EASE_OK;
-    return ease__fail(err, EASE_E_ARG, "no way to count unknown items: %d", (int)how);
+    return ease__fail(err, EASE_E_ARG, "not a value of ease_unknown: %d", (int)how);
 }
 
 /* ---- from one user's hits ----------------------------------------------------- */

@@ -60,7 +60,7 @@ static ease_status match_list(ease__importing *m, ease_error *err)
         else if (sum != (double)m->listed[i])
             return ease__fail(err, EASE_E_DATA,
                               "%s: \"%.60s\" has %.10g users, but %u in the list of "
-                              "items: a shard is missing, stands twice or is of other "
+                              "items: a shard is missing, given twice or of other "
                               "data",
                               m->path, ease__ids_at(&m->g->ids, i), sum,
                               (unsigned)m->listed[i]);
@@ -167,7 +167,7 @@ static ease_status finish(ease__importing *m, ease_error *err)
 
     g->weighted = m->fraction;
     if (m->past && !m->fraction)
-        return bad_entry(m, m->past_i, m->past_j, "a count passes 2^32 - 1", err);
+        return bad_entry(m, m->past_i, m->past_j, "a count exceeds 2^32 - 1", err);
     if (m->listed && !g->weighted)
         status = match_list(m, err);
     else if (!m->diagonal)

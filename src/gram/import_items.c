@@ -26,7 +26,7 @@ static ease_status add_item(listing *l, const char *id, size_t length, ease_erro
     if (memchr(id, '\0', length))
         return bad_line(l, "a NUL byte", err);
     if (ease__ids_find(ids, id, length) >= 0)
-        return bad_line(l, "an item stands twice", err);
+        return bad_line(l, "an item occurs twice", err);
     if (ids->count == INT32_MAX)
         return ease__fail(err, EASE_E_TOO_LARGE, "%s: more than 2^31 - 1 items",
                           l->path);
@@ -123,7 +123,7 @@ static ease_status take_all_users(listing *l, int64_t all, ease_error *err)
     if (*users == all)
         return EASE_OK;
     return ease__fail_at(err, EASE_E_DATA, l->line,
-                         "%s:%lld: %lld users in all, where %lld were said", l->path,
+                         "%s:%lld: %lld users in all, but %lld before", l->path,
                          (long long)l->line, (long long)all, (long long)*users);
 }
 

@@ -26,7 +26,7 @@ typedef struct tables {
     size_t kept_count, kept_capacity;
 } tables;
 
-static const char twice[] = "this pair stands twice";
+static const char twice[] = "this pair occurs twice";
 
 /* ---- the matrix --------------------------------------------------------------- */
 

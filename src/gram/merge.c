@@ -142,7 +142,7 @@ static ease_status add_file(const ease__gram_file *f, const int32_t *place,
         a.same = place[i] == i;
     status = ease__gram_file_tiles(f, add_tile, &a, hooks, err);
     if (!status && a.overflow)
-        status = ease__fail(err, EASE_E_TOO_LARGE, "%s: a count passes 2^32 - 1",
+        status = ease__fail(err, EASE_E_TOO_LARGE, "%s: a count exceeds 2^32 - 1",
                             f->file.path);
     return status;
 }

@@ -8,7 +8,8 @@ enum { WEIGHT = EASE__OWN_SETTINGS };
 static const ease_setting settings[] = {
     EASE__NETWORK_SETTINGS(0.03, 200),
     {.name = "weight",
-     .about = "of the items that are there, in the square loss; of others it is 1",
+     .about = "factor of the items of a history in the square loss; that of other "
+              "items is 1",
      .value = 1,
      .most = 1e6},
     {0}};
@@ -29,11 +30,11 @@ const ease__method ease__cdae = {
         {
             .name = "cdae",
             .about = "collaborative denoising autoencoder (Wu et al., WSDM 2016)",
-            EASE__SETTINGS(settings),
             .rounds = "epochs",
             .grid = "decay=0.003|0.01|0.03|0.1,weight=1|2",
         },
     .number = 8,
+    .settings = settings,
     .form = &ease__form_latent,
     .fill = train,
 };

@@ -21,18 +21,18 @@ enum { PANEL = 32 }; /* columns that are multiplied together */
 static const ease_setting settings[] = {
     EASE__ITEM_ITEM_SETTINGS,
     {.name = "rank",
-     .about = "singular vectors that are kept",
+     .about = "number of singular vectors",
      .value = 500,
      .least = 1,
      .most = EASE__MOST_WIDTH,
      .whole = 1},
     {.name = "iterations",
-     .about = "towards these vectors",
+     .about = "iterations towards these vectors",
      .value = 4,
      .least = 1,
      .most = 10000,
      .whole = 1},
-    {.name = "seed", .about = "of the first block", .most = 1e9, .whole = 1},
+    {.name = "seed", .about = "seed of the first block", .most = 1e9, .whole = 1},
     {0}};
 
 void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
@@ -385,11 +385,11 @@ const ease__method ease__ii_svd = {
             .name = "ii-svd",
             .about =
                 "singular vectors of item-item scores (Volkovs and Yu, SIGIR 2015)",
-            EASE__SETTINGS(settings),
             .grid = "similarity=cosine|jaccard,neighbours=10|20|50|100,shrinkage=0|10,"
                     "rank=200|500",
         },
     .number = 7,
+    .settings = settings,
     .form = &ease__form_latent,
     .fill = train,
 };

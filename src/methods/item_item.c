@@ -655,12 +655,12 @@ const ease__method ease__item_item = {
         {
             .name = "item-item",
             .about = "neighbours by the users they share (Sarwar et al., WWW 2001)",
-            EASE__SETTINGS(settings),
             .grid =
                 "similarity=cosine|jaccard|conditional,neighbours=5|10|20|50|100|200,"
                 "shrinkage=0|10|100",
         },
     .number = 3,
+    .settings = settings,
     .form = &ease__form_sparse,
     .fill = train,
 };

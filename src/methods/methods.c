@@ -18,10 +18,10 @@ static ease_status tell_rounds(const ease__method *r, double *settings, ease_mod
 
     if (!r->info.rounds || !m->rounds)
         return EASE_OK;
-    for (int i = 0; r->info.settings[i].name; i++)
-        if (strcmp(r->info.settings[i].name, r->info.rounds) == 0)
+    for (int i = 0; r->settings[i].name; i++)
+        if (strcmp(r->settings[i].name, r->info.rounds) == 0)
             settings[i] = m->rounds;
-    ease__settings_print(r->info.settings, settings, NULL, text);
+    ease__settings_print(r->settings, settings, NULL, text);
     return ease__model_set_settings(m, text, err);
 }
 
@@ -33,7 +33,7 @@ static ease_status check_weights(const ease_model *m, ease_error *err)
     for (uint64_t at = 0; s->starts && at < s->starts[m->info.items]; at++)
         if (!isfinite(s->weights[at]))
             return ease__fail(err, EASE_E_ACCURACY,
-                              "a weight is no finite number: the values of the data "
+                              "a weight is not finite: the values of the data "
                               "are too far apart");
     return EASE_OK;
 }
@@ -60,7 +60,7 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
     ease_model *m = NULL;
     ease_status status;
 
-    ease__settings_print(r->info.settings, settings, NULL, text);
+    ease__settings_print(r->settings, settings, NULL, text);
     status = check_memory(x, r->info.name, o, err);
     if (!status)
         status = ease__model_new(r, x, text, &m, err);
@@ -102,7 +102,7 @@ ease_status ease_train(const ease_interactions *x, const ease_train_options *giv
         return status;
     if (m->fit)
         return m->fit(x, &o, out, err);
-    status = ease__settings_parse(m->info.settings, o.method, o.settings, settings,
-                                  NULL, err);
+    status = ease__settings_parse(m->settings, o.method, o.settings, settings, NULL,
+                                  err);
     return status ? status : fill_model(m, x, &o, settings, out, err);
 }

@@ -27,22 +27,22 @@ EASE__METHODS(EASE__DECLARE_METHOD)
 
 /* The first settings of item-item, and of ii-svd, which starts with it. */
 enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
-#define EASE__ITEM_ITEM_SETTINGS                                             \
-    {.name = "similarity",                                                   \
-     .about = "of the users of two items",                                   \
-     .most = 2,                                                              \
-     .whole = 1,                                                             \
-     .words = "cosine|jaccard|conditional"},                                 \
-        {.name = "neighbours",                                               \
-         .about = "an item keeps, itself among them",                        \
-         .value = 100,                                                       \
-         .least = 1,                                                         \
-         .most = INT32_MAX,                                                  \
-         .whole = 1},                                                        \
-    {                                                                        \
-        .name = "shrinkage",                                                 \
-        .about = "is added to the divisor, against chance among rare items", \
-        .most = 1e12                                                         \
+#define EASE__ITEM_ITEM_SETTINGS                                                    \
+    {.name = "similarity",                                                          \
+     .about = "similarity measure of the users of two items",                       \
+     .most = 2,                                                                     \
+     .whole = 1,                                                                    \
+     .words = "cosine|jaccard|conditional"},                                        \
+        {.name = "neighbours",                                                      \
+         .about = "number of neighbours of an item, including itself",              \
+         .value = 100,                                                              \
+         .least = 1,                                                                \
+         .most = INT32_MAX,                                                         \
+         .whole = 1},                                                               \
+    {                                                                               \
+        .name = "shrinkage",                                                        \
+        .about = "added to the divisor, against chance similarities of rare items", \
+        .most = 1e12                                                                \
     }
 
 /* Sparse rows of weights under construction: at most `capacity` weights in a row,

@@ -10,16 +10,19 @@ static const ease_setting dae_settings[] = {EASE__NETWORK_SETTINGS(0.01 / 500, 2
 static const ease_setting vae_settings[] = {
     EASE__NETWORK_SETTINGS(0, 600),
     {.name = "latent",
-     .about = "numbers that are drawn",
+     .about = "width of the sampled layer",
      .value = 200,
      .least = 1,
      .most = EASE__MOST_WIDTH,
      .whole = 1},
     {.name = "anneal",
-     .about = "steps in which the weight of the divergence would reach 1",
+     .about = "updates after which the weight of the divergence would be 1",
      .value = 200000,
      .most = 1e12},
-    {.name = "cap", .about = "of that weight", .value = 0.2, .most = 1e6},
+    {.name = "cap",
+     .about = "largest weight of the divergence",
+     .value = 0.2,
+     .most = 1e6},
     {0}};
 
 static ease_status train_dae(const ease_interactions *x, const ease_train_options *o,
@@ -56,11 +59,11 @@ const ease__method ease__mult_dae = {
             .name = "mult-dae",
             .about = "denoising autoencoder, multinomial likelihood (Liang et al., WWW "
                      "2018)",
-            EASE__SETTINGS(dae_settings),
             .rounds = "epochs",
             .grid = "decay=2e-5|2e-4|2e-3",
         },
     .number = 9,
+    .settings = dae_settings,
     .form = &ease__form_latent,
     .fill = train_dae,
 };
@@ -70,11 +73,11 @@ const ease__method ease__mult_vae = {
             .name = "mult-vae",
             .about = "variational autoencoder, multinomial likelihood (Liang et al., "
                      "WWW 2018)",
-            EASE__SETTINGS(vae_settings),
             .rounds = "epochs",
             .grid = "cap=0.2|0.5|1,anneal=1000|5000",
         },
     .number = 10,
+    .settings = vae_settings,
     .form = &ease__form_latent,
     .fill = train_vae,
 };

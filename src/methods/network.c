@@ -283,11 +283,10 @@ static void fill_batch(trainer *t, int64_t first)
 
 static ease_status diverged(const trainer *t, ease_error *err)
 {
-    return ease__fail(
-        err, EASE_E_ACCURACY,
-        "training diverged in epoch %d: the loss or a weight is no finite "
-        "number; try a lower rate than %g",
-        (int)t->net.epoch, t->net.o.rate);
+    return ease__fail(err, EASE_E_ACCURACY,
+                      "training diverged in epoch %d: the loss or a weight is not "
+                      "finite; try a lower rate than %g",
+                      (int)t->net.epoch, t->net.o.rate);
 }
 
 static ease_status run_epoch(trainer *t, double *loss, ease_error *err)

@@ -44,18 +44,18 @@ enum {
 
 /* clang-format off */
 #define EASE__NETWORK_SETTINGS(decay_, hidden_)                                        \
-    {.name = "epochs", .about = "each goes once through all users", .value = 200,      \
+    {.name = "epochs", .about = "passes over all users", .value = 200,                 \
      .least = 1, .most = 1e6, .whole = 1},                                             \
-    {.name = "batch", .about = "users in a step", .value = 500,                        \
+    {.name = "batch", .about = "users in an update", .value = 500,                     \
      .least = 1, .most = 1 << 20, .whole = 1},                                         \
-    {.name = "rate", .about = "of Adam", .value = 1e-3, .most = 1e3},                  \
-    {.name = "dropout", .about = "share of a history that the network does not see",   \
+    {.name = "rate", .about = "learning rate of Adam", .value = 1e-3, .most = 1e3},    \
+    {.name = "dropout", .about = "share of the input that is dropped in training",     \
      .value = 0.5, .most = 0.99},                                                      \
-    {.name = "decay", .about = "what the squares of all weights count in the loss",    \
+    {.name = "decay", .about = "factor of the sum of squared weights in the loss",     \
      .value = (decay_), .most = 1e6},                                                  \
-    {.name = "hidden", .about = "numbers in a hidden layer", .value = (hidden_),       \
+    {.name = "hidden", .about = "width of a hidden layer", .value = (hidden_),         \
      .least = 1, .most = EASE__MOST_WIDTH, .whole = 1},                                \
-    {.name = "seed", .about = "of all that is drawn", .value = 98765,                  \
+    {.name = "seed", .about = "seed of all random numbers", .value = 98765,            \
      .most = 4294967295.0, .whole = 1}
 /* clang-format on */
 

@@ -24,10 +24,10 @@ const ease__method ease__popularity = {
         {
             .name = "popularity",
             .about = "an item's share of users, the same for everyone",
-            EASE__SETTINGS(settings),
             .grid = "",
         },
     .number = 2,
+    .settings = settings,
     .form = &ease__form_none,
     .fill = train,
 };

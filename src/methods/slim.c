@@ -20,24 +20,25 @@ enum { L1, L2, TOP, TOLERANCE, ITERATIONS };
 
 static const ease_setting settings[] = {
     {.name = "l1",
-     .about = "times the sum of the weights' sizes: larger leaves fewer of them",
+     .about = "factor of the sum of absolute weights: larger values give fewer nonzero "
+              "weights",
      .value = 1,
      .most = 1e12},
     {.name = "l2",
-     .about = "times half the sum of their squares, as lambda of EASE",
+     .about = "factor of half the sum of squared weights, like lambda of EASE",
      .value = 300,
      .most = 1e12},
     {.name = "top",
-     .about = "weights are kept of those into an item, 0: all",
+     .about = "largest weights into an item that are kept; 0: all",
      .most = INT32_MAX,
      .whole = 1},
     {.name = "tolerance",
-     .about = "no weight changes by more in the last pass",
+     .about = "largest change of a weight in the last pass",
      .value = 1e-4,
      .least = 1e-12,
      .most = 1},
     {.name = "iterations",
-     .about = "passes at most, for each item",
+     .about = "most passes for each item",
      .value = 1000,
      .least = 1,
      .most = INT32_MAX,
@@ -435,7 +436,7 @@ static ease_status tell_failure(const job *j, ease_error *err)
                           (long long)atomic_load(&j->weights));
     default:
         return ease__fail(err, status,
-                          "a weight passes what a float can hold: the "
+                          "a weight is beyond the range of float: the "
                           "interactions' values differ too much");
     }
 }
@@ -593,10 +594,10 @@ const ease__method ease__slim = {
             .name = "slim",
             .about = "sparse weights of 0 or more by an elastic net (Ning and Karypis, "
                      "ICDM 2011)",
-            EASE__SETTINGS(settings),
             .grid = "l1=0.1|1|5,l2=10|30|100|300|1000",
         },
     .number = 4,
+    .settings = settings,
     .form = &ease__form_sparse,
     .check = check,
     .fill = train_slim,
@@ -607,10 +608,10 @@ const ease__method ease__slim_free = {
         {
             .name = "slim-free",
             .about = "SLIM with weights of either sign",
-            EASE__SETTINGS(settings),
             .grid = "l1=1|2|5,l2=30|100|300|1000",
         },
     .number = 5,
+    .settings = settings,
     .form = &ease__form_sparse,
     .check = check,
     .fill = train_free,

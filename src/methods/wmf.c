@@ -14,33 +14,33 @@ enum { RANK, ALPHA, LAMBDA, ITERATIONS, STEPS, SEED };
 
 static const ease_setting settings[] = {
     {.name = "rank",
-     .about = "numbers an item has",
+     .about = "number of factors of an item",
      .value = 64,
      .least = 1,
      .most = EASE__MOST_WIDTH,
      .whole = 1},
     {.name = "alpha",
-     .about = "what is seen with value x counts 1 + alpha x, all else 1",
+     .about = "an interaction of value x has the confidence 1 + alpha x, other pairs 1",
      .value = 3,
      .most = 1e6},
     {.name = "lambda",
-     .about = "the regularization",
+     .about = "regularization",
      .value = 30,
      .least = 1e-6,
      .most = 1e12},
     {.name = "iterations",
-     .about = "over users and items",
+     .about = "iterations over users and items",
      .value = 15,
      .least = 1,
      .most = 10000,
      .whole = 1},
     {.name = "steps",
-     .about = "of conjugate gradients in each half of an iteration",
+     .about = "conjugate gradient steps in each half of an iteration",
      .value = 3,
      .least = 1,
      .most = 10000,
      .whole = 1},
-    {.name = "seed", .about = "of the first factors", .most = 1e9, .whole = 1},
+    {.name = "seed", .about = "seed of the first factors", .most = 1e9, .whole = 1},
     {0}};
 
 static const char stage[] = "factorizing";
@@ -248,7 +248,7 @@ static ease_status run(job *j, ease_error *err)
             return ease__fail(err, status, "%s", found.text);
         if (!isfinite(loss))
             return ease__fail(err, EASE_E_ACCURACY,
-                              "wmf: the loss is no number after iteration %d; values "
+                              "wmf: the loss is not finite after iteration %d; values "
                               "or alpha are too large",
                               (int)i + 1);
         j->v = j->next;
@@ -313,11 +313,11 @@ const ease__method ease__wmf = {
             .name = "wmf",
             .about =
                 "weighted matrix factorization (Hu, Koren and Volinsky, ICDM 2008)",
-            EASE__SETTINGS(settings),
             .rounds = "iterations",
             .grid = "rank=64|128|256,alpha=1|3|10|30,lambda=3|10|30|100|300",
         },
     .number = 6,
+    .settings = settings,
     .form = &ease__form_latent,
     .fill = train,
 };

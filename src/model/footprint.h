@@ -32,14 +32,14 @@ ease__element ease__train_element(const ease_gram_info *of, ease_precision preci
 ease_status ease__train_info(const ease_interactions *x, ease_gram_info *out,
                              ease_error *err);
 
-/* What the matrix is solved in. */
+/* The element in which the matrix is solved. */
 static inline ease__element ease__solve_element(ease__element e)
 {
     return e == EASE__F64 ? EASE__F64 : EASE__F32;
 }
 
-/* For data at hand (x), or by sizes alone: without interactions, from a Gram file. With
- * a workdir, the matrix is in memory only where it fits. */
+/* Plans the memory of training on x, or if x is NULL on a Gram file or data of these
+ * sizes. With a workdir, the matrix is in memory only where it fits. */
 ease__footprint ease__train_footprint(const ease_interactions *x,
                                       const ease_gram_info *sizes,
                                       ease__element element,

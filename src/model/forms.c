@@ -17,6 +17,13 @@ const ease__form *ease__form_numbered(int32_t number)
     return NULL;
 }
 
+const char *ease_storage_name(ease_storage storage)
+{
+    const ease__form *f = ease__form_numbered((int32_t)storage);
+
+    return f ? f->name : NULL;
+}
+
 /* ---- reading ----------------------------------------------------------------------- */
 
 ease_status ease__model_damaged(const ease_model *m, const char *what, ease_error *err)

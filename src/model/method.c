@@ -56,6 +56,16 @@ const ease_method_info *ease_method_find(const char *name)
     return m ? &m->info : NULL;
 }
 
+const ease_setting *ease_method_setting(const char *method, int index)
+{
+    const ease__method *m = ease__method_find(method);
+
+    for (int i = 0; m && index >= 0 && m->settings[i].name; i++)
+        if (i == index)
+            return &m->settings[i];
+    return NULL;
+}
+
 static const char *name_at(int index)
 {
     const ease_method_info *m = ease_method_at(index);
@@ -77,19 +87,19 @@ ease_status ease_method_check(const char *method, const char *settings, ease_err
         return ease__fail(err, EASE_E_ARG, "no method '%.40s': there are %s", method,
                           names);
     }
-    status = ease__settings_parse(m->info.settings, method, settings, values, NULL,
-                                  err);
+    status = ease__settings_parse(m->settings, method, settings, values, NULL, err);
     return status || !m->check ? status : m->check(values, err);
 }
 
 ease_status ease__method_take(ease_train_options *o, const ease__method **out,
                               ease_error *err)
 {
-    ease_status status;
+    const char *name = o->method ? o->method : ease__methods[0]->info.name;
+    ease_status status = ease_method_check(name, o->settings, err);
 
-    if (!o->method)
-        o->method = ease__methods[0]->info.name;
-    status = ease_method_check(o->method, o->settings, err);
-    *out = ease__method_find(o->method);
-    return status;
+    if (status)
+        return status;
+    *out = ease__method_find(name);
+    o->method = (*out)->info.name;
+    return EASE_OK;
 }

@@ -6,14 +6,11 @@
 
 #include "model/form.h"
 
-/* The settings of a method: an array that is ended by a NULL name, of
- * EASE__MOST_SETTINGS at most. */
-#define EASE__SETTINGS(array) \
-    .setting_count = (int)(sizeof(array) / sizeof((array)[0])) - 1, .settings = (array)
-
 typedef struct ease__method {
-    ease_method_info info;  /* what users see; settings as by EASE__SETTINGS */
-    uint32_t number;        /* of its models in files: never changed, never reused */
+    ease_method_info info; /* what users see */
+    uint32_t number;       /* of its models in files: never changed, never reused */
+    const ease_setting
+        *settings;          /* ended by a NULL name; EASE__MOST_SETTINGS at most */
     const ease__form *form; /* of the models that training makes */
     bool nonnegative;       /* weights below 0 become 0 */
     /* Refuses settings that are each valid, but not together; may be NULL. */
@@ -33,8 +30,8 @@ typedef struct ease__method {
  * src/methods/methods.c, since the functions of the table stand behind this folder. */
 extern const ease__method *const ease__methods[];
 
-/* The method that options name; the first of all, which is then named in them, if they
- * name none. EASE_E_ARG if there is no such method, or it does not accept their
+/* The method that options name, or the first of all. Their name of it is the static one
+ * afterwards. EASE_E_ARG if there is no such method, or it does not accept their
  * settings. */
 ease_status ease__method_take(ease_train_options *o, const ease__method **out,
                               ease_error *err);

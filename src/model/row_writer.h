@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 
-/* What rounding to halves takes. Where the values of items differ in size, so do their
+/* Counts what rounding to halves loses. Where the values of items differ in size, so do their
  * weights, and a small one may matter as much as a large one: the similarity
  * W_ij q_j / q_i tells. */
 typedef struct ease__underflow {
@@ -26,13 +26,13 @@ typedef struct ease__rows_job {
     double from, to; /* progress: what was before, and what will be after */
 } ease__rows_job;
 
-/* The largest |weight| that is finite. */
+/* Finds the largest finite |weight|. */
 ease_status ease__rows_largest(const ease__rows_job *j, float *largest,
                                ease_error *err);
-/* Whether a weight that matters could become 0 in halves. Of ordinary data none can, as
+/* True if a weight that matters could become 0 in halves. In ordinary data none can, as
  * the least and the largest q show. */
 bool ease__rows_may_lose(const ease_model *m, float unit);
-/* The section "weights". */
+/* Writes the section "weights". */
 ease_status ease__rows_write(const ease__rows_job *j, ease_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a method can be told beside lambda: named numbers, as text "rank=64,alpha=10". */
+/* Settings of a method beside lambda: named numbers, as text "rank=64,alpha=10". */
 #ifndef EASE_MODEL_SETTINGS_H
 #define EASE_MODEL_SETTINGS_H
 
@@ -6,15 +6,15 @@
 
 enum { EASE__MOST_SETTINGS = 16, EASE__SETTINGS_CHARS = 400 };
 
-/* values has a number for each entry of the table, which ends with a NULL name: the
- * given ones, else the defaults; `given` (may be NULL) says which is which. EASE_E_ARG
- * for a name that is not there, given twice, or a value out of range; `method` is for
- * the message. text may be NULL. */
+/* Parses settings. `values` gets a number for each entry of the table, which ends with a
+ * NULL name: the one in the text (may be NULL), else the default; `given` (may be NULL)
+ * tells them apart. Fails with EASE_E_ARG for an unknown name, one that is given twice,
+ * or a value out of range; `method` is for the message. */
 ease_status ease__settings_parse(const ease_setting *table, const char *method,
                                  const char *text, double *values, bool *given,
                                  ease_error *err);
 
-/* Those of `shown`, NULL: all, as they can be parsed again. */
+/* Prints the settings that `shown` marks (NULL: all), so that they can be parsed again. */
 void ease__settings_print(const ease_setting *table, const double *values,
                           const bool *shown, char to[EASE__SETTINGS_CHARS]);
 
@@ -33,11 +33,12 @@ typedef struct ease__grid {
     int axes, values, points;
 } ease__grid;
 
-/* "rank=64|128,alpha=1|10" is four points; "" is one, of no axis. EASE_E_ARG as above,
- * and for a value given twice. */
+/* Parses a grid: "rank=64|128,alpha=1|10" has four points, "" one point and no axis.
+ * Fails with EASE_E_ARG as ease__settings_parse(), and for a value given twice. */
 ease_status ease__grid_parse(const ease_setting *table, const char *method,
                              const char *text, ease__grid *out, ease_error *err);
-/* What these settings are at a point from 0 on; the last axis changes fastest. */
+/* Sets `values` of the settings on the axes to those at a point, counted from 0; the
+ * last axis changes fastest. */
 void ease__grid_point(const ease__grid *g, int point, double *values);
 
 #endif

@@ -1,4 +1,4 @@
-/* How far a call is that makes many lists in several threads. */
+/* Progress, cancelling and failures of a call whose work several threads share. */
 #ifndef EASE_SCORE_COURSE_H
 #define EASE_SCORE_COURSE_H
 
@@ -20,11 +20,12 @@ static inline bool ease__course_over(ease__course *c)
     return atomic_load_explicit(&c->over, memory_order_relaxed);
 }
 
-/* A part is done. The caller's thread reports the progress of all threads. */
+/* Counts a part as done. The caller's thread reports the progress of all threads. */
 void ease__course_advance(ease__course *c);
-/* A part has failed. */
+/* Records that a part has failed: the other threads stop. */
 void ease__course_fail(ease__course *c, ease_status status, const ease_error *err);
-/* After all threads: what became of it. `file` must not have changed meanwhile. */
+/* Returns the status of the whole call, after all threads: the first failure,
+ * EASE_E_CANCELLED, or an error if `file` has changed meanwhile. */
 ease_status ease__course_end(ease__course *c, const ease__container *file,
                              ease_error *err);
 

@@ -185,7 +185,7 @@ int32_t ease__backend_status_from(ease_status status)
 {
     for (int i = 0; i < STATUSES; i++)
         if (statuses[i].library == status)
-            return statuses[i].contract;
+            return (int32_t)statuses[i].contract;
     return EASE_BACKEND_FAILED;
 }
 

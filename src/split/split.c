@@ -50,7 +50,7 @@ static ease_status settle_options(ease__split *s, ease_error *err)
         return ease__fail(err, EASE_E_ARG, "the protocol %s holds out no users",
                           p->name);
     if (o->share != 0.0 && !p->share)
-        return ease__fail(err, EASE_E_ARG, "the protocol %s has a share of its own",
+        return ease__fail(err, EASE_E_ARG, "the protocol %s has a fixed share",
                           p->name);
     if (o->share != 0.0 && !(o->share > 0.0 && o->share < 1.0))
         return ease__fail(err, EASE_E_ARG, "a share is above 0 and below 1");

@@ -29,9 +29,8 @@ static ease_status leave_out_fixed(plan *p, bool own, const bool *fixed,
             g->points *= a->count;
             g->axis[kept++] = *a;
         } else if (own) {
-            return ease__fail(err, EASE_E_ARG,
-                              "%s is to be tried, and has one value as well",
-                              p->method->info.settings[a->setting].name);
+            return ease__fail(err, EASE_E_ARG, "%s is fixed, and in the grid as well",
+                              p->method->settings[a->setting].name);
         }
     }
     g->axes = kept;
@@ -43,11 +42,11 @@ static ease_status make_plan(const ease__tuner *t, plan *out, ease_error *err)
     const ease__method *m = ease__method_find(t->train.method);
     const ease_method_info *r = &m->info;
     plan p = {.method = m, .rounds = -1};
-    ease_status status = ease__settings_parse(r->settings, r->name, t->train.settings,
+    ease_status status = ease__settings_parse(m->settings, r->name, t->train.settings,
                                               p.values, p.shown, err);
 
     if (!status)
-        status = ease__grid_parse(r->settings, r->name, t->o.grid ? t->o.grid : r->grid,
+        status = ease__grid_parse(m->settings, r->name, t->o.grid ? t->o.grid : r->grid,
                                   &p.grid, err);
     if (!status)
         status = leave_out_fixed(&p, t->o.grid != NULL, p.shown, err);
@@ -55,8 +54,8 @@ static ease_status make_plan(const ease__tuner *t, plan *out, ease_error *err)
         return status;
     for (int k = 0; k < p.grid.axes; k++)
         p.shown[p.grid.axis[k].setting] = true;
-    for (int i = 0; r->rounds && r->settings[i].name; i++)
-        if (strcmp(r->settings[i].name, r->rounds) == 0)
+    for (int i = 0; r->rounds && m->settings[i].name; i++)
+        if (strcmp(m->settings[i].name, r->rounds) == 0)
             p.rounds = i;
     *out = p;
     return EASE_OK;
@@ -153,7 +152,7 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
 
     memcpy(values, p->values, sizeof(values));
     ease__grid_point(&p->grid, point, values);
-    ease__settings_print(p->method->info.settings, values, NULL, settings);
+    ease__settings_print(p->method->settings, values, NULL, settings);
     o.settings = settings;
     o.memory_limit = limit_beside(o.memory_limit, t->result->model);
     o.validation_input = t->input;
@@ -169,10 +168,10 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
 static ease_status name_point(const ease__tuner *t, const plan *p, const ease_model *m,
                               ease__attempt *out, ease_error *err)
 {
-    const ease_setting *table = p->method->info.settings;
+    const ease_setting *table = p->method->settings;
     double values[EASE__MOST_SETTINGS];
     bool shown[EASE__MOST_SETTINGS];
-    ease_status status = ease__settings_parse(table, t->train.method, m->info.settings,
+    ease_status status = ease__settings_parse(table, t->train.method, m->settings,
                                               values, NULL, err);
 
     if (status)

@@ -169,6 +169,7 @@ static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
 {
     ease_train_options o = t->train;
     ease__attempt a = {.trial = {.lambda = lambda}};
+    ease_model_info info = {.size = sizeof(info)};
     ease_model *m = NULL;
     double begin = ease__seconds();
     ease_status status;
@@ -178,7 +179,8 @@ static ease_status try_lambda(ease__tuner *t, double lambda, ease_error *err)
     if (!status)
         status = ease__tuner_measure(t, m, o.hooks, begin, &a, err);
     if (!status) {
-        a.wide = m->info.precision == EASE_F64;
+        ease_model_describe(m, &info);
+        a.wide = info.precision == EASE_F64;
         keep(t->result, a);
         ease__log(o.hooks, 2, "lambda %g: %s %.5f, standard error %.5f, %.2g s%s",
                   lambda, t->o.metric, a.trial.mean, a.trial.standard_error,
@@ -452,7 +454,8 @@ ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_mode
     ease_train_options o;
 
     if (!t || !(t->gram || t->model) || !out)
-        return ease__fail(err, EASE_E_ARG, "a tuning that was not used up is required");
+        return ease__fail(err, EASE_E_ARG,
+                          "a tuning whose model was not taken yet is required");
     if (t->model) {
         *out = t->model;
         t->model = NULL;
@@ -461,6 +464,7 @@ ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_mode
     best = &t->tried[ease_tuning_best(t)];
     o = t->train;
     o.lambda = best->trial.lambda;
+    o.settings = NULL; /* there are none, and the caller's text may be gone */
     if (best->wide)
         o.precision = EASE_F64;
     o.hooks = hooks;

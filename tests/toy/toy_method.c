@@ -30,10 +30,10 @@ const ease__method ease__toy_method = {
         {
             .name = "toy",
             .about = "items in their order",
-            EASE__SETTINGS(settings),
             .grid = "step=1|2",
         },
     .number = 1000,
+    .settings = settings,
     .form = &ease__form_none,
     .fill = train,
 };

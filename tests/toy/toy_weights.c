@@ -44,9 +44,9 @@ const ease__method ease__toy_weights = {
             .name = "toy-weights",
             .about = "items after those of the history",
             .has_lambda = 1,
-            EASE__SETTINGS(settings),
         },
     .number = 1001,
+    .settings = settings,
     .form = &ease__form_sparse,
     .fill = train,
 };
