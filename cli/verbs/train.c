@@ -140,7 +140,7 @@ static int check_model(console *c, const train_args *a)
         return code;
     if (m->has_lambda && !(a->lambda > 0))
         return usage_error(c, a->common.verb, "--lambda L is required");
-    if (a->settings && !ease_method_setting(m->name, 0))
+    if (a->settings && !ease_method_setting(a->model, 0))
         return usage_error(c, a->common.verb, "%s takes no --set", a->model);
     if (ease_method_check(a->model, a->settings, &err))
         return fail_with(c, &err);
