@@ -71,9 +71,9 @@ def measure(x, held, b, counts):
 
 
 def measured_by_ease(split, model, lam, work):
-    path, options = work + "/m.ease", [] if model == "popularity" else ["--lambda", lam]
-    ease("train", split + "/train.csv", "-o", path, "--model", model, "--precision", "f64",
-         "--storage", "f32", *options)
+    path = work + "/m.ease"
+    options = [] if model == "popularity" else ["--lambda", lam, "--precision", "f64"]
+    ease("train", split + "/train.csv", "-o", path, "--model", model, "--storage", "f32", *options)
     return json.loads(ease("eval", path, "--input", split + "/test_tr.csv", "--target",
                            split + "/test_te.csv", "--metrics", METRICS, "--json"))["metrics"]
 

@@ -153,11 +153,11 @@ static inline ease_model *model_of(const dense_model *d, int64_t users,
 {
     ease__tiled p = tile_matrix(d->inverse, d->n, e);
     ease__ids ids = letter_ids(d->n);
-    ease__model_parts r = {.kind = kind,
+    ease__model_parts r = {.method = ease__method_find(clip ? "ease-nonneg" : "ease"),
+                           .kind = kind,
                            .precision = e == EASE__F64 ? EASE_F64 : EASE_F32,
                            .lambda = 1.5,
                            .residual = 1e-6,
-                           .nonnegative = clip,
                            .users = users,
                            .interactions = 77,
                            .sums = d->sums,

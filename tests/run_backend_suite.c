@@ -27,8 +27,12 @@ int main(int argc, char **argv)
         return 1;
     }
     failed = backend_suite(b, stderr);
-    if (failed == BACKEND_SUITE_UNAVAILABLE)
+    if (failed == BACKEND_SUITE_UNAVAILABLE) {
+        printf("skipped  the suite on backend %s\n0 passed, 0 failed, 1 skipped\n",
+               b->name);
         return SKIPPED;
+    }
     printf("backend %s: %d checks failed\n", b->name, failed);
+    printf("%d passed, %d failed, 0 skipped\n", failed == 0, failed != 0);
     return failed ? 1 : 0;
 }

@@ -15,6 +15,11 @@ class Backends(Trained):
         return [b["name"] for b in json.loads(self.ease("info", "--backends",
                                                         "--json").out)["backends"]]
 
+    def make_split(self):
+        self.ease("synth", "-o", "more.csv", "--users", 300, "--items", 50, "--interactions",
+                  5000)
+        self.ease("split", "more.csv", "-o", "split", "--protocol", "random", "-q")
+
     def test_info_lists_what_there_is(self):
         listed = json.loads(self.ease("info", "--backends", "--json").out)["backends"]
         self.assertEqual(listed[0]["name"], "cpu")
@@ -50,8 +55,14 @@ class Backends(Trained):
                      ["tune", "split", "-o", "m"], ["compare", "split", "--models", "ease"],
                      ["reproduce", "table1", "--data", "."], ["plan", "ratings.csv"],
                      ["bench", "--quick"]):
-            self.fails(2, "no backend 'abacus': there are " + ", ".join(self.names()), *args,
+            self.fails(2, "no backend 'abacus', only " + ", ".join(self.names()), *args,
                        "--backend", "abacus")
+
+    def test_a_comparison_refuses_it_before_the_first_model(self):
+        self.make_split()
+        said = self.fails(2, "no backend 'abacus'", "compare", "split", "--models",
+                          "popularity,ease", "--lambda", 2, "--backend", "abacus").err
+        self.assertNotIn("train: ", said)  # the split was not read
 
     def test_the_default_by_its_name_gives_the_same_model(self):
         self.ease("train", "ratings.csv", "-o", "plain.ease", "--lambda", "2")
@@ -63,9 +74,7 @@ class Backends(Trained):
         self.assertNotIn("device_bytes", facts)  # the CPU has no memory of its own
 
     def test_tuning_and_benching_take_it(self):
-        self.ease("synth", "-o", "more.csv", "--users", 300, "--items", 50, "--interactions",
-                  5000)
-        self.ease("split", "more.csv", "-o", "split", "--protocol", "random", "-q")
+        self.make_split()
         got = json.loads(self.ease("tune", "split", "-o", "m.ease", "--lambda", "1,10",
                                    "--backend", "cpu", "--json").out)
         self.assertEqual(len(got["trials"]), 2)
@@ -73,8 +82,17 @@ class Backends(Trained):
                   "--interactions", 500, "--repeat", 1, "--backend", "cpu")
 
     def test_models_that_solve_nothing_take_none(self):
-        self.fails(2, "popularity takes no .*--backend", "train", "ratings.csv", "-o", "m",
-                   "--model", "popularity", "--backend", "cpu")
+        for option in (["--backend", "cpu"], ["--kind", "correlation"], ["--precision", "f64"],
+                       ["--workdir", "."]):
+            self.fails(2, f"popularity takes no {option[0]}$", "train", "ratings.csv", "-o", "m",
+                       "--model", "popularity", *option)
+            if option[0] != "--workdir":
+                self.fails(2, f"wmf takes no {option[0]}$", "tune", "split", "-o", "m", "--model",
+                           "wmf", *option)
+        self.fails(2, "none of --models takes --backend", "compare", "split", "--models",
+                   "popularity,wmf", "--backend", "cpu")
+        self.fails(2, "none of --models takes --backend", "reproduce", "table1", "--data", ".",
+                   "--models", "popularity", "--backend", "cpu")
 
 
 if __name__ == "__main__":

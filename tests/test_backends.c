@@ -1,5 +1,6 @@
 /* Backends: the conformance suite with each of them, plugins, and how the library uses
  * their results. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,15 @@ static int32_t off_in_one_entry(const ease_backend_matrix *a, ease_backend_call 
 
     if (a->precision == EASE_BACKEND_F64 && a->items > 100)
         ((double *)a->data)[ease_backend_offset(a, 99, 3)] += 1e-8;
+    return status;
+}
+
+static int32_t nan_in_one_entry(const ease_backend_matrix *a, ease_backend_call *call)
+{
+    int32_t status = right->invert(a, call);
+
+    if (a->precision == EASE_BACKEND_F32 && a->items > 100)
+        ((float *)a->data)[ease_backend_offset(a, 99, 3)] = NAN;
     return status;
 }
 
@@ -147,6 +157,7 @@ static int32_t writes_between_tiles(const ease_backend_matrix *a,
     return right->invert(a, call);
 }
 
+#ifndef SANITIZED /* the suite does not measure memory then */
 static void no_scratch(const ease_backend_matrix *shape, int32_t threads,
                        ease_backend_scratch *out)
 {
@@ -154,6 +165,7 @@ static void no_scratch(const ease_backend_matrix *shape, int32_t threads,
     (void)threads;
     *out = (ease_backend_scratch){0};
 }
+#endif
 
 static int32_t no_rate(const ease_backend_matrix *shape, ease_backend_call *call,
                        double *flops_a_second)
@@ -199,6 +211,7 @@ static void the_suite_finds_broken_inversions(test *t)
         const char *found;
     } broken[] = {
         {off_in_one_entry, "off by"},
+        {nan_in_one_entry, "off by nan"},
         {other_bits_with_threads, "other bits with 3 threads"},
         {names_the_next_item, "item 65, not 64"},
         {is_silent, "does not say why"},
@@ -514,7 +527,7 @@ static void backends_are_known_by_name(test *t)
     check_status(t, ease_backend_check(NULL, &err), EASE_OK);
     check_status(t, ease_backend_check("cpu", &err), EASE_OK);
     check_status(t, ease_backend_check("abacus", &err), EASE_E_ARG);
-    check_text(t, err.text, "no backend 'abacus': there are cpu");
+    check_contains(t, err.text, "no backend 'abacus', only cpu");
     check_status(t, ease__backend_find(NULL, &b, NULL), EASE_OK);
     check(t, b == ease__backends[0]);
 }

@@ -223,6 +223,42 @@ static void a_container_of_another_kind_or_version_is_refused(test *t)
     check_int(t, kind, EASE_FILE_OTHER);
 }
 
+static void rename_section(const char *path, uint32_t section, const char *name)
+{
+    ease__disk_header h = read_header(path);
+
+    memset(h.section[section].name, 0, sizeof(h.section[section].name));
+    memcpy(h.section[section].name, name, strlen(name));
+    write_header(path, h);
+}
+
+static void names_of_sections_are_distinct_and_printable(test *t)
+{
+    static const char *const names[] = {"bulk",      "after", "\x1b[31m",
+                                        "two words", "",      "exactly_16_chars"};
+    const char *path = test_path("names");
+    ease__container c = EASE__CONTAINER_NONE;
+    ease__disk_header h;
+    ease_error err;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        check_status(t, write_container(path, 10, NULL), EASE_OK);
+        rename_section(path, 0, "other");
+        check_status(t, ease__container_open(path, "model", 1, &c, NULL), EASE_OK);
+        ease__container_close(&c);
+        rename_section(path, 0, names[i]);
+        check_status(t, ease__container_open(path, "model", 1, &c, &err),
+                     EASE_E_FORMAT);
+        check_contains(t, err.text, "damaged: the name of a section");
+        check_status(t, ease_file_verify(path, NULL, NULL), EASE_E_FORMAT);
+    }
+    h = read_header(path);
+    memcpy(h.kind, "\x1b[31m", 6);
+    write_header(path, h);
+    check_status(t, ease__container_open(path, "model", 1, &c, &err), EASE_E_FORMAT);
+    check_contains(t, err.text, "not an ease model file");
+}
+
 /* Opens and verifies; true if both were fine. */
 static bool whole(const char *path)
 {
@@ -467,6 +503,7 @@ static const test_case cases[] = {
     TEST(a_write_past_the_limit_keeps_the_old_file),
     TEST(a_container_gives_back_what_was_put_in),
     TEST(a_container_of_another_kind_or_version_is_refused),
+    TEST(names_of_sections_are_distinct_and_printable),
     TEST(every_truncation_of_a_container_is_found),
     TEST(every_flipped_bit_is_found_or_harmless),
     TEST(writing_survives_every_failed_allocation),

@@ -485,7 +485,7 @@ static void verifying_all_can_be_cancelled(test *t)
     ease_row row = {.items = (int32_t[]){2, 1500}, .count = 2};
     ease_recommend_options o;
     ease_weight_summary summary = {.size = sizeof(summary)};
-    ease_model *m = NULL, *n = NULL;
+    ease_model *m = NULL, *n = NULL, *unopened = NULL;
     ease_rec recs[10];
     int32_t count;
 
@@ -495,6 +495,9 @@ static void verifying_all_can_be_cancelled(test *t)
     make_file(&forms[5], true, latent);
     check_status(t, ease_model_open(path, NULL, &m, NULL), EASE_OK);
     check_status(t, ease_model_open(latent, NULL, &n, NULL), EASE_OK);
+    check_status(t, open_verifying(path, EASE_VERIFY_OPEN, &hooks, &unopened, NULL),
+                 EASE_E_CANCELLED);
+    check(t, unopened == NULL);
     check_status(t, ease_model_save(m, test_path("x"), EASE_STORE_F16, &hooks, NULL),
                  EASE_E_CANCELLED);
     check_status(t, ease_model_export(m, test_path("x.csv"), 1, &hooks, NULL),

@@ -430,6 +430,25 @@ static void what_no_float_can_hold_is_refused(test *t)
     }
 }
 
+/* The base of item 1 contains the mean of item 0 times its weight: 1e30 times 1e9. */
+static void a_base_that_no_float_can_hold_is_refused(test *t)
+{
+    double dense[8][2];
+    ease_interactions *x;
+    ease_train_options o = options(1e40, EASE_GRAM_COVARIANCE);
+    ease_model *m = NULL;
+    ease_error err = {0};
+
+    for (int u = 0; u < 8; u++) {
+        dense[u][0] = u % 4 >= 2 ? 1.1e30 : 1e30;
+        dense[u][1] = u % 4 >= 1 ? 3e38 : 1e37;
+    }
+    x = interactions_of(dense[0], 8, 2);
+    check_status(t, ease_train(x, &o, &m, &err), EASE_E_ACCURACY);
+    check_contains(t, err.text, "is too large for float32");
+    ease_interactions_free(x);
+}
+
 static const test_case cases[] = {
     TEST(weights_of_any_scale_equal_float64),
     TEST(tuning_takes_any_scale),
@@ -438,6 +457,7 @@ static const test_case cases[] = {
     TEST(similarity_does_not_depend_on_scale),
     TEST(a_work_file_gives_the_same_bits_at_any_scale),
     TEST(what_no_float_can_hold_is_refused),
+    TEST(a_base_that_no_float_can_hold_is_refused),
 };
 
 TEST_MAIN(cases)

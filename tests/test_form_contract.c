@@ -408,6 +408,10 @@ static void change_params(subject *s)
     memset(p.later, 7, sizeof(p.later));
     copy_changed(s->path, change, path);
     check_opens_the_same(s, path);
+    for (p.known.lambda = 0; p.known.lambda < 10; p.known.lambda += 5) {
+        copy_changed(s->path, change, path); /* what a method may be given later */
+        check_opens_the_same(s, path);
+    }
     p.known.method = 4711;
     snprintf(p.known.method_name, sizeof(p.known.method_name), "edlae");
     copy_changed(s->path, change, path);

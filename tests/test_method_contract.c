@@ -31,6 +31,9 @@ static void entries_are_complete(test *t)
         check(t, ease_method_find(m->info.name) == &m->info);
         check_int(t, m->info.known_users, m->form == &ease__form_known);
         check_int(t, m->info.from_gram, m->fit != NULL);
+        /* Gram matrices are solved in src/model/train.c, which makes this form. */
+        check(t, !m->info.from_gram || m->form == &ease__form_packed);
+        check(t, strlen(m->info.name) < sizeof(((ease__model_params *)0)->method_name));
         while (m->settings[count].name)
             count++;
         check(t, count <= EASE__MOST_SETTINGS);
@@ -159,7 +162,9 @@ static void saved_models_open_to_the_same_lists(test *t)
                           EASE_OK) ||
             !check_status(t, ease_model_open(path, NULL, &back, NULL), EASE_OK))
             abort();
+        check_text(t, model_info(made).method, ease__methods[i]->info.name);
         check_text(t, model_info(back).method, ease__methods[i]->info.name);
+        check_int(t, model_info(back).lambda > 0, ease__methods[i]->info.has_lambda);
         check_text(t, model_info(back).settings, model_info(made).settings);
         before = lists_of(t, made, x);
         after = lists_of(t, back, x);

@@ -231,7 +231,10 @@ static void popularity_is_the_diagonal_where_sums_are_unknown(test *t)
     ease__tiled p = tile_matrix(worked_inverse, 3, EASE__F32);
     ease__ids ids = letter_ids(3);
     double diagonal[] = {7, 8, 9};
-    ease__model_parts r = {.lambda = 1, .users = -1, .interactions = -1};
+    ease__model_parts r = {.method = ease__method_find("ease"),
+                           .lambda = 1,
+                           .users = -1,
+                           .interactions = -1};
     ease_model *m = NULL;
 
     r.diagonal = diagonal;
@@ -780,11 +783,14 @@ static void hostile_parameters_are_refused(test *t)
         size_t place;
         int32_t value;
     } changes[] = {
-        {0, 0},   {0, -1},   {0, INT32_MAX},   {0, 21},          {0, 19},
-        {4, -1},  {8, -1},   {12, -1},         {16, 2},          {16, -1},
-        {20, 64}, {20, -16}, {24, 7},          {28, 1},          {36, INT32_MIN},
-        {44, -9}, {52, 0},   {52, 0x7ff00000}, {52, INT32_MIN},  {60, INT32_MIN},
-        {64, 0},  {64, 1},   {64, 0x7fc00000}, {64, 0x3fc00000}, {64, -1},
+        {0, 0},           {0, -1},          {0, INT32_MAX},
+        {0, 21},          {0, 19},          {4, -1},
+        {8, -1},          {12, -1},         {16, 2},
+        {16, -1},         {20, 64},         {20, -16},
+        {24, 7},          {28, 1},          {36, INT32_MIN},
+        {44, -9},         {52, 0x7ff00000}, {52, (int32_t)0xbff80000},
+        {60, INT32_MIN},  {64, 0},          {64, 1},
+        {64, 0x7fc00000}, {64, 0x3fc00000}, {64, -1},
         {68, 1},
     };
 
@@ -984,7 +990,10 @@ static ease_model *model_named(test *t, const char *first, const char *second)
     ease__tiled p = tile_matrix(worked_inverse, 3, EASE__F32);
     ease__ids ids = {0};
     double diagonal[] = {1, 1, 1};
-    ease__model_parts r = {.lambda = 1, .users = -1, .interactions = -1};
+    ease__model_parts r = {.method = ease__method_find("ease"),
+                           .lambda = 1,
+                           .users = -1,
+                           .interactions = -1};
     ease_model *m = NULL;
 
     ease__ids_add(&ids, first, strlen(first));
@@ -1135,7 +1144,10 @@ static void a_model_is_made_or_not_at_every_failed_allocation(test *t)
         ease__tiled p = tile_matrix(worked_inverse, 3, EASE__F32);
         ease__ids ids = letter_ids(3);
         double sums[] = {1, 1, 1}, diagonal[] = {2, 2, 2}, scale[] = {1, 1, 1};
-        ease__model_parts r = {.kind = EASE_GRAM_COVARIANCE, .lambda = 1, .users = 3};
+        ease__model_parts r = {.method = ease__method_find("ease"),
+                               .kind = EASE_GRAM_COVARIANCE,
+                               .lambda = 1,
+                               .users = 3};
         ease_model *m = NULL;
 
         r.sums = sums;

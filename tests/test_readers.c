@@ -189,6 +189,22 @@ static void adjacency_lines_are_recognized(test *t)
     check_read(t, "lone\nb x y\n", "lone: b:x,y", "adjacency lines");
 }
 
+static void adjacency_lines_with_tabs_keep_spaces(test *t)
+{
+    ease_read_options o = defaults();
+    const char *tabs = "an a\tgreen tea\trye\nb\trye\nc\tgreen tea\trye\toil\t\nd\t\n"
+                       "e\n";
+    const char *want = "an a:green tea,rye b:rye c:green tea,rye,oil d: e:";
+
+    check_read(t, tabs, want, "adjacency lines");
+    o.format = "adjacency";
+    check_read_with(t, tabs, &o, want, "adjacency lines");
+    /* A tab after the user alone: the items are separated by spaces. */
+    check_read_with(t, "a\tx y\nb\ty\nc\tz x\n", &o, "a:x,y b:y c:x,z",
+                    "adjacency lines");
+    check_fails(t, "a\tx\t\ty\nb\tx\nc\tx\ty\n", &o, EASE_E_PARSE, "item", 1);
+}
+
 static void each_guess_can_be_overridden(test *t)
 {
     ease_read_options o = defaults();
@@ -477,6 +493,19 @@ static void files_of_a_list_are_read_as_one(test *t)
         check_text(t, err.text, want);
         check_int(t, err.where, 3);
     }
+}
+
+static void a_format_that_is_wrong_is_named(test *t)
+{
+    ease_read_options o = defaults();
+
+    o.format = "npz";
+    check_fails(t, "user,item\na,b\n", &o, EASE_E_PARSE, "not a .npz file", -1);
+    o.format = "mtx";
+    check_fails(t, "user,item\na,b\n", &o, EASE_E_PARSE, "not a head of MatrixMarket",
+                1);
+    o.format = "split";
+    check_fails(t, "user,item\na,b\n", &o, EASE_E_DATA, "not a table of a split", -1);
 }
 
 static void options_for_tables_are_refused_elsewhere(test *t)
@@ -984,6 +1013,7 @@ static const test_case cases[] = {
     TEST(words_above_numbers_are_a_header),
     TEST(a_time_is_no_value),
     TEST(adjacency_lines_are_recognized),
+    TEST(adjacency_lines_with_tabs_keep_spaces),
     TEST(each_guess_can_be_overridden),
     TEST(columns_that_do_not_exist_are_named),
     TEST(quotes_and_line_ends_follow_rfc_4180),
@@ -996,6 +1026,7 @@ static const test_case cases[] = {
     TEST(empty_and_foreign_files_are_refused),
     TEST(paths_that_cannot_be_read_say_why),
     TEST(files_of_a_list_are_read_as_one),
+    TEST(a_format_that_is_wrong_is_named),
     TEST(options_for_tables_are_refused_elsewhere),
     TEST(options_that_make_no_sense_are_refused),
     TEST(matrix_market_is_read),

@@ -1,5 +1,7 @@
-"""A method, a metric and a reader are each added by one file and one line in one table: a copy
-of the sources gets tests/toy/ in this way, and everything else follows."""
+"""A method, a metric, a reader and a backend are each added by one file and one line in one table:
+a copy of the sources gets tests/toy/ in this way, and everything else follows."""
+import csv
+import io
 import json
 import os
 import re
@@ -11,9 +13,12 @@ import support
 
 # The file, where it goes, the header with the table, and the line.
 TOYS = [("toy_method.c", "src/methods", "src/methods/methods.h", "METHOD(ease__toy_method)"),
+        ("toy_weights.c", "src/methods", "src/methods/methods.h", "METHOD(ease__toy_weights)"),
         ("toy_metric.c", "src/eval", "src/eval/metrics.h", "METRIC(ease__toy_metric)"),
-        ("toy_reader.c", "src/read", "src/read/readers.h", "READER(ease__toy_reader)")]
-SUITES = ["test_method_contract", "test_metric_contract", "test_reader_contract"]
+        ("toy_reader.c", "src/read", "src/read/readers.h", "READER(ease__toy_reader)"),
+        ("toy_backend.c", "src/solve", "src/solve/backends.h", "BACKEND(ease__toy_backend)")]
+SUITES = ["test_method_contract", "test_form_contract", "test_metric_contract",
+          "test_reader_contract", "test_backends"]
 
 
 def checked(*command):
@@ -39,11 +44,13 @@ def copy_sources(to):
 
 
 def add_line(path, line):
-    """Below the first entry of the table, which is a macro of a line for each."""
+    """Below the first entry of the table, which is a macro; one that stands beside the macro's
+    name gets a line of its own."""
     with open(path) as f:
         text = f.read()
     entry = re.escape(line.split("(")[0])
-    text, tables = re.subn(rf"(?m)^( +{entry}\(\w+\) +\\\n)", rf"\1    {line} \\\n", text, count=1)
+    text, tables = re.subn(rf"(?m)( +{entry}\(ease__\w+\))( *\\)?$", rf"\1 \\\n    {line}\2", text,
+                           count=1)
     assert tables == 1, path
     with open(path, "w") as f:
         f.write(text)
@@ -96,6 +103,23 @@ class Toys(support.Case):
         self.fails(2, "\\btoy\\b", "eval", "m", "--input", "x.csv", "--target", "x.csv",
                    "--metrics", "none@10")
 
+    def test_a_backend_solves(self):
+        self.assertRegex(self.ease("info", "--backends").out, r"(?m)^toy: an example")
+        self.assertIn("cpu or toy; the backend", " ".join(self.ease("train", "--help").out.split()))
+        self.write("x.csv", "user,item\n" + "".join(f"u{u},i{(u * k) % 7}\n" for u in range(30)
+                                                    for k in range(1, 4)))
+        found = []
+        for backend in ("cpu", "toy"):
+            self.ease("train", "x.csv", "-o", backend, "--lambda", 2, "--storage", "f32", "--backend",
+                      backend)
+            rows = csv.DictReader(io.StringIO(self.ease("similar", backend, "i1", "--csv").out))
+            found.append({row["other"]: float(row["similarity"]) for row in rows})
+        self.assertEqual(found[0].keys(), found[1].keys())
+        for item, similarity in found[0].items():
+            self.assertAlmostEqual(found[1][item], similarity, delta=1e-5)
+        self.fails(1, "backend toy solves in memory only", "train", "x.csv", "-o", "m", "--lambda", 2,
+                   "--backend", "toy", "--workdir", ".")
+
     def test_they_work_from_end_to_end(self):
         # Items are numbered as they appear: a 0, b 1, c 2, d 3.
         self.write("train.toy", "#toy\nu|a\nu|b\nv|c\nv|d\nw|a\nw|d\n")
@@ -114,6 +138,18 @@ class Toys(support.Case):
         self.assertAlmostEqual(means["toy@10"], 1 / 3, delta=1e-12)
         self.assertEqual(means["toy@10"], means["hit@1"])
         self.assertEqual(means["hit@2"], 1)
+
+    def test_a_method_may_have_a_lambda_few_weights_and_settings(self):
+        self.write("x.csv", "user,item\nu,a\nu,b\nv,c\nv,d\nw,a\n")
+        self.fails(2, "--lambda L is required", "train", "x.csv", "-o", "m", "--model", "toy-weights")
+        self.ease("train", "x.csv", "-o", "m", "--model", "toy-weights", "--lambda", 4, "--set",
+                  "reach=2")
+        info = json.loads(self.ease("info", "m", "--json").out)
+        self.assertEqual([info[k] for k in ("method", "settings", "lambda", "storage")],
+                         ["toy-weights", "reach=2", 4, "sparse"])
+        best = json.loads(self.ease("recommend", "m", "--history", "a", "--json").out)["items"]
+        self.assertEqual([(i["id"], i["score"]) for i in best],
+                         [("b", 0.25), ("c", 0.25), ("d", 0)])
 
     def test_a_split_is_tuned_over_the_grid_of_the_entry(self):
         self.write("x.toy", "#toy\n" + "".join(f"u{u}|i{(u * k) % 17}\n" for u in range(40)

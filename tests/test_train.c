@@ -432,6 +432,8 @@ static void a_plan_adds_up(test *t)
     check(t, file.fits && file.peak_bytes < narrow.peak_bytes - 100000000);
     check_status(t, ease_plan_sizes(0, 0, 0, &o, EASE_STORE_F32, &file, NULL),
                  EASE_E_ARG);
+    check_status(t, ease_plan_sizes(0, 5, 0, &o, EASE_STORE_NONE, &file, NULL),
+                 EASE_E_ARG);
     check_status(t, ease_plan_sizes(0, 5, 0, &o, (ease_storage)9, &file, NULL),
                  EASE_E_ARG);
 }

@@ -6,6 +6,7 @@
 
 #include "benching.h"
 #include "measuring.h"
+#include "planning.h"
 
 void contest_free(contest *all)
 {
@@ -86,10 +87,21 @@ static lambdas lambdas_for(const contender *k, const lambdas *l)
     return ease_method_find(k->name)->has_lambda ? *l : (lambdas){0};
 }
 
+/* Before the first model: the one that solves may be the last. */
+static int check_solver(console *c, const common_args *common, const char *backend,
+                        const contest *all)
+{
+    for (int i = 0; i < all->count; i++)
+        if (ease_method_find(all->at[i].name)->from_gram)
+            return check_backend(c, backend);
+    return backend ? usage_error(c, common->verb, "none of --models takes --backend")
+                   : EXIT_DONE;
+}
+
 int contest_check(console *c, const common_args *common, const tuning_args *tuning,
                   const lambdas *l, const contest *all)
 {
-    int code = EXIT_DONE;
+    int code = check_solver(c, common, tuning->backend, all);
 
     for (int i = 0; !code && i < all->count; i++) {
         const contender *k = &all->at[i];

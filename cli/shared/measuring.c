@@ -5,6 +5,13 @@
 
 #include "table.h"
 
+const char *model_name(int index)
+{
+    const ease_method_info *m = ease_method_at(index);
+
+    return m ? m->name : NULL;
+}
+
 ease_metric metric_of(const ease_report *r, int metric)
 {
     ease_metric found = {.size = sizeof(found)};

@@ -20,6 +20,9 @@ ease_metric metric_of(const ease_report *r, int metric);
 /* "; higher is better", "; lower is better" or "", to follow a description. */
 const char *metric_direction(const char *metric);
 
+/* Names of models from 0 on; NULL past the end. */
+const char *model_name(int index);
+
 /* Check options before any work. Return 0, or the exit code after a message. */
 int check_metrics(console *c, const char *metrics);
 int check_method(console *c, const verb *v, const char *method);

@@ -176,8 +176,9 @@ static void note_best(console *c, const tuning_args *a, const lambdas *l,
     ease_tuning_trial(t, best, &trial);
     console_clear(c);
     if (ease_tuning_stopped(t))
-        warn(c, "%s after %d trials: the best so far is used",
-             signals_caught() ? "interrupted" : "out of time", count);
+        warn(c, "%s after %d trial%s: the best so far is used",
+             signals_caught() ? "interrupted" : "out of time", count,
+             count == 1 ? "" : "s");
     else if (l->count > 1 && (best == 0 || best == count - 1))
         warn(c, "the best lambda, %g, is at the end of the range that was tried",
              trial.lambda);

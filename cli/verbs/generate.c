@@ -231,6 +231,16 @@ static void put_verb_names(void)
             printf("%s%s", put++ ? " " : "", all_verbs[i]->name);
 }
 
+/* The first operands of a verb that are not files; those of help are verbs too. */
+static void put_words(const verb *v)
+{
+    fputs(v->words ? v->words : "", stdout);
+    if (v == &verb_help) {
+        putchar(' ');
+        put_verb_names();
+    }
+}
+
 static void put_option_names(const verb *v)
 {
     option_walk walk = {0};
@@ -294,9 +304,8 @@ static void put_bash(void)
             continue;
         printf("        %s) options='", v->name);
         put_option_names(v);
-        printf("' words='%s", v->words ? v->words : "");
-        if (v == &verb_help)
-            put_verb_names();
+        fputs("' words='", stdout);
+        put_words(v);
         puts("' ;;");
     }
     puts("    esac\n"
@@ -372,8 +381,10 @@ static void put_zsh(void)
         while ((o = options_next(all_verbs[i], &walk, NULL)))
             put_zsh_option(o);
         if (all_verbs[i] == &verb_help)
-            puts(" \\\n                '1:verb:->verb'\n"
-                 "            _describe -t verbs verb verbs ;;");
+            printf(" \\\n                '1:verb:->verb'\n"
+                   "            _describe -t verbs verb verbs\n"
+                   "            compadd %s ;;\n",
+                   verb_help.words);
         else
             puts(" \\\n                '*:file:_files' ;;");
     }
@@ -430,11 +441,10 @@ static void put_fish(void)
         printf("complete -c ease -n __fish_use_subcommand -f -a %s -d ", v->name);
         put_fish_quoted(v->summary);
         putchar('\n');
-        if (v->words || v == &verb_help) {
-            printf("complete -c ease -n '__fish_seen_subcommand_from %s' -a '%s",
-                   v->name, v->words ? v->words : "");
-            if (v == &verb_help)
-                put_verb_names();
+        if (v->words) {
+            printf("complete -c ease -n '__fish_seen_subcommand_from %s' -a '",
+                   v->name);
+            put_words(v);
             puts("'");
         }
         while ((o = options_next(v, &walk, NULL)))

@@ -95,6 +95,7 @@ const verb verb_help = {
     .name = "help",
     .summary = "explain a verb, or list the models, the metrics or the formats",
     .usage = usage,
+    .words = "models metrics formats",
     .operands = operands,
     .groups = groups,
     .examples = examples,

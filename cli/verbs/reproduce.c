@@ -513,8 +513,6 @@ static int check(console *c, const reproduce_args *a, event *v)
         return usage_error(c, a->common.verb, "table2 holds out no users");
     code = check_sets(c, a, v->table);
     if (!code)
-        code = check_backend(c, a->tuning.backend);
-    if (!code)
         code = contest_parse(c, a->common.verb, a->models, &models);
     if (!code && a->tuning.lambda)
         code = lambdas_parse(c, a->common.verb, a->tuning.lambda, &v->given);

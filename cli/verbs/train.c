@@ -37,7 +37,8 @@ static const option model_options[] = {
      .type = OPTION_TEXT,
      AT(model),
      .value = "NAME",
-     .help = "which model (default ease); ease help models lists them"},
+     .word = model_name,
+     .help = "default ease; ease help models describes them"},
     {.name = "set",
      .type = OPTION_TEXT,
      AT(settings),
@@ -112,9 +113,27 @@ static ease_train_options options_of(console *c, const train_args *a)
     return o;
 }
 
+/* An option that was given and that the method has no use for; NULL: none. */
+static const char *unused_option(const train_args *a, const ease_method_info *m)
+{
+    if (a->lambda > 0 && !m->has_lambda)
+        return "--lambda";
+    if (a->nonnegative && !m->nonnegative)
+        return "--nonnegative";
+    if (m->from_gram)
+        return NULL;
+    return a->gram        ? "--gram"
+           : a->backend   ? "--backend"
+           : a->kind      ? "--kind"
+           : a->precision ? "--precision"
+           : a->workdir   ? "--workdir"
+                          : NULL;
+}
+
 static int check_model(console *c, const train_args *a)
 {
     const ease_method_info *m = ease_method_find(a->model);
+    const char *unused;
     ease_error err;
     int code = check_method(c, a->common.verb, a->model);
 
@@ -122,16 +141,14 @@ static int check_model(console *c, const train_args *a)
         return code;
     if (m->has_lambda && !(a->lambda > 0))
         return usage_error(c, a->common.verb, "--lambda L is required");
-    if (m->has_lambda && a->settings)
+    if (a->settings && !ease_method_setting(a->model, 0))
         return usage_error(c, a->common.verb, "%s takes no --set", a->model);
     if (ease_method_check(a->model, a->settings, &err))
         return fail_with(c, &err);
-    if ((a->lambda > 0 && !m->has_lambda) || (a->gram && !m->from_gram) ||
-        (a->nonnegative && !m->nonnegative) || (a->backend && !m->from_gram))
-        return usage_error(c, a->common.verb,
-                           "%s takes no --lambda, --gram, --nonnegative or --backend",
-                           a->model);
-    return check_backend(c, a->backend);
+    unused = unused_option(a, m);
+    if (unused)
+        return usage_error(c, a->common.verb, "%s takes no %s", a->model, unused);
+    return m->from_gram ? check_backend(c, a->backend) : EXIT_DONE;
 }
 
 /* Checks everything that needs no data. */

@@ -31,7 +31,8 @@ static const option tune_options[] = {
      .type = OPTION_TEXT,
      AT(model),
      .value = "NAME",
-     .help = "which model (default ease); ease help models lists them"},
+     .word = model_name,
+     .help = "default ease; ease help models describes them"},
     {.name = "set",
      .type = OPTION_TEXT,
      AT(settings),
@@ -322,15 +323,31 @@ static int check_output_of(console *c, const tune_args *a, const char *path)
     return code ? code : check_outputs_differ(c, path, "-");
 }
 
+/* An option that was given and that the method has no use for; NULL: none. */
+static const char *unused_option(const tune_args *a, const ease_method_info *m)
+{
+    if (a->nonnegative && !m->nonnegative)
+        return "--nonnegative";
+    if (a->plot && !m->has_lambda)
+        return "--plot";
+    if (m->from_gram)
+        return NULL;
+    return a->tuning.backend     ? "--backend"
+           : a->tuning.kind      ? "--kind"
+           : a->tuning.precision ? "--precision"
+                                 : NULL;
+}
+
 static int check_model(console *c, const tune_args *a, lambdas *l)
 {
     const ease_method_info *m = ease_method_find(a->model);
     tuned what = {.settings = a->settings, .grid = a->grid};
+    const char *unused;
     int code = check_method(c, a->common.verb, a->model);
 
-    if (!code && ((a->nonnegative && !m->nonnegative) || (a->plot && !m->has_lambda)))
-        code = usage_error(c, a->common.verb, "%s takes no --nonnegative or --plot",
-                           a->model);
+    unused = code ? NULL : unused_option(a, m);
+    if (unused)
+        code = usage_error(c, a->common.verb, "%s takes no %s", a->model, unused);
     if (!code)
         code = lambdas_parse(c, a->common.verb, a->tuning.lambda, l);
     if (code)

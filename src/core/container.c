@@ -333,14 +333,32 @@ ease_status ease__container_copy(const ease__container *c, size_t offset, size_t
     return status;
 }
 
+/* A file may come from anywhere, and messages show these names: no control characters. */
+static bool is_printable(const char *name, size_t size)
+{
+    size_t length = strnlen(name, size);
+
+    for (size_t i = 0; i < length; i++)
+        if (name[i] <= ' ' || name[i] > '~')
+            return false;
+    return length > 0;
+}
+
+/* No other section has the name. */
+static bool section_is_named_right(const ease__disk_header *h,
+                                   const ease__disk_section *s)
+{
+    return memchr(s->name, '\0', sizeof(s->name)) &&
+           is_printable(s->name, sizeof(s->name)) && find_section(h, s->name) == s;
+}
+
 /* Each section lies within the file, and no two overlap. */
 static bool section_lies_right(const ease__container *c, uint32_t i)
 {
     const ease__disk_header *h = &c->header;
     const ease__disk_section *s = &h->section[i];
 
-    if (!memchr(s->name, '\0', sizeof(s->name)) || s->offset % EASE__PAGE ||
-        s->offset < EASE__PAGE || s->offset > c->bytes ||
+    if (s->offset % EASE__PAGE || s->offset < EASE__PAGE || s->offset > c->bytes ||
         s->bytes > c->bytes - s->offset)
         return false;
     for (uint32_t j = 0; j < i; j++)
@@ -356,6 +374,9 @@ static ease_status check_layout(const ease__container *c, ease_error *err)
 
     if (h->sections > EASE__SECTIONS || h->block_bytes != EASE__BLOCK)
         return damaged(c->path, "its table of sections", err);
+    for (uint32_t i = 0; i < h->sections; i++)
+        if (!section_is_named_right(h, &h->section[i]))
+            return damaged(c->path, "the name of a section", err);
     for (uint32_t i = 0; i < h->sections; i++)
         if (!section_lies_right(c, i))
             return damaged(c->path, "a section lies outside of the file", err);
@@ -393,7 +414,8 @@ static ease_status check_header(const ease__container *c, const char *kind,
     const ease__disk_header *h = &c->header;
     const char *wanted = kind ? kind : "model or gram";
 
-    if (c->bytes < EASE__PAGE || memcmp(h->magic, magic, sizeof(magic)) != 0)
+    if (c->bytes < EASE__PAGE || memcmp(h->magic, magic, sizeof(magic)) != 0 ||
+        !is_printable(h->kind, sizeof(h->kind)))
         return ease__fail(err, EASE_E_FORMAT, "%s: not an ease %s file", c->path,
                           wanted);
     if (h->byte_order != byte_order)

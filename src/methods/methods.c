@@ -64,8 +64,10 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
     status = check_memory(x, r->info.name, o, err);
     if (!status)
         status = ease__model_new(r, x, text, &m, err);
-    if (!status)
+    if (!status) {
+        m->info.lambda = r->info.has_lambda ? o->lambda : 0;
         status = r->fill(x, o, settings, m, err);
+    }
     if (!status)
         status = check_weights(m, err);
     if (!status)
@@ -94,6 +96,8 @@ ease_status ease_train(const ease_interactions *x, const ease_train_options *giv
         status = ease__fail(err, EASE_E_ARG, "interactions are required");
     if (!status)
         status = ease__check_columns(x, err);
+    if (!status)
+        status = ease__method_lambda(m, &o, err);
     if (status)
         return status;
     if (m->fit)

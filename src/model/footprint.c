@@ -238,8 +238,9 @@ static ease_status take_request(const ease_train_options *given, ease_storage st
         status = ease__method_take(o, &m, err);
     if (!status)
         status = ease__method_from_gram(m, err);
-    if (!status && (!form || !form->weight_bytes))
-        status = ease__fail(err, EASE_E_ARG, "unknown storage: %d", (int)storage);
+    if (!status && (!form || form->trained != m->form))
+        status = ease__fail(err, EASE_E_ARG, "%s has no storage %d", m->info.name,
+                            (int)storage);
     return status ? status : ease__train_backend(o, backend, err);
 }
 

@@ -17,8 +17,8 @@ typedef struct ease__form ease__form;
 typedef struct ease__store {
     /* Writes the weights of the window as floats, row r of it to out + r * ld. */
     void (*read)(const ease_model *m, ease__window w, float *out, size_t ld);
-    /* Writes the weights of the window in the form that panels are summed from: floats,
-     * or float16 as stored (`halves`). */
+    /* Writes the weights of the window in the form that panels are summed from: float16
+     * numbers without their unit if `halves`, else floats. */
     void (*take)(const ease_model *m, ease__window w, void *out, size_t ld);
     /* Verifies the blocks of the file that the window is read from, or the part of them
      * that belongs to this share; must be called before `read` and `take`. */

@@ -136,6 +136,19 @@ static void make_base(const ease_model *m, const ease__model_parts *r, int32_t f
     }
 }
 
+/* A file with any other base could not be opened. */
+static ease_status check_base(const ease_model *m, ease_error *err)
+{
+    for (int32_t j = 0; m->base && j < m->info.items; j++)
+        if (!isfinite(m->base[j]))
+            return ease__fail_at(
+                err, EASE_E_ACCURACY, j,
+                "the base of item \"%.200s\" is too large for float32: "
+                "the values of items are too far apart",
+                ease__ids_at(&m->ids, j));
+    return EASE_OK;
+}
+
 static ease_status check_recipe(const ease__tiled *p, const ease__model_parts *r,
                                 ease_error *err)
 {
@@ -199,7 +212,7 @@ static ease_status fill(ease_model *m, const ease__model_parts *r, ease_error *e
         make_base(m, r, from, to, base);
         ease__model_forget(m);
     }
-    return status;
+    return status ? status : check_base(m, err);
 }
 
 static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model **out,
@@ -214,11 +227,11 @@ static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model 
     if (!m)
         return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)inverse->n);
     m->file = EASE__CONTAINER_NONE;
-    m->form = &ease__form_packed;
+    m->form = r->method->form;
     m->kernels = ease__kernels_best();
     m->threads = r->threads;
     m->info = (ease_model_info){
-        .method = ease__dense_method(r->nonnegative != 0)->info.name,
+        .method = r->method->info.name,
         .settings = "",
         .items = inverse->n,
         .users = r->users,
@@ -227,8 +240,8 @@ static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model 
         .residual = r->residual,
         .kind = r->kind,
         .precision = r->precision,
-        .storage = ease__form_packed.number,
-        .nonnegative = r->nonnegative != 0,
+        .storage = r->method->form->number,
+        .nonnegative = r->method->nonnegative,
         .has_base = r->kind != EASE_GRAM_COUNTS,
     };
     m->inverse = *inverse;

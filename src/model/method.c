@@ -1,6 +1,7 @@
 /* Lookup in the table of methods, and checks of options by it. */
 #include "model/method.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "model/settings.h"
@@ -21,16 +22,6 @@ const ease__method *ease__method_numbered(uint32_t number)
     return NULL;
 }
 
-const ease__method *ease__dense_method(bool nonnegative)
-{
-    int i = 0;
-
-    while (ease__methods[i]->form != &ease__form_packed ||
-           ease__methods[i]->nonnegative != nonnegative)
-        i++;
-    return ease__methods[i];
-}
-
 ease_status ease__method_from_gram(const ease__method *m, ease_error *err)
 {
     if (m->info.from_gram)
@@ -39,7 +30,16 @@ ease_status ease__method_from_gram(const ease__method *m, ease_error *err)
                       m->info.name);
 }
 
-/* ---- for users ------------------------------------------------------------------- */
+ease_status ease__method_lambda(const ease__method *m, const ease_train_options *o,
+                                ease_error *err)
+{
+    if (!m->info.has_lambda || (isfinite(o->lambda) && o->lambda > 0))
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "lambda must be finite and above 0, not %g",
+                      o->lambda);
+}
+
+/* ---- for users --------------------------------------------------------------------- */
 
 const ease_method_info *ease_method_at(int index)
 {

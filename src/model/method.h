@@ -40,10 +40,10 @@ ease_status ease__method_take(ease_train_options *o, const ease__method **out,
 const ease__method *ease__method_find(const char *name);
 const ease__method *ease__method_numbered(uint32_t number);
 
-/* The method of a dense model that was trained without a name: EASE, or EASE >= 0. */
-const ease__method *ease__dense_method(bool nonnegative);
-
 /* Fails with EASE_E_ARG unless the method can be trained from a Gram matrix. */
 ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
+/* Fails with EASE_E_ARG if the method has a lambda and o->lambda is not above 0. */
+ease_status ease__method_lambda(const ease__method *m, const ease_train_options *o,
+                                ease_error *err);
 
 #endif

@@ -51,10 +51,10 @@ struct ease_model {
 /* The parts of a dense model beside the inverse. They are copied unless a comment says
  * otherwise. */
 typedef struct ease__model_parts {
+    const ease__method *method; /* of form packed */
     ease_gram_kind kind;
     ease_precision precision;
     double lambda, residual;
-    int nonnegative;
     int threads; /* 0: all */
     int64_t users, interactions;
     const double *sums;     /* column sums; NULL: use `diagonal` for popularity */
@@ -64,8 +64,8 @@ typedef struct ease__model_parts {
     ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */
 } ease__model_parts;
 
-/* Trains by a method that needs only the Gram matrix of x. The options were checked,
- * except lambda and the backend. */
+/* Trains by a method of form packed that needs only the Gram matrix of x. The options
+ * were checked, except the backend. */
 ease_status ease__train_dense(const ease_interactions *x, const ease_train_options *o,
                               ease_model **out, ease_error *err);
 

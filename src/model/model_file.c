@@ -152,6 +152,13 @@ static ease_status read_params(const ease_model *m, ease__model_params *p,
     return EASE_OK;
 }
 
+/* The method of the file; NULL: its number is not known. Models from before there were
+ * numbers have 0, and `nonnegative` alone says which of the first two methods it was. */
+static const ease__method *method_of(const ease__model_params *p)
+{
+    return ease__method_numbered(p->method == 0 && p->nonnegative ? 1 : p->method);
+}
+
 /* Numbers that this version has no meaning for, though a later one may. */
 static ease_status check_numbers(const ease_model *m, const ease__model_params *p,
                                  ease_error *err)
@@ -164,29 +171,20 @@ static ease_status check_numbers(const ease_model *m, const ease__model_params *
         return ease__model_newer(m, "precision", "", p->precision, err);
     if (!ease__form_numbered(p->storage))
         return ease__model_newer(m, "form", p->form_name, p->storage, err);
-    if (!ease__method_numbered(p->method))
+    if (!method_of(p))
         return ease__model_newer(m, "method", p->method_name, p->method, err);
     return EASE_OK;
 }
 
-/* The method of the file, whose number is known. Dense models from before there were
- * numbers say by `nonnegative` alone which of the two they are. */
-static const ease__method *method_of(const ease__model_params *p)
-{
-    const ease__method *method = ease__method_numbered(p->method);
-
-    return method == ease__dense_method(false) && p->nonnegative
-               ? ease__dense_method(true)
-               : method;
-}
-
+/* lambda and the residual are only shown: another version of ease may give a method a
+ * lambda that has none here, or allow 0. */
 static bool params_valid(const ease__model_params *p, const ease__method *method)
 {
-    return p->items > 0 && p->users >= -1 && p->interactions >= -1 &&
-           p->nonnegative >= method->nonnegative && p->nonnegative <= 1 &&
-           isfinite(p->lambda) &&
-           (method->info.has_lambda ? p->lambda > 0 : p->lambda == 0) &&
-           isfinite(p->residual) && p->residual >= 0;
+    bool flags = p->nonnegative == 1 || (p->nonnegative == 0 && !method->nonnegative);
+
+    return p->items > 0 && p->users >= -1 && p->interactions >= -1 && flags &&
+           isfinite(p->lambda) && p->lambda >= 0 && isfinite(p->residual) &&
+           p->residual >= 0;
 }
 
 static ease_status take_params(ease_model *m, ease__model_params *p, ease_error *err)

@@ -8,16 +8,6 @@
 #include "model/model.h"
 #include "solve/solve.h"
 
-/* Everything that can be refused before the work begins. */
-static ease_status check_options(const ease_train_options *o,
-                                 const ease_backend **backend, ease_error *err)
-{
-    if (!(isfinite(o->lambda) && o->lambda > 0))
-        return ease__fail(err, EASE_E_ARG, "lambda must be finite and above 0, not %g",
-                          o->lambda);
-    return ease__train_backend(o, backend, err);
-}
-
 /* Options of what is trained from a Gram matrix alone. */
 static ease_status take_options(const ease_train_options *given, ease_train_options *o,
                                 const ease_backend **backend, ease_error *err)
@@ -29,7 +19,9 @@ static ease_status take_options(const ease_train_options *given, ease_train_opti
         status = ease__method_take(o, &m, err);
     if (!status)
         status = ease__method_from_gram(m, err);
-    return status ? status : check_options(o, backend, err);
+    if (!status)
+        status = ease__method_lambda(m, o, err);
+    return status ? status : ease__train_backend(o, backend, err);
 }
 
 /* ---- one solve ------------------------------------------------------------------- */
@@ -133,11 +125,11 @@ static ease__model_parts recipe_of(ease_gram *g, const ease_train_options *o,
                                    double residual)
 {
     return (ease__model_parts){
+        .method = ease__method_find(o->method),
         .kind = o->kind,
         .precision = element == EASE__F64 ? EASE_F64 : EASE_F32,
         .lambda = o->lambda,
         .residual = residual,
-        .nonnegative = ease__method_find(o->method)->nonnegative,
         .threads = o->threads,
         .users = g->users,
         .interactions = g->interactions,
@@ -369,7 +361,7 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
                               ease_model **out, ease_error *err)
 {
     source s = {.load = load_interactions, .x = x};
-    ease_status status = check_options(o, &s.backend, err);
+    ease_status status = ease__train_backend(o, &s.backend, err);
 
     if (!status)
         status = ease__train_info(x, &s.info, err);

@@ -1,20 +1,27 @@
-/* Adjacency lines: a user and then that user's items, `user item item ...`. */
+/* Adjacency lines: a user and then that user's items, `user item item ...`, separated by
+ * tabs or by any blanks. */
 #include <stdio.h>
 
 #include "read/blocks.h"
 #include "read/layout.h"
 #include "read/readers.h"
 
-/* True if the lines are not those of a table: most have another number of fields than
- * the first, or there are more fields than a table separated by spaces would have. */
+/* True if tabs separate the items: most lines have another number of fields than the
+ * first. */
+static bool has_tabs(const ease__layout *l)
+{
+    return l->splitter.kind == EASE__SPLIT_BYTE && l->splitter.text[0] == '\t' &&
+           l->uneven;
+}
+
+/* True if the lines are not those of a table: they have tabs as above, or numbers of
+ * fields that a table separated by spaces would not have. */
 static bool has_lists(const ease__layout *l)
 {
-    bool tabs = l->splitter.kind == EASE__SPLIT_BYTE && l->splitter.text[0] == '\t';
-
     if (l->header)
         return false;
-    if (tabs)
-        return l->uneven;
+    if (has_tabs(l))
+        return true;
     if (l->splitter.kind != EASE__SPLIT_BLANKS)
         return false;
     return l->varied || l->fields > 4 || (l->fields > 2 && !l->numeric[2]);
@@ -61,10 +68,14 @@ static ease_status read_lists(const ease__reading *r, const ease__layout *l,
 
 static ease_status read_adjacency(const ease__reading *r, ease_error *err)
 {
-    const char *separator = r->o->separator ? r->o->separator : " ";
     ease__layout l = {0};
-    ease_status status = ease__layout_of_pairs(r, separator, 0, &l, err);
+    ease_status status = ease__layout_of_pairs(r, r->o->separator, 0, &l, err);
 
+    /* Ids between tabs may have spaces in them. */
+    if (!status && !r->o->separator && !has_tabs(&l)) {
+        ease__layout_free(&l);
+        status = ease__layout_of_pairs(r, " ", 0, &l, err);
+    }
     if (!status)
         status = ease__check_no_table(ease__input_name(r->in), "adjacency lines", true,
                                       r->o, err);

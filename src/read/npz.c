@@ -319,9 +319,15 @@ static ease_status label(npz *n, ease_error *err)
 static ease_status read_npz(const ease__reading *r, ease_error *err)
 {
     npz n = {.zip = EASE__ZIP_NONE, .in = r->in, .o = r->o, .x = r->x};
-    ease_status status = ease__check_no_table(ease__input_name(r->in), ".npz", false,
-                                              r->o, err);
+    const char *name = ease__input_name(r->in);
+    bool zip = false;
+    ease_status status = ease__check_no_table(name, ".npz", false, r->o, err);
 
+    if (!status)
+        status = recognize(r, &zip, err);
+    if (!status && !zip)
+        status = ease__fail(err, EASE_E_PARSE,
+                            "%s: not a .npz file, which is a zip file", name);
     if (!status)
         status = ease__zip_open(r->in, r->o->memory_limit, &n.zip, err);
     if (!status)

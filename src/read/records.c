@@ -407,11 +407,13 @@ INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
     user = user_key(c, field);
     if (!more)
         return add_pair(form, c, user, (ease__name){0}, 1.0f, 0.0);
-    while (more) {
+    for (bool first = true; more; first = false) {
         if (!take_field(c, kind, &field, &more))
             return false;
-        if (field.length == 0)
+        if (field.length == 0 && more)
             return empty_id(b, false);
+        if (field.length == 0 && !first)
+            break; /* the line ends with a separator */
         if (!add_pair(form, c, user, field, 1.0f, 0.0))
             return false;
     }

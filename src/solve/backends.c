@@ -4,7 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
-const ease_backend *const ease__backends[] = {&ease__cpu, NULL};
+#define ENTRY(backend) &backend,
+const ease_backend *const ease__backends[] = {EASE__BACKENDS(ENTRY) NULL};
 
 /* ---- finding --------------------------------------------------------------------- */
 
@@ -48,7 +49,7 @@ static ease_status no_backend(const char *name, ease_error *err)
     char names[200];
 
     ease__list_names(name_at, names, sizeof(names));
-    return ease__fail(err, EASE_E_ARG, "no backend '%.40s': there are %s", name, names);
+    return ease__fail(err, EASE_E_ARG, "no backend '%.40s', only %s", name, names);
 }
 
 ease_status ease__backend_probe(const ease_backend *b, ease_error *err)

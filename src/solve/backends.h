@@ -5,10 +5,13 @@
 #include "matrix/tilefile.h"
 #include "solve/backend.h"
 
-/* The built-in backends, ended by NULL; the first is the default. Each is defined in
+/* The built-in backends, one in a line; the first is the default. Each is a constant in
  * its own file. */
-extern const ease_backend *const ease__backends[];
-extern const ease_backend ease__cpu;
+#define EASE__BACKENDS(BACKEND) BACKEND(ease__cpu)
+
+#define EASE__DECLARE_BACKEND(backend) extern const ease_backend backend;
+EASE__BACKENDS(EASE__DECLARE_BACKEND)
+extern const ease_backend *const ease__backends[]; /* all of them, then NULL */
 
 /* The backend of this name, or the default for NULL, after a successful probe. Fails
  * with EASE_E_ARG if there is none of this name, EASE_E_BACKEND if it cannot be used

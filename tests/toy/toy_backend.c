@@ -1,6 +1,7 @@
-/* A backend as a plugin, in as little code as the contract allows: copies the tiles to
- * a dense matrix in double (as others copy them to a device), inverts that, and copies
- * the result back. Built as a shared object that links nothing of the library. */
+/* A backend in as little code as the contract allows: copies the tiles to a dense matrix
+ * in double (as others copy them to a device), inverts that, and copies the result back.
+ * Built as a shared object that links nothing of the library, it is a plugin. Copied into
+ * src/solve, with BACKEND(ease__toy_backend) in src/solve/backends.h, it is built in. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,11 +157,13 @@ static int32_t invert(const ease_backend_matrix *a, ease_backend_call *call)
     return status;
 }
 
-static const ease_backend table = {
+extern const ease_backend ease__toy_backend;
+
+const ease_backend ease__toy_backend = {
     .abi = EASE_BACKEND_ABI,
     .precisions = 1u << EASE_BACKEND_F32 | 1u << EASE_BACKEND_F64,
     .name = "toy",
-    .about = "an example of a plugin: one thread, in double",
+    .about = "an example: one thread, in double",
     .probe = probe,
     .scratch = scratch,
     .rate = rate,
@@ -172,5 +175,5 @@ ease_backend_v1(uint32_t abi);
 
 const ease_backend *ease_backend_v1(uint32_t abi)
 {
-    return abi == EASE_BACKEND_ABI ? &table : NULL;
+    return abi == EASE_BACKEND_ABI ? &ease__toy_backend : NULL;
 }
