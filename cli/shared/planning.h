@@ -8,12 +8,12 @@ const char *name_of_kind(ease_gram_kind kind);
 const char *name_of_precision(ease_precision precision);
 
 /* For verbs that solve; `at_` is the offset of the `const char *` in the structure. */
-#define BACKEND_OPTION(at_)                                                           \
-    {                                                                                 \
-        .name = "backend", .type = OPTION_TEXT, .at = (at_), .value = "NAME",         \
-        .word = backend_name,                                                         \
-        .help = "the backend that solves (default: the first); ease info --backends " \
-                "describes them"                                                      \
+#define BACKEND_OPTION(at_)                                                            \
+    {                                                                                  \
+        .name = "backend", .type = OPTION_TEXT, .at = (at_), .value = "NAME",          \
+        .word = backend_name,                                                          \
+        .help = "the backend that inverts the matrix (default: the first); ease info " \
+                "--backends describes each"                                            \
     }
 const char *backend_name(int index);
 /* Fails if there is no such backend, or it cannot be used here. NULL: the default. */

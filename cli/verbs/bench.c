@@ -336,16 +336,18 @@ const verb verb_bench = {
     .summary = "measure each part of the library against the machine's limits",
     .usage = usage,
     .about =
-        "Measures the parts of the library in one run: reading (lines of the file), "
-        "counting X'X (pairs of items of a user), solving (items^3 flops, against "
-        "sgemm's rate by all threads at once, at the best of several sizes, in runs "
-        "of seconds before and after each solve), writing models (against copying "
-        "memory; of_disk is against writing and syncing as many bytes), and lists of "
-        "100 for all users from a float16 model. Seconds are medians. Rates and "
-        "limits are those of the best run, except for the solve and its limit, which "
-        "are medians.\n\n"
-        "--json has every run, and for the solve the bytes that it needs beside the "
-        "data, also as a multiple of items^2.",
+        "Measures the parts of the library in one run, each with its rate, and with "
+        "the limit of the machine where there is one:\n\n"
+        "read: lines per second. gram: pairs of items of a user per second. solve: "
+        "items^3 flops per second; its limit is the rate of sgemm by all threads at "
+        "once, at the best of several sizes, measured for some seconds before and "
+        "after each solve. write: bytes of models per second; its limit is copying "
+        "memory, and of_disk compares with writing and syncing as many bytes. "
+        "recommend: lists of 100 items for all users, from a float16 model.\n\n"
+        "Seconds are medians. Rates and limits are those of the best run, except "
+        "for the solve and its limit, which are medians. --json has every run, and "
+        "for the solve the bytes that it needs beside the data, also as a multiple "
+        "of items^2.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -136,19 +136,19 @@ const verb verb_eval = {
     .summary = "measure how well a model finds held-out items",
     .usage = usage,
     .about =
-        "For every user of the target, all items are ranked from that user's row of "
-        "the input, whose items are left out, and the metrics measure the ranks of "
-        "the held-out items. Means are over users, with the standard error std / "
-        "sqrt(users); metrics of all lists together have none. Held-out items that "
-        "the model does not know count as misses, or are excluded by --unknown drop; "
-        "users without held-out items are excluded. The numbers of such items and "
-        "users are printed.\n\n"
+        "For every user of the target, the model ranks all items except those of "
+        "the user's history in the input, and the metrics measure the ranks of the "
+        "user's held-out items in the target. Means are over users, with the "
+        "standard error std / sqrt(users); metrics of all lists together have no "
+        "standard error. Held-out items that the model does not know count as "
+        "misses, or are excluded by --unknown drop; users without held-out items "
+        "are excluded. The numbers of such items and users are printed.\n\n"
+        "Both files are read as train reads DATA, with the same options. The files "
+        "test_tr.csv and test_te.csv of a split give the same result as --split: "
+        "their numbers are replaced by the ids that the split lists.\n\n"
         "--json gives one object with the keys users, metrics (by name, each with "
         "mean and stderr), without_target, without_input, unknown (miss or drop), "
-        "unknown_targets, unknown_inputs and seconds. Both files are read as train "
-        "reads DATA, with the same options. The files test_tr.csv and test_te.csv of "
-        "a split give the same result as --split: their numbers are replaced by the "
-        "ids that the split lists.",
+        "unknown_targets, unknown_inputs and seconds.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -17,7 +17,7 @@ static const option explain_options[] = {
      .required = true,
      AT(history),
      .value = "ID,ID,...",
-     .help = "the items that a user has; @FILE reads ids one a line; required"},
+     .help = "the items that a user has; @FILE reads ids, one per line; required"},
     {.name = "titles",
      .type = OPTION_PATH,
      AT(titles),
@@ -204,11 +204,13 @@ const verb verb_explain = {
     .usage = usage,
     .about =
         "A score is a sum over the history, so the reasons are exact: the "
-        "contribution of each item of the history, the strongest first. Models of "
-        "covariance or correlation also have a base.\n\n"
-        "--json gives one object with id, title, score, base and reasons (id, title, "
-        "contribution), --csv the columns role (score, base or reason), item, title "
-        "(if there are any) and contribution.",
+        "contribution of each item of the history, the strongest first. Models "
+        "trained with --kind covariance or correlation also have a base, the score "
+        "without any history. Models with factors and lrec have no such sum, and "
+        "cannot be explained.\n\n"
+        "--json gives one object with id, title, score, base and reasons (id, "
+        "title, contribution), --csv the columns role (score, base or reason), "
+        "item, title (if there are any) and contribution.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

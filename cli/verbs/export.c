@@ -31,7 +31,7 @@ static const option export_options[] = {
      .type = OPTION_PATH,
      AT(items),
      .value = "FILE",
-     .help = "also write the ids of the items, one a line, in the order of the rows"},
+     .help = "also write the ids of the items, one per line, in the order of the rows"},
     OPTIONS_END};
 
 static int check(console *c, const export_args *a)
@@ -90,9 +90,9 @@ const verb verb_export = {
     .name = "export",
     .summary = "write the weights for other programs",
     .usage = usage,
-    .about = "A .npy file holds the whole matrix B in float32; rows are inputs, "
-             "columns are outputs, and scores are X B. Other files have rows of "
-             "item,item,weight.",
+    .about = "A .npy file contains the whole matrix B in float32: rows are items of "
+             "histories, columns are scored items, and scores are X B. Other files are "
+             "tables with rows item,item,weight.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -25,13 +25,13 @@ static const option gram_options[] = {
      .type = OPTION_PATH,
      AT(output),
      .value = "FILE",
-     .help = "the Gram file to write; required, but for sql"},
+     .help = "the Gram file to write; required, except for sql"},
     {.name = "items",
      .type = OPTION_PATH,
      AT(items),
      .value = "FILE",
      .help =
-         "import: the list of items that the SQL writes, or ids, one a line, in the "
+         "import: the list of items that the SQL writes, or ids, one per line, in the "
          "order of the matrix; required for .npy"},
     {.name = "users",
      .type = OPTION_COUNT,
@@ -224,16 +224,17 @@ static const char *const examples[] = {
 
 const verb verb_gram = {
     .name = "gram",
-    .summary = "count, merge and import Gram matrices; print SQL that counts",
+    .summary = "compute, merge and import Gram matrices; print SQL that computes one",
     .usage = usage,
     .about =
-        "A Gram file holds X'X, the column sums and the number of users: all that "
-        "training needs. Counts of disjoint sets of users merge exactly; merging a "
-        "file with itself is refused.\n\n"
-        "A database engine can do the counting: sql prints the SQL for it, and import "
-        "reads the files that it writes, and checks that no shard is missing or "
+        "A Gram file contains X'X, the column sums and the number of users, which "
+        "is all that training ease and ease-nonneg needs. Counts of disjoint sets "
+        "of users merge exactly; merging a file with itself is refused.\n\n"
+        "A database engine can compute X'X: sql prints the SQL for it. import reads "
+        "the files that this SQL writes, and checks that no shard is missing or "
         "occurs twice.\n\n"
-        "Write ./merge, ./import or ./sql for a data file with such a name.",
+        "For a data file that is named merge, import or sql, write ./merge, "
+        "./import or ./sql.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

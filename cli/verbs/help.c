@@ -30,11 +30,11 @@ static void print_models(void)
         if (m->has_lambda)
             printf("    --lambda L\n");
         if (ease_method_setting(m->name, 0))
-            printf("    --set NAME=VALUE,... of\n");
+            printf("    --set NAME=VALUE,... with these settings:\n");
         for (int k = 0; (s = ease_method_setting(m->name, k)); k++)
             print_setting(s);
         if (m->grid && m->grid[0])
-            printf("    tuned over %s\n", m->grid);
+            printf("    default grid of ease tune: %s\n", m->grid);
     }
 }
 

@@ -216,8 +216,9 @@ const verb verb_plan = {
     .name = "plan",
     .summary = "estimate the memory, time and disk that training needs",
     .usage = usage,
-    .about = "Measures a small product and computes the rest; nothing large is "
-             "allocated. The exit code is 4 if training does not fit into memory.",
+    .about = "Measures a small matrix product and estimates the rest from it; nothing "
+             "large is allocated. The exit code is 4 if training does not fit into "
+             "memory.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

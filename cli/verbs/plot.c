@@ -301,11 +301,13 @@ const verb verb_plot = {
     .name = "plot",
     .summary = "draw figures in SVG: weights, the long tail, lambda",
     .usage = usage,
-    .about = "weights is the histogram of the learned weights; their number, the "
-             "shares that are negative and exactly 0, and more are printed too, as "
-             "text, --json or --csv. longtail shows how often each item is in a list "
-             "of the best N, items sorted by that, a line for each model. lambda shows "
-             "a metric against lambda, with standard errors.",
+    .about =
+        "weights draws the histogram of the learned weights. Their number, the "
+        "shares of negative weights and of weights that are exactly 0, and more are "
+        "printed too, as text, --json or --csv.\n\n"
+        "longtail draws a line for each model: the number of lists of the best N "
+        "that contain each item, in descending order.\n\n"
+        "lambda draws a metric as a function of lambda, with standard errors.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

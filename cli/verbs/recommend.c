@@ -24,7 +24,7 @@ static const option recommend_options[] = {
      AT(history),
      .value = "ID,ID,...",
      .help = "the items that a user has, for one list; may be repeated. @FILE reads "
-             "ids one a line, @- from standard input"},
+             "ids, one per line, @- from standard input"},
     {.name = "user",
      .type = OPTION_LIST,
      AT(user),
@@ -488,15 +488,15 @@ const verb verb_recommend = {
     .usage = usage,
     .about =
         "Ids that the model does not know are ignored, with a warning. A history "
-        "without known items gets the popular items, and the output says so. A model "
-        "that knows its users (lrec) recommends for the ids of its users only. It "
-        "leaves out the items that a user had in training, or with --users those of "
-        "the file.\n\n"
-        "--json prints one line for each list, with the keys user (for --history its "
-        "number: \"1\", \"2\", ...), unknown (the number of unknown ids, if any), "
-        "fallback (\"popular\", if these are the popular items) and items (id, title, "
-        "score, reasons). --csv has the columns user, rank, item, title (if there "
-        "are any), score and fallback.",
+        "without known items gets the most popular items, and the output says so. A "
+        "model that knows its users (lrec) can recommend only for users of its "
+        "training data. It does not recommend items that a user had in training, or "
+        "with --users those of the file.\n\n"
+        "--json prints one line for each list, with the keys user (for --history "
+        "its number: \"1\", \"2\", ...), unknown (the number of unknown ids, if "
+        "any), fallback (\"popular\" if the list has the most popular items) and "
+        "items (id, title, score, reasons). --csv has the columns user, rank, item, "
+        "title (if there are any), score and fallback.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

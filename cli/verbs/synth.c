@@ -121,8 +121,10 @@ const verb verb_synth = {
     .name = "synth",
     .summary = "make synthetic interactions, for trying out and measuring",
     .usage = usage,
-    .about = "Writes exactly M distinct pairs, with every user and every item at "
-             "least once, long-tailed in both, with tastes that a model can learn.",
+    .about =
+        "Writes exactly M distinct pairs, in which every user and every item occurs "
+        "at least once. Both have long-tailed distributions, and users have tastes "
+        "that a model can learn.",
     .groups = groups,
     .examples = examples,
     .size = sizeof(synth_args),

@@ -284,7 +284,8 @@ const ease__metric_kind ease__metric_mrr = {
 
 const ease__metric_kind ease__metric_popularity = {
     .info = {.name = "popularity",
-             .about = "mean count in the training data of the items recommended",
+             .about = "mean popularity of the recommended items: their count in the "
+                      "training data",
              .direction = EASE__NEITHER_IS_BETTER,
              .by_user = 1},
     .from_items = mean_popularity,
