@@ -850,7 +850,8 @@ typedef struct ease_model_info {
     size_t size;
     const char *method; /* name of the method, see ease_method_find; static */
     /* All settings of the method, "" if it has none; borrowed from the model. Rounds
-     * (epochs, iterations) are those of the model, which may be fewer than requested. */
+     * (epochs, iterations) are those of the model, which may be fewer than
+     * requested. */
     const char *settings;
     int32_t items;
     int64_t users, interactions; /* of the training data; -1: unknown */
@@ -1016,11 +1017,11 @@ typedef struct ease_rec {
 
 typedef struct ease_recommend_options {
     size_t size;
-    int32_t k;     /* 10 */
+    int32_t k;     /* length of a list; default 10 */
     int keep_seen; /* nonzero: items of the history may be recommended */
-    const uint8_t
-        *allowed; /* one byte for each item of the model, nonzero: the item may
-                               be recommended; NULL: all may */
+    /* One byte for each item of the model, nonzero: the item may be recommended; NULL:
+     * every item may. */
+    const uint8_t *allowed;
     /* Required by methods with known_users, ignored by others: the user of each
      * history, by ease_model_find_user. The history then only excludes its own
      * items. */
@@ -1092,19 +1093,19 @@ typedef struct ease_report ease_report;
 
 typedef struct ease_eval_options {
     size_t size;
-    const char *metrics;  /* "recall@20,recall@50,ndcg@100", the default: NAME@K, ... */
-    ease_unknown unknown; /* default MISS */
-    int threads;          /* 0: all */
+    const char *metrics;     /* NAME@K,...; default "recall@20,recall@50,ndcg@100" */
+    ease_unknown unknown;    /* for unknown items of the target; default MISS */
+    int threads;             /* 0: all */
     const ease_hooks *hooks; /* NULL: none */
 } ease_eval_options;
 
 typedef struct ease_report_info {
     size_t size;
-    int64_t users;          /* evaluated users: means are over these */
-    int64_t without_target; /* users left out, as no item of theirs was held out */
-    int64_t without_input;  /* evaluated users who got the most popular items: they have
-                                an empty history, or are not known to a method with
-                                known_users */
+    int64_t users;           /* evaluated users: means are over these */
+    int64_t without_target;  /* users left out, as no item of theirs was held out */
+    int64_t without_input;   /* evaluated users who got the most popular items, as they
+                                have an empty history or a method with known_users
+                                does not know them */
     int64_t unknown_targets; /* interactions of the target with unknown items */
     int64_t unknown_inputs;  /* interactions of the input with unknown items: ignored */
     ease_unknown unknown;    /* how unknown items of the target were counted */
@@ -1156,9 +1157,10 @@ EASE_API EASE_MUST_USE ease_status ease_evaluate(const ease_model *m,
                                                  const ease_eval_options *o,
                                                  ease_report **out, ease_error *err);
 EASE_API void ease_report_describe(const ease_report *r, ease_report_info *info);
-EASE_API int64_t
-ease_report_users(const ease_report *r);                /* number of evaluated users */
-EASE_API int ease_report_metrics(const ease_report *r); /* number of metrics */
+/* The numbers of evaluated users and of metrics. */
+EASE_API int64_t ease_report_users(const ease_report *r);
+EASE_API int ease_report_metrics(const ease_report *r);
+/* The result of a metric, by its number from 0 on. */
 EASE_API void ease_report_metric(const ease_report *r, int metric, ease_metric *out);
 /* The value of a metric for an evaluated user, and that user's id; users have the order
  * of the target. NaN for a metric of all lists together. */
@@ -1217,8 +1219,8 @@ typedef struct ease_tune_options {
     ease_unknown unknown; /* for unknown items of the target; default MISS */
     const char *grid;   /* other methods: "rank=64|128"; NULL: the method's own grid */
     const char *metric; /* that has a value for each user; "ndcg@100" */
-    double seconds;     /* time limit: no trial begins that would probably end after
-                             it; 0: none */
+    double seconds;     /* time limit: no trial begins that would probably end later;
+                           0: none */
 } ease_tune_options;
 
 /* Checks options before any data is read. Fails with EASE_E_ARG. */
@@ -1234,8 +1236,8 @@ EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_optio
  *
  * Methods with a lambda: the Gram matrix is built once, and each trial solves a copy.
  * The search brackets the best lambda by decades from 100 on, then halves its steps
- * down to an eighth of a decade; its lambdas have three digits. A lambda that is too
- * small to solve with is skipped with a warning (level 1).
+ * down to an eighth of a decade; its lambdas have three significant digits. A lambda
+ * that is too small to solve with is skipped with a warning (level 1).
  *
  * Other methods: every point of the grid is tried; settings of train->settings are
  * fixed. A method that is trained by epochs uses the best epoch by the metric, and the
@@ -1256,7 +1258,7 @@ EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out
 /* The number of the best trial; of equal ones, that with the largest lambda or the
  * first point of the grid. */
 EASE_API int ease_tuning_best(const ease_tuning *t);
-/* 1: tuning was cancelled or ran out of time before all trials were made. */
+/* 1 if tuning was cancelled or ran out of time before all trials were made, else 0. */
 EASE_API int ease_tuning_stopped(const ease_tuning *t);
 /* The number of interactions of the validation target with unknown items. */
 EASE_API int64_t ease_tuning_unknown_targets(const ease_tuning *t);
@@ -1343,7 +1345,7 @@ ease_model_summarize_weights(const ease_model *m, ease_weight_summary *out,
 
 /* Draws the histogram of the weights, with counts on a logarithmic scale, and their
  * summary, which `summary` (may be NULL) receives too. Makes two passes over the
- * weights. Fails as ease_model_summarize_weights does too. */
+ * weights. Also fails as ease_model_summarize_weights does. */
 EASE_API EASE_MUST_USE ease_status ease_plot_weights(const ease_model *m,
                                                      const char *path,
                                                      ease_weight_summary *summary,

@@ -11,8 +11,8 @@
 enum { BACKEND_SUITE_UNAVAILABLE = -1 };
 
 /* Runs all checks on a backend. Prints a line to `out` for each check that fails.
- * Returns how many did, or BACKEND_SUITE_UNAVAILABLE, and prints the reason, if the
- * backend cannot be used on this machine. */
+ * Returns the number of failed checks. If the backend cannot be used on this machine,
+ * prints the reason and returns BACKEND_SUITE_UNAVAILABLE. */
 int backend_suite(const ease_backend *b, FILE *out);
 
 #endif

@@ -14,12 +14,13 @@
 #endif
 #endif
 
-/* Each pair with this chance; weights are multiples of 1/4 from 1/4 to 5. With more
- * than four items, everyone has item 1 (with weight 1) and no one has item 2. */
+/* Random interactions: each pair occurs with probability `chance`; weights are
+ * multiples of 1/4 from 1/4 to 5. With more than four items, everyone has item 1 (with
+ * weight 1) and no one has item 2. */
 ease_interactions *random_interactions(int64_t users, int32_t items, double chance,
                                        bool weighted, uint64_t seed);
 void free_interactions(ease_interactions *x);
-/* users x items, row-major. */
+/* The dense matrix X, users x items, row-major. */
 double *dense_interactions(const ease_interactions *x);
 
 /* I + V V' of order n in tiles of this edge, V random of rank 16: no eigenvalue below
@@ -27,24 +28,24 @@ double *dense_interactions(const ease_interactions *x);
 ease__tiled random_definite(int32_t n, int32_t edge, ease__element element,
                             uint64_t seed, double *largest);
 void set_entry(ease__tiled *a, int32_t i, int32_t j, double value); /* i >= j */
-/* n x n, row-major, both halves from the lower triangle. */
+/* The dense n x n matrix, row-major; both halves come from the lower triangle. */
 double *dense_matrix(const ease__tiled *a);
 
-/* A copy of a model or Gram file in which the section `name` is large, all checksums
- * being right. */
+/* Copies a model or Gram file, with the section `name` as a large section and correct
+ * checksums. */
 void copy_with_large(const char *path, const char *name, const char *copy);
 
-/* A section that a file of a later version has, or has otherwise. */
+/* A section that a file of a later version adds or changes. */
 typedef struct section_change {
-    const char *name; /* one that is there is replaced, another one is added */
+    const char *name; /* an existing section is replaced, a new one is added */
     const void *data;
     size_t bytes;
     uint64_t flags;
 } section_change;
 
-/* A copy of a model or Gram file with one section changed, all checksums being right. */
+/* Copies a model or Gram file with one section changed, and with correct checksums. */
 void copy_changed(const char *path, section_change change, const char *copy);
-/* Makes the checksum of the header right, after a change of the header. */
+/* Writes a changed header, with its correct checksum. */
 void write_header(const char *path, ease__disk_header h);
 ease__disk_header read_header(const char *path);
 

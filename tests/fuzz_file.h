@@ -16,7 +16,8 @@
 
 enum { FUZZ_PATH = 48 };
 
-/* A file of these bytes without a name; its path is valid until fd is closed. */
+/* Writes the bytes to an unnamed file. Returns its descriptor; `path` is valid until
+ * the descriptor is closed. */
 static inline int fuzz_file(const void *data, size_t size, char path[FUZZ_PATH])
 {
     int fd = memfd_create("input", MFD_CLOEXEC);
@@ -32,7 +33,7 @@ static inline bool fuzz_inside(const ease__disk_section *s, size_t size)
     return s->offset <= size && s->bytes <= size - s->offset;
 }
 
-/* The block hashes of a large section, as far as they fit into its companion
+/* Corrects the block hashes of a large section, as far as they fit into its companion
  * section. */
 static inline void fuzz_fix_blocks(unsigned char *file, size_t size,
                                    const ease__disk_header *h,

@@ -16,7 +16,7 @@ enum { FUZZ_THREADS = 3 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A path to the bytes; close *fd afterwards. */
+/* Writes the bytes to an unnamed file and returns its path; close *fd afterwards. */
 static inline const char *fuzz_path(const uint8_t *data, size_t size, int *fd)
 {
     static char path[40];
@@ -28,7 +28,7 @@ static inline const char *fuzz_path(const uint8_t *data, size_t size, int *fd)
     return path;
 }
 
-/* Looks at all that was read, so that a sanitizer sees it too. */
+/* Accesses all data that was read, so that sanitizers check it. */
 static inline void fuzz_look(const ease_interactions *x)
 {
     ease_interactions_info info = interactions_info(x);

@@ -14,7 +14,7 @@
 enum { GOLDEN_HISTORIES = 5, GOLDEN_MOST_ITEMS = 16 };
 
 static const struct golden_file {
-    const char *name; /* NAME.txt has the answers, vN-NAME.ease.gz the model */
+    const char *name; /* NAME.txt has the results, vN-NAME.ease.gz the model */
     const char *method, *settings;
     ease_storage storage;
     ease_gram_kind kind;
@@ -43,7 +43,8 @@ static inline void golden_list(FILE *to, const char *what, ease_status status,
     fprintf(to, "\n");
 }
 
-/* The size of the file is left out: it is another in each version of the format. */
+/* Writes the description of a model, without the size of its file, which differs
+ * between versions of the format. */
 static inline void golden_info(FILE *to, const ease_model *m)
 {
     ease_model_info info = model_info(m);
@@ -134,7 +135,7 @@ static inline void golden_scores(FILE *to, const ease_model *m, int32_t items)
     ease_scorer_free(s);
 }
 
-/* All that a model says of itself and of histories. Allocated. */
+/* Returns the results of all calls with a model, as text that the caller frees. */
 static inline char *golden_answers(const ease_model *m)
 {
     int32_t items = model_info(m).items;

@@ -1,10 +1,10 @@
-/* Calls of the library in one expression, for tests. */
+/* Functions that return descriptions by value, and training by the name of a method. */
 #ifndef EASE_TEST_INFOS_H
 #define EASE_TEST_INFOS_H
 
 #include "ease.h"
 
-/* As ease_train by `method`, whatever `o` (may be NULL) says. */
+/* Calls ease_train with o->method replaced by `method`; `o` may be NULL. */
 static inline ease_status train_method(const ease_interactions *x, const char *method,
                                        const ease_train_options *o, ease_model **out,
                                        ease_error *err)
@@ -28,7 +28,7 @@ static inline const char *metric_name(int index)
     return ease_metric_at(index) ? ease_metric_at(index)->name : NULL;
 }
 
-/* What the library says of an object. */
+/* The descriptions of objects. */
 static inline ease_model_info model_info(const ease_model *m)
 {
     ease_model_info info = {.size = sizeof(info)};

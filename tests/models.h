@@ -12,7 +12,7 @@
 #include "model/model.h"
 #include "test.h"
 
-/* a (n x n) becomes its inverse, without pivoting. */
+/* Inverts a (n x n) in place, without pivoting. */
 static inline void dense_invert(double *a, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
@@ -33,8 +33,8 @@ static inline void dense_invert(double *a, size_t n)
     }
 }
 
-/* The tiles of a dense symmetric matrix as a solver leaves them: NaN stands in the
- * halves that nobody may read, the identity in the padding. */
+/* The tiles of a dense symmetric matrix as a solver returns them: NaN in the halves
+ * that must not be read, the identity in the padding. */
 static inline ease__tiled tile_matrix(const double *dense, int32_t n, ease__element e)
 {
     ease__tiled t = {0};
@@ -57,7 +57,7 @@ static inline ease__tiled tile_matrix(const double *dense, int32_t n, ease__elem
     return t;
 }
 
-/* Ids "a", "b", ... or "item 26" and so on. */
+/* The ids "a", "b", ... for 26 items, then "item 26" and so on. */
 static inline ease__ids letter_ids(int32_t n)
 {
     ease__ids ids = {0};
@@ -73,7 +73,7 @@ static inline ease__ids letter_ids(int32_t n)
     return ids;
 }
 
-/* All of a model in float64, dense: the twin of what the library keeps. */
+/* A whole dense model in float64: the twin of the library's model. */
 typedef struct dense_model {
     int32_t n;
     double *inverse, *weights; /* n x n */
@@ -90,7 +90,7 @@ static inline void dense_free(dense_model *d)
     free(d->diagonal);
 }
 
-/* From X (users x n, row-major) by the formulas of ease_gram_kind. */
+/* Trains from X (users x n, row-major) by the formulas of ease_gram_kind. */
 static inline dense_model dense_train(const double *x, int64_t users, int32_t items,
                                       ease_gram_kind kind, double lambda, bool clip)
 {
@@ -147,7 +147,7 @@ static inline dense_model dense_train(const double *x, int64_t users, int32_t it
     return d;
 }
 
-/* The library's model of the same. */
+/* The library's model with the same inverse. */
 static inline ease_model *model_of(const dense_model *d, int64_t users,
                                    ease_gram_kind kind, bool clip, ease__element e)
 {
@@ -174,8 +174,8 @@ static inline ease_model *model_of(const dense_model *d, int64_t users,
     return m;
 }
 
-/* Zeros and ones, a third of them ones; the last item but one was never touched and
- * the last one by everybody, which centring makes empty. */
+/* Zeros and ones, a third of them ones. No user has the last item but one, and all
+ * users have the last one, so that its variance is 0. */
 static inline double *random_data(int64_t users, int32_t items, uint64_t seed)
 {
     double *x = calloc((size_t)users * (size_t)items, sizeof(*x));
@@ -193,8 +193,8 @@ static inline double *random_data(int64_t users, int32_t items, uint64_t seed)
     return x;
 }
 
-/* A model whose P is random and symmetric, of any size; `coarse` weights are few
- * different numbers, so that scores tie. */
+/* A model with a random symmetric P, of any size; `coarse` weights have few distinct
+ * values, so that scores tie. */
 static inline ease_model *random_model(int32_t n, uint64_t seed, bool coarse,
                                        ease_gram_kind kind, bool clip)
 {
@@ -223,7 +223,7 @@ static inline ease_model *random_model(int32_t n, uint64_t seed, bool coarse,
     return m;
 }
 
-/* Without its weights. */
+/* A model without the members of its form. */
 static inline ease_model *bare_model(const char *method, const ease_interactions *x)
 {
     ease_model *m = NULL;
@@ -233,8 +233,8 @@ static inline ease_model *bare_model(const char *method, const ease_interactions
     return m;
 }
 
-/* Rows of up to 12 weights, or none; `coarse` ones are few different numbers, so that
- * scores tie and cancel out, and -0 is one of them. */
+/* A sparse model with up to 12 weights in a row; `coarse` weights have few distinct
+ * values, -0 among them, so that scores tie and cancel out. */
 static inline ease_model *random_sparse(int32_t n, uint64_t seed, bool coarse)
 {
     ease_interactions *x = random_interactions(50, n, 0.1, false, seed);
@@ -263,7 +263,7 @@ static inline ease_model *random_sparse(int32_t n, uint64_t seed, bool coarse)
     return m;
 }
 
-/* Saves and opens again. */
+/* Saves a model and opens the file. */
 static inline ease_model *reopened(test *t, const ease_model *m, ease_storage storage)
 {
     const char *path = test_path("reopened.ease");

@@ -20,8 +20,8 @@ static REAL NAME(get)(NAME(view) v, int i, int j)
     return v.at[(size_t)i * v.down + (size_t)j * v.across];
 }
 
-/* c = alpha a b + beta c, of which the upper and the lower half are wanted, or one of
- * them; c is row-major. */
+/* Computes c = alpha a b + beta c, or only the upper or the lower half of c, which is
+ * row-major. */
 static void NAME(multiply)(NAME(view) a, NAME(view) b, int rows, int columns, int depth,
                            REAL alpha, REAL beta, bool upper, bool lower, REAL *c,
                            int ld)
@@ -68,8 +68,8 @@ void CBLAS(syrk)(enum CBLAS_ORDER order, enum CBLAS_UPLO half,
     (x, y, n, n, depth, alpha, beta, half == CblasUpper, half == CblasLower, c, ldc);
 }
 
-/* x = alpha A x for a triangle A, in the order in which nothing is read after it was
- * written; the elements of x are `step` apart. */
+/* Computes x = alpha A x in place for a triangular A, in an order in which no element
+ * is read after it was written; the elements of x are `step` apart. */
 static void NAME(triangle_times)(NAME(view) a, bool upper, int n, REAL alpha, REAL *x,
                                  size_t step)
 {

@@ -11,8 +11,7 @@
 
 enum { QUICK_TEXT = 400 };
 
-/* Interactions as the library makes them, with ids; free with
- * ease_interactions_free(). */
+/* Interactions with ids, made by the library; free with ease_interactions_free(). */
 static inline ease_interactions *quick_data(int64_t users, int32_t items)
 {
     ease_interactions *x = random_interactions(users, items, 0.2, false, 5),
@@ -25,7 +24,7 @@ static inline ease_interactions *quick_data(int64_t users, int32_t items)
     return copy;
 }
 
-/* `name` ends with a NUL or "=VALUE". */
+/* True if the method has a setting `name`, which ends with a NUL or "=VALUE". */
 static inline bool has_setting(const ease__method *m, const char *name)
 {
     size_t length = strcspn(name, "=");
@@ -37,8 +36,8 @@ static inline bool has_setting(const ease__method *m, const char *name)
     return false;
 }
 
-/* Few rounds and small ranks, where there are such settings; `text` must outlive the
- * options. */
+/* Options with few rounds and small ranks, if the method has such settings; `text` must
+ * outlive the options. */
 static inline ease_train_options quick_options(const ease__method *m, int threads,
                                                char text[QUICK_TEXT])
 {

@@ -41,7 +41,7 @@ char *ease__split_path(const char *dir, const char *name);
 /* ---- the record ------------------------------------------------------------ */
 
 typedef struct ease__split_record {
-    bool there; /* false: no record, as the published code leaves it */
+    bool there; /* false: there is no record, as after the published code */
     bool has[EASE__SPLIT_TABLES]; /* the split has this table, with these counts: */
     ease_split_part part[EASE__SPLIT_TABLES];
 } ease__split_record;

@@ -4,12 +4,12 @@
 
 #include "data/ids.h"
 
-/* Reads a table with an id and a title column, whichever they are: the id column is the
- * one whose values match most items (the leftmost of equals), the title column the one
+/* Reads a table with an id and a title column, in any place: the id column is the one
+ * whose values match most items (the leftmost of equals), the title column the one
  * that the header calls title or name, else the first other one that is mostly not
- * numbers. Values that are not UTF-8 are read as Latin-1.
- * *packed has the layout of ease__ids_pack with a title, or "", for each item; the
- * caller frees it. Fails with EASE_E_DATA if no id matches, and as ease__table_open. */
+ * numbers. Values that are not UTF-8 are read as Latin-1. *packed has the layout of
+ * ease__ids_pack with a title, or "", for each item; the caller frees it. Fails with
+ * EASE_E_DATA if no id matches, and as ease__table_open. */
 ease_status ease__titles_read(const char *path, const ease__ids *items, void **packed,
                               size_t *bytes, int32_t *matched, ease_error *err);
 
