@@ -41,7 +41,7 @@ void note_data(console *c, const char *path, const ease_interactions_info *info)
 void note_values(console *c, const ease_interactions_info *info, const char *use);
 
 /* To be called before anything is learned from the data: fails with EXIT_USAGE if its
- * columns were guessed and are in doubt. */
+ * columns were guessed and are probably wrong. */
 int check_guess(console *c, const ease_interactions *x);
 
 /* Compares the data with a recipe's published figures (NULL: none), and notes

@@ -471,7 +471,7 @@ static PyObject *model_stride(PyObject *self, PyObject *unused)
 
 typedef struct list_job {
     const ease_model *m;
-    int64_t users; /* or items that others shall be like */
+    int64_t users; /* or, for similarities, items */
     const int64_t *row_ptr;
     const int32_t *cols; /* or these items */
     const float *vals;

@@ -18,7 +18,7 @@ struct ease_interactions {
 };
 
 /* To be called before anything is learned from the data: fails with EASE_E_ARG if its
- * columns were guessed and are in doubt. */
+ * columns were guessed and are probably wrong. */
 ease_status ease__check_columns(const ease_interactions *x, ease_error *err);
 
 #endif

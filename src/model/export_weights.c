@@ -18,7 +18,7 @@ typedef struct export
     char *text; /* TEXT_BYTES */
     size_t used;
     float *rows;      /* ROWS x n: packed weights are read no slower so than one row */
-    const float *row; /* the one at hand */
+    const float *row; /* the current row */
     float *size;      /* n, of the weights; with `top` only, as what follows */
     ease_rec *best;   /* n */
 }

@@ -56,7 +56,7 @@ static ease_status write_nothing(const ease__saving *s, ease_error *err)
     return EASE_OK;
 }
 
-/* Without weights, the base is all there is. */
+/* The base must exist, since there are no weights. */
 static ease_status open_none(ease_model *m, const ease__model_params *p,
                              ease_error *err)
 {

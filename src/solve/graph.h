@@ -44,7 +44,7 @@ static inline void ease__graph_did(ease__graph *g, int cost)
     atomic_fetch_add_explicit(&g->done, cost, memory_order_relaxed);
 }
 
-/* True if no further task shall begin. Called at the start of each task; on thread 0,
+/* True if no further task should begin. Called at the start of each task; on thread 0,
  * which is the caller's, it reports progress now and then. */
 bool ease__graph_stopped(ease__graph *g);
 

@@ -55,7 +55,7 @@ static char *column_tile(const sweep *s, int32_t k, int32_t j)
            ((size_t)j * (size_t)width(s) + (size_t)(k - s->from)) * s->tile;
 }
 
-/* Notes the cost of work that is done. True: the sweep shall stop. */
+/* Adds the cost of finished work. Returns true if the sweep should stop. */
 static bool did(sweep *s, int cost)
 {
     ease__graph_did(&s->graph, cost);

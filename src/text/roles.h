@@ -41,7 +41,7 @@ ease__naming ease__name_role(const ease__field *name);
 /* True for "nan", "inf" and the like, which other programs read as numbers. */
 bool ease__names_no_number(const ease__field *f);
 
-/* Whether a column of this name contains titles. 2: yes; 1: a kind of title;
+/* Returns whether a column of this name contains titles. 2: yes; 1: a kind of title;
  * 0: no. */
 int ease__names_title(const ease__field *name);
 
