@@ -337,10 +337,10 @@ static void compare_loops(test *t, const ease__kernels *newer, ease__random *r)
 
 static void compare_turns(test *t, const ease__kernels *newer, ease__random *r)
 {
-    enum { IN = EASE__TURN + 3, OUT = EASE__TURN + 5 };
-    float in[EASE__TURN * IN], out[2][EASE__TURN * OUT] = {{0}};
+    enum { IN = EASE__TRANSPOSE_EDGE + 3, OUT = EASE__TRANSPOSE_EDGE + 5 };
+    float in[EASE__TRANSPOSE_EDGE * IN], out[2][EASE__TRANSPOSE_EDGE * OUT] = {{0}};
 
-    for (size_t i = 0; i < EASE__TURN * IN; i++)
+    for (size_t i = 0; i < EASE__TRANSPOSE_EDGE * IN; i++)
         in[i] = (float)ease__random_unit(r);
     ease__kernels_plain.transpose(in, IN, out[0], OUT);
     newer->transpose(in, IN, out[1], OUT);

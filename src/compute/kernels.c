@@ -95,8 +95,8 @@ static uint32_t sum_halves(const uint16_t *panel, float unit, ease__rows r, floa
 
 static void transpose(const float *in, size_t in_ld, float *out, size_t out_ld)
 {
-    for (size_t i = 0; i < EASE__TURN; i++)
-        for (size_t j = 0; j < EASE__TURN; j++)
+    for (size_t i = 0; i < EASE__TRANSPOSE_EDGE; i++)
+        for (size_t j = 0; j < EASE__TRANSPOSE_EDGE; j++)
             out[j * out_ld + i] = in[i * in_ld + j];
 }
 

@@ -60,7 +60,7 @@ typedef struct ease__kernels {
                  size_t ldc);
 } ease__kernels;
 
-enum { EASE__TURN = 16 };
+enum { EASE__TRANSPOSE_EDGE = 16 };
 
 /* Kernels for any processor; for those with AVX2, FMA and F16C; and for those that have
  * AVX-512F, too. The latter two are NULL if this processor lacks the instructions. */

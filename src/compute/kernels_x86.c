@@ -150,8 +150,8 @@ AVX2 EASE__INLINE void transpose_8(const float *in, size_t in_ld, float *out,
 
 AVX2 static void transpose(const float *in, size_t in_ld, float *out, size_t out_ld)
 {
-    for (size_t i = 0; i < EASE__TURN; i += 8)
-        for (size_t j = 0; j < EASE__TURN; j += 8)
+    for (size_t i = 0; i < EASE__TRANSPOSE_EDGE; i += 8)
+        for (size_t j = 0; j < EASE__TRANSPOSE_EDGE; j += 8)
             transpose_8(in + i * in_ld + j, in_ld, out + j * out_ld + i, out_ld);
 }
 

@@ -53,13 +53,14 @@ static void gather(const float *column, size_t ld, int32_t width, float *row)
 static void pack_panel(const ease__kernels *kernels, ease__operand b, int32_t depth,
                        int32_t width, float *panel)
 {
-    int32_t whole = width < EASE__PANEL || !b.transposed ? 0
-                                                         : depth - depth % EASE__TURN;
+    int32_t whole = width < EASE__PANEL || !b.transposed
+                        ? 0
+                        : depth - depth % EASE__TRANSPOSE_EDGE;
 
     if (width < EASE__PANEL)
         memset(panel, 0, (size_t)depth * EASE__PANEL * sizeof(*panel));
-    for (int32_t k = 0; k < whole; k += EASE__TURN)
-        for (int32_t j = 0; j < EASE__PANEL; j += EASE__TURN)
+    for (int32_t k = 0; k < whole; k += EASE__TRANSPOSE_EDGE)
+        for (int32_t j = 0; j < EASE__PANEL; j += EASE__TRANSPOSE_EDGE)
             kernels->transpose(b.at + (size_t)j * b.ld + (size_t)k, b.ld,
                                panel + (size_t)k * EASE__PANEL + (size_t)j,
                                EASE__PANEL);

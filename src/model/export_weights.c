@@ -17,9 +17,9 @@ typedef struct export
     char separator;
     char *text; /* TEXT_BYTES */
     size_t used;
-    float *rows;      /* ROWS x n: packed weights are read no slower so than one row */
+    float *rows;      /* ROWS x n: of packed weights, ROWS rows cost no more than one */
     const float *row; /* the current row */
-    float *size;      /* n, of the weights; with `top` only, as what follows */
+    float *size;      /* n magnitudes of weights; `size` and `best` only with `top` */
     ease_rec *best;   /* n */
 }
 export;
@@ -39,7 +39,7 @@ static ease_status report(const export *x, int32_t row, ease_error *err)
                : EASE_OK;
 }
 
-/* A file that has changed is noticed here, before a row goes out. */
+/* Reads row i. Fails if the model's file has changed. */
 static ease_status take_row(export *x, int32_t i, ease_error *err)
 {
     int32_t n = x->model->info.items;
@@ -199,7 +199,7 @@ static ease_status put_top_of_row(export *x, int32_t i, ease_error *err)
     return status;
 }
 
-/* What cannot be told in TSV; nothing is written then. */
+/* Fails for ids that TSV cannot represent, before anything is written. */
 static ease_status check_ids(const export *x, const char *path, ease_error *err)
 {
     if (x->separator != '\t')

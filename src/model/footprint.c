@@ -47,7 +47,7 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Interactions as they lie in memory, by their sizes. */
+/* The bytes of interactions in memory, by their sizes. */
 static size_t estimate_interactions(const ease_gram_info *sizes)
 {
     size_t users = (size_t)sizes->users, items = (size_t)sizes->items;
@@ -67,9 +67,9 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* With the matrix in a file: `building` and `solving` are what either takes in memory
- * beside tiles. If the backend inverts in memory only, nothing below f->peak
- * suffices. */
+/* Plans training with the matrix in a file: `building` and `solving` are the bytes of
+ * memory that building and solving the matrix need beside tiles. If the backend
+ * inverts in memory only, nothing below f->peak suffices. */
 static void plan_work(const ease_backend *backend, size_t building, size_t solving,
                       const ease_train_options *o, ease__footprint *f)
 {
@@ -94,8 +94,8 @@ static void plan_work(const ease_backend *backend, size_t building, size_t solvi
     f->cross = smaller(rest(f->allowed, solving), f->work);
     f->peak = larger(building + f->band, solving + f->cross);
     file = ease__backend_file_scratch(backend, &f->shape, o->threads, f->cross);
-    /* Made, read for the check before and after, read twice to be saved; and in each
-     * pass of the backend read and written. */
+    /* The matrix is written once, read for the check before and after the solve, and
+     * read twice for saving; each pass of the backend reads and writes it. */
     f->traffic = ease__size_mul(f->work, 5 + 2 * (size_t)file.passes);
 }
 
@@ -122,7 +122,7 @@ ease__footprint ease__train_footprint(const ease_interactions *x,
         ease__backend_scratch(backend, &f.shape, threads).host_bytes,
         n * VECTORS * sizeof(double));
     f.data = ease__size_add(ease__size_add(held, building), n * ID_BYTES);
-    /* The transpose is gone when the solver begins. */
+    /* The transpose is freed before the solver begins. */
     fixed = ease__size_add(fixed, held);
     f.peak = ease__size_add(f.matrix, ease__size_add(fixed, larger(building, solving)));
     f.allowed = ease__memory_allowed(o->memory_limit, x ? held : 0);

@@ -6,7 +6,7 @@
 
 #include "model/model.h"
 
-/* What is ours is not const; this is for freeing and filling. */
+/* Removes const from arrays that the model owns, to fill and free them. */
 static void *ours(const void *p)
 {
     return (void *)(uintptr_t)p;
@@ -91,7 +91,7 @@ void ease__known_put(ease__known *k, int64_t user, const double *scores, int32_t
         most = scores[j] > most ? scores[j] : most;
     }
     *low = (float)least;
-    /* Rounded, the lowest can be above the highest where all are equal. */
+    /* If all scores are equal, `low` may be rounded to a number above them. */
     *step = (float)(fmax(most - (double)*low, 0) / EASE__CODES);
     for (int32_t j = 0; j < items; j++) {
         double code = *step > 0 ? (scores[j] - (double)*low) / (double)*step : 0;
@@ -156,7 +156,7 @@ static ease_status write_known(const ease__saving *to, ease_error *err)
     return status;
 }
 
-/* Histories lie one behind the other to the end; their items rise. */
+/* True if the histories are contiguous, and the items of each ascend. */
 static bool histories_valid(const ease__known *k, int32_t items, size_t count)
 {
     if (!ease__starts_valid(k->starts, k->users, count))
@@ -173,7 +173,7 @@ static bool histories_valid(const ease__known *k, int32_t items, size_t count)
     return true;
 }
 
-/* Every score is a finite number. */
+/* True if every score is finite. */
 static bool scales_valid(const ease__known *k)
 {
     for (int64_t u = 0; u < k->users; u++)

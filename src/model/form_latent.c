@@ -85,13 +85,13 @@ static ease_status write_latent(const ease__saving *to, ease_error *err)
     return status;
 }
 
-/* NULL unless there are exactly `count` floats. */
+/* Returns the section, or NULL unless it has exactly `count` floats. */
 static const float *take_matrix(const ease_model *m, const char *name, size_t count)
 {
     return ease__take_section(&m->file, name, ease__size_mul(count, sizeof(float)));
 }
 
-/* A shape whose numbers this version has no meaning for, though a later one may. */
+/* Fails for a shape with numbers that only a later version could know. */
 static ease_status check_newer(const ease_model *m, const ease__latent_shape *s,
                                ease_error *err)
 {

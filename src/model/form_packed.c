@@ -98,7 +98,7 @@ static ease_status need_tile(const ease_model *m, int32_t i, int32_t j, int32_t 
         (size_t)(last - first) * edge * sizeof(float), share, err);
 }
 
-/* Above the diagonal the tile's mirror image is read. */
+/* Above the diagonal, the transposed tile is read. */
 static ease_status need_packed(const ease_model *m, ease__window w, ease__share share,
                                ease_error *err)
 {
@@ -117,8 +117,8 @@ static void take_packed(const ease_model *m, ease__window w, void *out, size_t l
     read_packed(m, w, out, ld);
 }
 
-/* A row lies in a tile row and in a column of tiles: that of the lower half is fetched,
- * which for all rows is everything. */
+/* A row of P consists of a tile row up to the diagonal and a tile column below it. Only
+ * the tile row is fetched: the tile rows of all rows are the whole matrix. */
 static void expect_packed(const ease_model *m, int32_t top, int32_t bottom)
 {
     const ease__tiled *p = &m->inverse;

@@ -92,7 +92,7 @@ static size_t bytes_f16(int32_t n)
     return ease__size_mul((size_t)n, row_bytes(&ease__form_f16, n));
 }
 
-/* Rows lie in a file, whose pages the system may drop at any time. */
+/* Rows are mapped from a file, whose pages the kernel may drop at any time. */
 static size_t nothing_held(const ease_model *m)
 {
     (void)m;
@@ -108,13 +108,13 @@ static ease_status prepare_rows(ease__saving *s, const char *path, ease_error *e
     return EASE_OK;
 }
 
-/* Halves of a model of halves are copied: nothing is lost that was not. */
+/* True if weights are rounded to float16; those of a float16 model are copied. */
 static bool is_rounded(const ease__saving *s)
 {
     return s->form->store->halves && !s->model->form->store->halves;
 }
 
-/* The share of progress before rows are written: what measure_halves takes. */
+/* The share of progress before rows are written, that of measure_halves. */
 static double measuring_share(const ease__saving *s)
 {
     return is_rounded(s) ? 0.5 : 0;
@@ -132,7 +132,7 @@ static ease__rows_job rows_job(const ease__saving *s, double from, double to)
                             .to = to};
 }
 
-/* Chooses the power of two that takes the largest weight to 2^14 .. 2^15: nothing
+/* Chooses the power of two that scales the largest weight to 2^14 .. 2^15: nothing
  * overflows, and weights down to 2^-28 of the largest keep all 11 bits. */
 static ease_status measure_halves(ease__saving *s, ease_error *err)
 {
@@ -153,7 +153,7 @@ static ease_status measure_halves(ease__saving *s, ease_error *err)
     return status;
 }
 
-/* Not of one weight in a thousand or fewer. */
+/* Warns if more than one weight in a thousand was lost. */
 static void tell_loss(const ease__saving *s, const ease__underflow *loss)
 {
     double share = loss->weights ? (double)loss->lost / (double)loss->weights : 0;

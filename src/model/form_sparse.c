@@ -47,7 +47,7 @@ static ease_status need_sparse(const ease_model *m, ease__window w, ease__share 
     return EASE_OK;
 }
 
-/* They are few. */
+/* Nothing to do: there are few weights. */
 static void expect_sparse(const ease_model *m, int32_t top, int32_t bottom)
 {
     (void)m, (void)top, (void)bottom;
@@ -99,7 +99,7 @@ static ease_status write_sparse(const ease__saving *to, ease_error *err)
     return status;
 }
 
-/* Columns rise within a row and never name the row itself. */
+/* True if the columns of each row ascend and are never the row itself. */
 static bool rows_valid(const ease__sparse *s, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
@@ -117,8 +117,8 @@ static bool rows_valid(const ease__sparse *s, int32_t n)
     return true;
 }
 
-/* Columns are read into memory: they say where to write. Weights are only looked at,
- * but all of them, and are verified on the way. */
+/* Columns are copied into memory, as they are indices for writing. Weights stay mapped;
+ * all of them are read and verified here. */
 static ease_status open_sparse(ease_model *m, const ease__model_params *p,
                                ease_error *err)
 {

@@ -31,7 +31,7 @@ ease_status ease__model_damaged(const ease_model *m, const char *what, ease_erro
     return ease__fail(err, EASE_E_FORMAT, "%s: damaged: %s", m->file.path, what);
 }
 
-/* Only what is surely a name is shown: a file may come from anywhere. */
+/* True if the text is certainly a name: files are untrusted, and messages show it. */
 static bool is_name(const char *text)
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-_");

@@ -6,7 +6,7 @@
 
 #include "model/model.h"
 
-/* Items without variance carry nothing once the columns are centred. */
+/* True for items without variance, whose centred columns are 0. */
 static bool is_constant(const ease__model_parts *r, int32_t i)
 {
     return r->kind != EASE_GRAM_COUNTS && r->scale[i] == 0;
@@ -40,7 +40,7 @@ static double middle_scale(const ease__model_parts *r, int32_t n)
     return ldexp(1, least + (most - least) / 2);
 }
 
-/* The items with the smallest and the largest of something. */
+/* The items with the smallest and the largest value of an array. */
 typedef struct extremes {
     double least, most;
     int32_t least_item, most_item;
@@ -136,7 +136,7 @@ static void make_base(const ease_model *m, const ease__model_parts *r, int32_t f
     }
 }
 
-/* A file with any other base could not be opened. */
+/* Checks the base, as a file with a base that is not finite could not be opened. */
 static ease_status check_base(const ease_model *m, ease_error *err)
 {
     for (int32_t j = 0; m->base && j < m->info.items; j++)
@@ -166,7 +166,7 @@ static ease_status check_recipe(const ease__tiled *p, const ease__model_parts *r
     return EASE_OK;
 }
 
-/* P as float32, diagonal tiles whole. */
+/* Converts P to float32, and completes both halves of the diagonal tiles. */
 static ease_status finish_inverse(ease_model *m, ease_error *err)
 {
     ease_status status;
@@ -184,7 +184,7 @@ static ease_status finish_inverse(ease_model *m, ease_error *err)
     return status ? status : ease__tilefile_map(m->work, &m->inverse, err);
 }
 
-/* The arrays of length n beside P. */
+/* Allocates the arrays of length n beside P. */
 static ease_status fill(ease_model *m, const ease__model_parts *r, ease_error *err)
 {
     size_t n = (size_t)m->info.items;

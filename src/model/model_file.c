@@ -39,7 +39,7 @@ static ease_status put_common(const ease__saving *s, ease_error *err)
     return status;
 }
 
-/* All parameters but those that the form sets. */
+/* Sets all parameters except those of the form. */
 static ease__model_params params_of(const ease_model *m, const ease__form *form)
 {
     const ease__method *method = ease__method_find(m->info.method);
@@ -132,7 +132,7 @@ static ease_status bad_params(const ease_model *m, ease_error *err)
     return ease__model_damaged(m, "its parameters", err);
 }
 
-/* Version 2 may have more than this reader knows. */
+/* Version 2 may have members that this reader does not know. */
 static ease_status read_params(const ease_model *m, ease__model_params *p,
                                ease_error *err)
 {
@@ -153,13 +153,14 @@ static ease_status read_params(const ease_model *m, ease__model_params *p,
 }
 
 /* The method of the file; NULL: its number is not known. Models from before there were
- * numbers have 0, and `nonnegative` alone says which of the first two methods it was. */
+ * numbers have 0, and `nonnegative` alone says which of the first two methods it
+ * was. */
 static const ease__method *method_of(const ease__model_params *p)
 {
     return ease__method_numbered(p->method == 0 && p->nonnegative ? 1 : p->method);
 }
 
-/* Numbers that this version has no meaning for, though a later one may. */
+/* Fails for numbers that only a later version could know. */
 static ease_status check_numbers(const ease_model *m, const ease__model_params *p,
                                  ease_error *err)
 {
@@ -240,7 +241,7 @@ static ease_status take_tables(ease_model *m, ease_error *err)
                             err);
 }
 
-/* Text with its end. */
+/* The settings must end with their only NUL. */
 static ease_status take_settings(ease_model *m, ease_error *err)
 {
     size_t bytes = 0;

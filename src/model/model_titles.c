@@ -5,7 +5,8 @@
 
 #include "model/model.h"
 
-/* Takes over what is packed, in any case. `what` names the place in messages. */
+/* Sets the packed titles, which are taken over even on failure. `what` names their
+ * source in messages. */
 static ease_status take_titles(ease_model *m, void *packed, size_t bytes,
                                const char *what, ease_error *err)
 {
@@ -25,7 +26,7 @@ static ease_status take_titles(ease_model *m, void *packed, size_t bytes,
     return EASE_OK;
 }
 
-/* As ease__ids_pack lays them out; NULL: no memory. */
+/* Packs titles in the layout of ease__ids_pack; NULL: no memory. */
 static void *pack_titles(const char *const *titles, int32_t items, size_t *bytes)
 {
     size_t head = ((size_t)items + 1) * sizeof(uint64_t), used = 0;

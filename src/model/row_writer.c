@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    UNIT = 4 * EASE__BLOCK, /* bytes that a thread makes at a time */
-    ROWS = EASE__TURN,      /* a window: whole cache lines of a packed source, ... */
-    COLUMNS = 256           /* ... and in the first cache */
+    UNIT = 4 * EASE__BLOCK,      /* bytes that a thread computes at a time */
+    ROWS = EASE__TRANSPOSE_EDGE, /* of a window: whole cache lines of packed tiles */
+    COLUMNS = 256 /* of a window, which fits into the first-level cache */
 };
 
 typedef struct pass pass;
@@ -25,10 +25,10 @@ struct pass {
     char *scratch; /* scratch_bytes for each thread, zero at first */
     size_t scratch_bytes;
     int64_t done;       /* units */
-    omp_lock_t lock;    /* of what follows */
+    omp_lock_t lock;    /* protects the members below */
     int32_t largest;    /* the bits of |weight| */
-    ease_status status; /* the first failure of a thread, ... */
-    ease_error error;   /* ... and its words */
+    ease_status status; /* of the first failure */
+    ease_error error;   /* of the first failure */
 };
 
 static int32_t items_of(const pass *p)
@@ -56,8 +56,7 @@ static bool has_failed(pass *p)
     return failed;
 }
 
-/* Of a matrix in a file, a row of tiles and what mirrors it is what may stay in
- * memory. */
+/* Of a matrix in a file, only one tile row and its transpose stay in memory. */
 static void forget(const pass *p, int64_t done)
 {
     const ease_model *m = p->job->model;
@@ -66,7 +65,7 @@ static void forget(const pass *p, int64_t done)
         ease__model_forget(m);
 }
 
-/* The thread that called the library tells how far all are. */
+/* The thread that called the library reports the progress of all threads. */
 static ease_status report(pass *p, ease_error *err)
 {
     const ease__rows_job *j = p->job;
@@ -116,7 +115,7 @@ static ease_status run(pass *p, ease_error *err)
         *err = p->error;
     if (p->status)
         return p->status;
-    /* That thread may have had no unit at all. */
+    /* The thread that reports progress may have had no unit. */
     return ease__progress(p->job->hooks, "writing", p->job->to) ? ease__cancelled(err)
                                                                 : EASE_OK;
 }
@@ -183,7 +182,7 @@ ease_status ease__rows_largest(const ease__rows_job *j, float *largest, ease_err
 
 /* ---- writing --------------------------------------------------------------------- */
 
-/* The part of the section that a unit is, and the rows that have a part in it. */
+/* The bytes of the section that a unit consists of, and the rows that overlap them. */
 typedef struct extent {
     size_t from, to;
     int32_t top, bottom;
@@ -208,7 +207,7 @@ static void make_floats(pass *p, ease__window w, char *out)
                          p->job->stride / sizeof(float));
 }
 
-/* Half of the smallest half: this and what is below becomes 0. */
+/* Half of the smallest float16: numbers up to this become 0. */
 static float vanishing(float unit)
 {
     return unit * 0x1p-25f;
@@ -225,7 +224,7 @@ bool ease__rows_may_lose(const ease_model *m, float unit)
     return vanishing(unit) * (most / least) > EASE__NO_SIMILARITY;
 }
 
-/* Of the window's rows from `first` on: those before are another unit's. */
+/* Counts the window's rows from `first` on: rows before it belong to another unit. */
 static void count_loss(pass *p, ease__window w, const float *window, int32_t first)
 {
     const float *q = p->job->model->norm;
@@ -261,7 +260,7 @@ static void make_halves(pass *p, ease__window w, int32_t first, char *out)
                             (size_t)(w.right - w.left));
 }
 
-/* All of the rows; what lies between them is zero, and stays so. */
+/* Computes the rows of a unit; the padding between rows is zero, and stays zero. */
 static void make_rows(pass *p, int64_t unit, char *scratch)
 {
     extent e = extent_of(p, unit);

@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "solve/solve.h"
 
-/* Options of what is trained from a Gram matrix alone. */
+/* Takes the options of training from a Gram matrix. */
 static ease_status take_options(const ease_train_options *given, ease_train_options *o,
                                 const ease_backend **backend, ease_error *err)
 {
@@ -26,9 +26,9 @@ static ease_status take_options(const ease_train_options *given, ease_train_opti
 
 /* ---- one solve ------------------------------------------------------------------- */
 
-static const double UNSOLVED = -1; /* in the place of a residual */
+static const double UNSOLVED = -1; /* a residual that was not computed */
 
-/* Beside the matrix, what a model is made from. */
+/* The vectors that a model is made from, beside the matrix. */
 typedef struct vectors {
     double *diagonal; /* of X'X */
     ease__scales scales;
@@ -49,7 +49,7 @@ static ease_status vectors_new(const ease_gram *g, ease_gram_kind kind, vectors 
     return ease__scales_new(g, kind, &v->scales, err);
 }
 
-/* From X'X, or a band of it, to what is solved. */
+/* Converts X'X, or a band of it, to the matrix that is solved. */
 static void prepare(ease_gram *g, const ease_train_options *o, vectors *v)
 {
     int64_t end = (int64_t)g->g.last * g->g.edge;
@@ -224,7 +224,7 @@ static ease_status solve_spilled(const spill *s, const ease_gram *g,
     return status ? tell_failure(g, s->file->shape.element, &found, err) : EASE_OK;
 }
 
-/* Takes the file over on success, as from then on it is the model's. */
+/* On success the model takes over the file. */
 static ease_status model_of_file(spill *s, ease_gram *g, double residual,
                                  ease_model **out, ease_error *err)
 {
@@ -311,7 +311,7 @@ static ease_status train_once(const source *s, ease__element element,
     return status;
 }
 
-/* float32 has failed, as `first` says: once more in float64, where memory allows. */
+/* Solves again in float64 if memory allows, after float32 has failed with `first`. */
 static ease_status train_wide(const source *s, const ease_train_options *o,
                               const ease_error *first, double residual,
                               ease_model **out, ease_error *err)
@@ -388,7 +388,7 @@ ease_status ease_train_gram_file(const char *path, const ease_train_options *giv
         status = ease_gram_peek(path, &s.info, err);
     if (status)
         return status;
-    s.info.users = s.info.interactions = 0; /* counted in the file, not held here */
+    s.info.users = s.info.interactions = 0; /* no interactions are in memory */
     return train(&s, &o, out, err);
 }
 

@@ -358,9 +358,8 @@ static int find_odd(const ease_columns *one, const ease_columns *other)
     return one->item != other->user && one->item != other->item ? one->item : -1;
 }
 
-/* Whether epochs, the ids of `other`, may be just that. Times seldom come again and
- * again, customers with numbers of ten digits do; and ratings are not to be taken in
- * their place. */
+/* True if the column of `other` that looks like epoch times may be ids: times seldom
+ * repeat, while customer numbers of ten digits do. Ratings do not replace them. */
 static bool is_as_likely(const judging *j, const ease_columns *c,
                          const ease_columns *other)
 {
@@ -405,8 +404,8 @@ static void take_rest(judging *j, ease_columns *out)
     }
 }
 
-/* How to name a column in an option: by its number if it has no name, or one that
- * cannot be typed. */
+/* Writes the name of a column for an option, or its number if it has no name, or one
+ * that cannot be typed. */
 static void name_column(const judging *j, int c, char *to, size_t size)
 {
     const ease__field *f = j->names ? &j->names[c] : NULL;

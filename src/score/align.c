@@ -25,7 +25,8 @@ static int32_t *match_items(const ease_interactions *x, const ease_model *m)
     return match;
 }
 
-/* The known items of one row into out, by the model's numbers; returns how many. */
+/* Writes the known items of a row to out, by the model's numbers; returns their
+ * number. */
 static int32_t align_row(const ease_interactions *x, int64_t user, const int32_t *match,
                          entry *out)
 {

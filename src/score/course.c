@@ -24,7 +24,7 @@ ease_status ease__course_end(ease__course *c, const ease__container *file,
 
     if (status)
         return status;
-    /* The caller's thread may have had no part at all. */
+    /* The thread that reports progress may have had no part. */
     if (atomic_load(&c->over) || ease__progress(c->hooks, "recommending", 1))
         return ease__cancelled(err);
     return ease__container_unchanged(file, err);

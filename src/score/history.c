@@ -5,7 +5,7 @@
 #include "core/core.h"
 
 struct ease_history {
-    ease_row row; /* its arrays are ours */
+    ease_row row; /* its arrays belong to the history */
     int64_t unknown;
 };
 
@@ -23,7 +23,7 @@ static int by_item_and_place(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* The known ones in order; *found is how many there are. */
+/* Finds the known ids and sorts them; *found receives their number. */
 static ease_status find_entries(const ease_model *m, const char *const *ids,
                                 const float *weights, int64_t count, entry *out,
                                 int64_t *found, ease_error *err)
@@ -43,7 +43,7 @@ static ease_status find_entries(const ease_model *m, const char *const *ids,
     return EASE_OK;
 }
 
-/* Entries of the same item become one. */
+/* Combines entries of the same item. */
 static void join_entries(const entry *from, int64_t count, const float *weights,
                          int32_t *items, float *sums, ease_history *h)
 {

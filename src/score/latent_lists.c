@@ -57,7 +57,7 @@ static void list_block(const ease__list_job *l, int64_t first, ease__encoding *e
         finish(l, first + r);
 }
 
-/* The caller's thread tells how far it is, once a block of its own. */
+/* The caller's thread reports progress after each of its blocks. */
 static void report(job *j, int64_t blocks)
 {
     long long done = atomic_fetch_add_explicit(&j->done, 1, memory_order_relaxed);

@@ -12,25 +12,27 @@
 #include "score/scoring.h"
 
 enum {
-    USERS = 1 << 17,               /* in a batch: every one reads all weights */
-    PANELS = 4,                    /* in a stripe */
-    STRIPE = PANELS * EASE__PANEL, /* columns */
+    USERS = 1 << 17,               /* of a batch; each batch reads all weights */
+    PANELS = 4,                    /* of a stripe */
+    STRIPE = PANELS * EASE__PANEL, /* columns of a stripe */
     RUN = 64,                      /* rows that are copied together */
-    PIECE = 8,                     /* runs that a thread takes at a time ... */
-    FEWEST_USERS = 64,             /* ... and users: so many that a panel is */
-    MOST_USERS = 8192              /* read into a core's cache for good reason */
+    PIECE = 8,                     /* runs that a thread copies at a time */
+    /* Bounds on the number of users that a thread scores at a time: enough users to make
+     * reading a panel into the thread's cache worthwhile. */
+    FEWEST_USERS = 64,
+    MOST_USERS = 8192
 };
 
 typedef struct run {
     int32_t top, bottom;
 } run;
 
-/* How far a user has come. */
+/* The state of a user's list. */
 typedef struct state {
-    float least;   /* what a score has to be above */
-    int32_t next;  /* the next item of the history that is not to be chosen, ... */
-    int32_t place; /* ... and its place there */
-    int32_t count; /* chosen so far */
+    float least;   /* only scores above it are considered */
+    int32_t next;  /* the next item of the history, which must not be chosen */
+    int32_t place; /* index of `next` in the history */
+    int32_t count; /* length of the list so far */
 } state;
 
 typedef struct batch {
@@ -39,15 +41,15 @@ typedef struct batch {
     const ease__store *store;
     int64_t first;             /* the number of its first user */
     const ease_row *histories; /* of this batch */
-    int64_t count, chunk;      /* users, and how many a thread takes */
+    int64_t count, chunk;      /* users, and users that a thread scores at a time */
     /* Two stripes, one in use while the other is filled: PANELS panels of n rows each,
      * in floats or halves. Only rows of the batch's items are filled. */
     void *stripe[2];
-    uint8_t *used; /* by item / grain: one of them is in a history of the batch */
-    run *runs;     /* such rows, at most RUN together */
+    uint8_t *used; /* by item / grain: 1: a history of the batch has one of the items */
+    run *runs;     /* the rows of used items, at most RUN in each */
     int64_t run_count;
     state *states;     /* of the batch's users */
-    double done, step; /* progress, and what a batch adds to it */
+    double done, step; /* progress, and its increment for a batch */
     atomic_bool cancelled;
     ease__failure failure; /* of verifying the weights */
 } batch;
@@ -114,7 +116,7 @@ static void expect_runs(batch *b)
     }
 }
 
-/* Users without a history are above everything: they get other lists in the end. */
+/* Users without a history get `least` = infinity: their lists are made elsewhere. */
 static void begin_users(batch *b)
 {
     for (int64_t u = 0; u < b->count; u++) {
@@ -130,7 +132,7 @@ static void begin_users(batch *b)
 
 /* ---- panels ---------------------------------------------------------------------- */
 
-/* Some runs of the stripe that begins at column `first`. */
+/* Copies some runs of the stripe that begins at column `first`. */
 static void copy_piece(batch *b, int32_t first, int64_t piece)
 {
     const ease_model *m = b->model;
@@ -149,13 +151,13 @@ static void copy_piece(batch *b, int32_t first, int64_t piece)
     }
 }
 
-/* What is as good for all users: the columns that exist and are allowed, and what their
- * scores begin with. */
+/* The data of a panel that is the same for all users: the columns that exist and are
+ * allowed, and the initial values of their scores. */
 typedef struct panel {
     _Alignas(64) float start[EASE__PANEL];
     const void *weights;
     int32_t left, right;
-    uint32_t allowed; /* a bit a column */
+    uint32_t allowed; /* a bit for each column */
 } panel;
 
 static void begin_panel(const batch *b, int32_t left, panel *p)
@@ -172,7 +174,7 @@ static void begin_panel(const batch *b, int32_t left, panel *p)
             p->allowed |= (uint32_t)1 << (j - left);
 }
 
-/* The columns of `bits` are offered to the user's best. */
+/* Offers the scores of the columns in `bits` to the user's list. */
 static void choose(batch *b, int64_t u, const panel *p, const float *scores,
                    uint32_t bits)
 {
@@ -215,7 +217,7 @@ static void score_user(batch *b, int64_t u, const panel *p)
         choose(b, u, p, scores, bits);
 }
 
-/* Some users, in the stripe that begins at column `first`. */
+/* Scores some users in the stripe that begins at column `first`. */
 static void score_chunk(batch *b, int32_t first, int64_t chunk)
 {
     int32_t n = b->model->info.items, end = n - first > STRIPE ? first + STRIPE : n;
@@ -269,7 +271,7 @@ static bool verify_runs(batch *b)
     return !b->failure.status && !atomic_load(&b->cancelled);
 }
 
-/* All stripes for all users of the batch. Every thread of the team runs this. */
+/* Scores all users of the batch in all stripes. Every thread of the team runs this. */
 static void work(batch *b)
 {
     int32_t n = b->model->info.items;

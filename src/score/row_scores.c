@@ -4,7 +4,8 @@
 
 #include "score/scoring.h"
 
-/* base + the history's rows in its order, in stretches that stay in the first cache. */
+/* Adds the rows of the history, in its order, to the base, in ranges of columns that
+ * stay in the first-level cache. */
 static void add_rows(const ease_model *m, ease_row history, float *scores)
 {
     enum { STRETCH = 4096 };
@@ -77,7 +78,7 @@ const ease__scoring ease__scoring_rows = {
     .explain = ease__explain_rows,
 };
 
-/* Without weights there is nothing that makes one item like another. */
+/* Models without weights have no similarities. */
 const ease__scoring ease__scoring_base = {
     .score = ease__score_rows,
     .many = ease__panels_many,

@@ -70,7 +70,7 @@ static ease_status check_users(const ease_model *m, const ease_recommend_options
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-/* The list of those without a history: by share of users. `scores` is scratch of n. */
+/* Makes the list of empty histories, by share of users. `scores` is scratch of n. */
 static int32_t list_popular(const ease_model *m, const ease_recommend_options *o,
                             float *scores, ease_rec *recs)
 {
@@ -196,7 +196,7 @@ ease_status ease_similar(ease_scorer *s, int32_t item,
                      : cannot(s->model, "similarity", err);
     if (status)
         return status;
-    o.keep_seen = 0; /* that an item is similar to itself is no news */
+    o.keep_seen = 0; /* never list the item itself */
     *count = ease__best_of_scores(s->model, itself, &o, s->scores, recs);
     return EASE_OK;
 }
@@ -259,7 +259,7 @@ static ease_status check_all(const ease__list_job *l, ease_error *err)
     return status ? status : check_users(l->model, l->o, l->count, err);
 }
 
-/* With the list for empty histories. */
+/* Runs `many` with the list for empty histories. */
 static ease_status run_with_popular(ease__list_job *l, ease_error *err)
 {
     size_t n = (size_t)l->model->info.items;

@@ -8,16 +8,15 @@
 
 /* Scratch of one thread. */
 typedef struct sums {
-    float *scores; /* n; between lists all of them untouched */
-    int32_t
-        *touched; /* n + 1: the items that are not, in the order in which they came */
-    int32_t count;
+    float *scores;    /* n; between lists all are `untouched` */
+    int32_t *touched; /* n + 1: items with a sum, in the order of their first part */
+    int32_t count;    /* of touched items */
 } sums;
 
 /* ---- one list -------------------------------------------------------------------- */
 
-/* A sum that nothing was added to is -0, and x + -0 is x. No part is -0, so that no sum
- * with a part in it is, and every sum has the bits that it would have from 0 on. */
+/* The initial value of a sum, -0: x + -0 is x. No part is -0, so that no sum of parts
+ * is -0, and every sum has the same bits as if it had started at 0. */
 static const float untouched = -0.0f;
 
 static inline bool is_untouched(float score)
@@ -25,8 +24,8 @@ static inline bool is_untouched(float score)
     return score == 0 && signbit(score);
 }
 
-/* As the kernels of dense rows do: the product is rounded before it is added. Whether
- * an item is new is hard to foretell, so that there is no branch. */
+/* Adds a row. Products are rounded before they are added, as in the kernels of dense
+ * rows. Whether an item is new cannot be predicted, hence the loop has no branch. */
 static void add_row(const ease__sparse *rows, int32_t item, float x, sums *s)
 {
     int32_t count = s->count;
@@ -56,8 +55,8 @@ static void choose_touched(const sums *s, const uint8_t *allowed, ease__topk *be
     }
 }
 
-/* All others have 0: where that is good enough the first come first, until one is
- * not. */
+/* Offers the other items, whose score is 0, in ascending order, until one is not
+ * chosen. */
 static void choose_untouched(const sums *s, int32_t n, const uint8_t *allowed,
                              ease__topk *best)
 {
@@ -127,8 +126,8 @@ static ease_status sums_new(const ease_model *m, void **out, ease_error *err)
     return EASE_OK;
 }
 
-/* With a base, every item has a score of its own: such a model is scored as a dense one
- * is. */
+/* With a base, untouched items have different scores: such a model is scored like a
+ * dense one. */
 static ease_status list_one(ease_scorer *s, ease_row history,
                             const ease_recommend_options *o, ease_rec *recs,
                             int32_t *count, ease_error *err)

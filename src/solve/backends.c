@@ -9,7 +9,7 @@ const ease_backend *const ease__backends[] = {EASE__BACKENDS(ENTRY) NULL};
 
 /* ---- finding --------------------------------------------------------------------- */
 
-/* What users see of the table; ended by one without a name. */
+/* The public descriptions of the table, ended by one without a name. */
 static ease_backend_info infos[sizeof(ease__backends) / sizeof(ease__backends[0])];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
