@@ -1,6 +1,7 @@
-"""Prints ease/methods.py from the library's table of methods: the installed module is
-asked. `python python/generate.py > python/ease/methods.py` after that table has changed;
-a test holds the two against each other."""
+"""Prints ease/methods.py from the table of methods of the installed module.
+
+Run `python python/generate.py > python/ease/methods.py` after that table has changed; a test
+compares the two."""
 
 from ease import _ease
 

@@ -7,9 +7,9 @@
 >>> ids.tolist()
 [2]
 
-Whatever holds interactions will do: SciPy, NumPy, frames of pandas, polars and Arrow,
-files. The paper's other systems are classes of the same shape, and model files are those
-of the program ``ease``.
+Interactions can be a SciPy or NumPy matrix, a data frame of pandas, polars or Arrow, or a
+file. The paper's other systems are classes with the same interface, and model files are
+those of the program ``ease``.
 """
 
 import os as _os

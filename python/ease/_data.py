@@ -1,4 +1,4 @@
-"""Interactions, from whatever holds them."""
+"""Interactions, from files, matrices and data frames."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def path_bytes(path: Any) -> bytes:
 
 
 class Interactions:
-    """Who interacted with what, as the library holds it. Made by :func:`interactions`.
+    """Who interacted with what, as the library stores it. Made by :func:`interactions`.
 
     >>> import ease
     >>> x = ease.interactions([[1, 0, 1], [0, 1, 1]])
@@ -201,7 +201,7 @@ def matrix_rows(X: Any, weights: bool = True) -> Rows:
 def refuse_lazy(X: Any) -> None:
     """A query of polars, which has names of columns but no rows."""
     if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
-        raise ValueError("a LazyFrame holds no rows yet: give its collect()")
+        raise ValueError("a LazyFrame has no rows yet: give its collect()")
 
 
 def is_frame(X: Any) -> bool:
@@ -403,8 +403,9 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     frame of pandas, polars or Arrow with a row for each interaction, or the path of any
     file that the program ``ease`` reads, or (through pyarrow) of Parquet.
 
-    weights: whether X holds values or ones. By default a matrix is taken as it is (what
-    repeats is added up, as in SciPy), and of a table only who interacted with what.
+    weights: True: the entries of X are the values; False: they are ones. By default the
+    values of a matrix are used (repeated entries are added, as in SciPy), and those of a
+    table are not.
     A CSR matrix with int32 indices, in order and without zeros, is not copied, nor are
     its values if they are float32; it must not be changed as long as it is in use.
 

@@ -25,17 +25,17 @@ class EASE(Recommender):
     kind
         The Gram matrix: ``counts`` (the paper's), ``covariance`` or ``correlation``.
     precision
-        Of the solve: ``f32`` or ``f64``.
+        Precision of the solve: ``f32`` or ``f64``.
     nonnegative
-        Weights below 0 become 0.
+        True: negative weights are set to 0.
     threads
         0: all. Results do not depend on it.
     memory_limit
-        Bytes; by default what is available.
+        Bytes; by default the memory that is available.
     workdir
-        Where the matrix may lie in a file if memory does not hold it.
+        Directory for the matrix, in a temporary file, if it does not fit into memory.
     backend
-        What solves, by name; by default ``cpu``. ``ease info --backends`` lists them.
+        Name of the backend that inverts the matrix; by default ``cpu``. ``ease info --backends`` lists them.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class EASE(Recommender):
     >>> model.B.shape
     (4, 4)
 
-    From a table ids are what they are there, and histories are known:
+    A model of a table has the ids of the table, and knows the histories:
 
     >>> frame = {"user": ["ann", "ann", "bob", "bob", "cat"],
     ...          "item": ["tea", "milk", "tea", "milk", "tea"]}

@@ -1,7 +1,7 @@
 """Tables of counts that are no text: Parquet and frames, through pyarrow.
 
 The library reads text. What pyarrow reads goes there by named pipes, a batch at a time,
-so that neither memory nor a disk has to hold the table.
+so that the table need not fit into memory or on a disk.
 """
 
 from __future__ import annotations
