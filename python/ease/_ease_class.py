@@ -35,7 +35,8 @@ class EASE(Recommender):
     workdir
         Directory for the matrix, in a temporary file, if it does not fit into memory.
     backend
-        Name of the backend that inverts the matrix; by default ``cpu``. ``ease info --backends`` lists them.
+        Name of the backend that inverts the matrix; by default ``cpu``.
+        ``ease info --backends`` lists them.
 
     Examples
     --------
