@@ -163,7 +163,8 @@ static double *dense_of(const ease_backend_matrix *a)
     return d;
 }
 
-/* Gauss-Jordan elimination in place; positive definite, so that no pivoting is needed. */
+/* Gauss-Jordan elimination in place; positive definite, so that no pivoting is
+ * needed. */
 static void reference_invert(double *a, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
@@ -534,7 +535,8 @@ static bool forget_peak(void)
     return done;
 }
 
-/* Checks that an inversion uses no more memory than `stated` bytes beside the matrix. */
+/* Checks that an inversion uses no more memory than `stated` bytes beside the
+ * matrix. */
 static void check_memory(suite *s, const ease_backend_matrix *a, size_t stated)
 {
     /* The kernel counts pages by thread, and adds up late: 64 pages for each. */

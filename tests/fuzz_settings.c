@@ -9,7 +9,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Settings that are accepted can be printed, and accepted again with the same values. */
+/* Settings that are accepted can be printed, and accepted again with the same
+ * values. */
 static void use_settings(const ease__method *m, const char *text)
 {
     double values[EASE__MOST_SETTINGS], again[EASE__MOST_SETTINGS];

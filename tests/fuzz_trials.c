@@ -1,4 +1,5 @@
-/* Trials that tune has printed as CSV or JSON, as `plot lambda` reads and draws them. */
+/* Trials that tune has printed as CSV or JSON, as `plot lambda` reads and draws
+ * them. */
 #include "trials.h"
 
 #include <math.h>

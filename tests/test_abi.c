@@ -96,7 +96,7 @@ static void clean_up(void)
     ease_interactions_free(x);
 }
 
-/* ---- options ------------------------------------------------------------------------ */
+/* ---- options --------------------------------------------------------------- */
 
 static ease_status use_read(const void *o, ease_error *err)
 {
@@ -312,7 +312,7 @@ static void options_without_a_size_are_refused(test *t)
     clean_up();
 }
 
-/* ---- descriptions ------------------------------------------------------------------ */
+/* ---- descriptions ---------------------------------------------------------- */
 
 static void fill_blas(void *info)
 {
@@ -502,7 +502,7 @@ static void a_split_tells_what_it_read_where_that_is_wanted(test *t)
     clean_up();
 }
 
-/* ---- NULL ----------------------------------------------------------------------------- */
+/* ---- NULL ------------------------------------------------------------------ */
 
 static void accessors_accept_null(test *t)
 {

@@ -340,7 +340,8 @@ static void writing_survives_every_failed_allocation(test *t)
 
 /* ---- ids ------------------------------------------------------------------------- */
 
-/* "first", "first + 1", ... one by one, against the table that prints them on demand. */
+/* "first", "first + 1", ... one by one, against the table that prints them on
+ * demand. */
 static void check_numbers(test *t, int first, int64_t count)
 {
     ease__ids numbered = {0}, plain = {0};

@@ -72,6 +72,9 @@ class Structure(support.Case):
     def test_a_basename_that_is_there_already_is_found(self):
         self.finds("src/tune/settings.c", "\n", "src/model and src/tune")
 
+    def test_a_long_line_is_found(self):
+        self.finds("src/core/core.c", f"/* {'long ' * 17}*/\n", "90 columns")
+
     def test_a_file_that_only_the_documentation_has_is_found(self):
         self.finds("docs/new.md", "See `src/core/rooms.c` and `src/core/core.c`.\n",
                    "new.md:1: there is no src/core/rooms.c")

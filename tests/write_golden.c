@@ -29,7 +29,7 @@ static void write_text(const char *path, const char *text)
         abort();
 }
 
-/* ---- what later versions may write ------------------------------------------------- */
+/* ---- what later versions may write ----------------------------------------- */
 
 typedef struct plant {
     const char *directory, *from; /* f32 of this version */

@@ -333,7 +333,8 @@ ease_status ease__container_copy(const ease__container *c, size_t offset, size_t
     return status;
 }
 
-/* A file may come from anywhere, and messages show these names: no control characters. */
+/* A file may come from anywhere, and messages show these names: no control
+ * characters. */
 static bool is_printable(const char *name, size_t size)
 {
     size_t length = strnlen(name, size);

@@ -12,9 +12,9 @@
  *     combined_data_1.txt ... _4.txt         the same, as distributed by Kaggle
  *
  * each plain or compressed, with .gz, .zst or (the first three) .zip at its name.
- * *is_series is set if the data is one of the last two, a series of numbered files; with
- * series_alone only these are looked for. hooks may be NULL. Fails with EASE_E_IO (also
- * if a file of a series is missing) and EASE_E_DATA (no such data, or more than
+ * *is_series is set if the data is one of the last two, a series of numbered files;
+ * with series_alone only these are looked for. hooks may be NULL. Fails with EASE_E_IO
+ * (also if a file of a series is missing) and EASE_E_DATA (no such data, or more than
  * one). */
 ease_status ease__data_open(const char *path, bool series_alone,
                             const ease_hooks *hooks, ease__input **out, bool *is_series,

@@ -41,8 +41,8 @@ enum { EASE__TILE_GRAIN = 4096 }; /* bytes: the unit of direct access to a disk 
 /* The shape with tiles padded to begin at multiples of EASE__TILE_GRAIN bytes. */
 ease__tiled ease__tiled_padded(const ease__tiled *shape);
 size_t ease__tile_bytes(const ease__tiled *t); /* from tile to tile */
-/* Allocates `bytes` bytes, at least those of the last tile row, for bands of this shape.
- * The first band is set by ease__tiled_next_band. */
+/* Allocates `bytes` bytes, at least those of the last tile row, for bands of this
+ * shape. The first band is set by ease__tiled_next_band. */
 ease_status ease__tiled_new_band(const ease__tiled *shape, size_t bytes,
                                  ease__tiled *out, ease_error *err);
 /* Moves the band to the tile rows that follow, as many as fit; false after the last

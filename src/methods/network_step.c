@@ -72,7 +72,7 @@ static int32_t slices_of(int32_t items)
     return blocks_of(items, slice_items(items));
 }
 
-/* ---- scratch ----------------------------------------------------------------------- */
+/* ---- scratch --------------------------------------------------------------- */
 
 static size_t slices_floats(const ease__network_options *o, int32_t items)
 {

@@ -2,10 +2,10 @@
  *
  *     1/2 |x_j - X w|^2 + l2/2 |w|^2 + l1 |w|_1,   w_j = 0, and w >= 0 unless free,
  *
- * by coordinate descent, for each item separately. A step reads and updates the residual
- * x_j - X w, in two passes over the users of one item, which stay in cache. Updating all
- * gradients by a row of X'X instead would take a pass over all items that occur with it,
- * many more than its users, and would need X'X. */
+ * by coordinate descent, for each item separately. A step reads and updates the
+ * residual x_j - X w, in two passes over the users of one item, which stay in cache.
+ * Updating all gradients by a row of X'X instead would take a pass over all items that
+ * occur with it, many more than its users, and would need X'X. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>

@@ -39,7 +39,7 @@ ease_status ease__method_lambda(const ease__method *m, const ease_train_options 
                       o->lambda);
 }
 
-/* ---- for users --------------------------------------------------------------------- */
+/* ---- for users ------------------------------------------------------------- */
 
 const ease_method_info *ease_method_at(int index)
 {

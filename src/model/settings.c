@@ -151,7 +151,7 @@ void ease__settings_print(const ease_setting *table, const double *values,
     }
 }
 
-/* ---- grids ------------------------------------------------------------------------ */
+/* ---- grids ----------------------------------------------------------------- */
 
 static ease_status add_value(const ease_setting *s, ease__grid *g, double value,
                              ease_error *err)

@@ -6,19 +6,20 @@
 
 enum { EASE__MOST_SETTINGS = 16, EASE__SETTINGS_CHARS = 400 };
 
-/* Parses settings. `values` gets a number for each entry of the table, which ends with a
- * NULL name: the one in the text (may be NULL), else the default; `given` (may be NULL)
- * tells them apart. Fails with EASE_E_ARG for an unknown name, one that is given twice,
- * or a value out of range; `method` is for the message. */
+/* Parses settings. `values` gets a number for each entry of the table, which ends with
+ * a NULL name: the one in the text (may be NULL), else the default; `given` (may be
+ * NULL) tells them apart. Fails with EASE_E_ARG for an unknown name, one that is given
+ * twice, or a value out of range; `method` is for the message. */
 ease_status ease__settings_parse(const ease_setting *table, const char *method,
                                  const char *text, double *values, bool *given,
                                  ease_error *err);
 
-/* Prints the settings that `shown` marks (NULL: all), so that they can be parsed again. */
+/* Prints the settings that `shown` marks (NULL: all), so that they can be parsed
+ * again. */
 void ease__settings_print(const ease_setting *table, const double *values,
                           const bool *shown, char to[EASE__SETTINGS_CHARS]);
 
-/* ---- grids: every value of a setting with every one of the others ------------------ */
+/* ---- grids: every value of a setting with every one of the others ---------- */
 
 enum { EASE__GRID_VALUES = 256, EASE__GRID_POINTS = 1000 };
 

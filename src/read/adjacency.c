@@ -1,5 +1,5 @@
-/* Adjacency lines: a user and then that user's items, `user item item ...`, separated by
- * tabs or by any blanks. */
+/* Adjacency lines: a user and then that user's items, `user item item ...`, separated
+ * by tabs or by any blanks. */
 #include <stdio.h>
 
 #include "read/blocks.h"

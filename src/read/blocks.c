@@ -8,9 +8,9 @@
 #include "read/readers.h"
 
 /* Blocks go through a ring buffer in file order. Each is read, parsed, merged (its new
- * ids get numbers) and placed (its records are copied to the draft, with numbers in place
- * of codes). Only the calling thread reads, since hooks are called by it; blocks are
- * merged one after the other; everything else is done by any thread that is free. A
+ * ids get numbers) and placed (its records are copied to the draft, with numbers in
+ * place of codes). Only the calling thread reads, since hooks are called by it; blocks
+ * are merged one after the other; everything else is done by any thread that is free. A
  * thread waits only if the ring is full, so that one that the system has suspended does
  * not delay the others. */
 enum {

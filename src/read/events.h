@@ -1,5 +1,5 @@
-/* Interactions in file order, for splits. Nothing is renumbered or moved: events that are
- * dropped are marked. */
+/* Interactions in file order, for splits. Nothing is renumbered or moved: events that
+ * are dropped are marked. */
 #ifndef EASE_READ_EVENTS_H
 #define EASE_READ_EVENTS_H
 

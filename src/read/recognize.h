@@ -50,7 +50,8 @@ void ease__describe_columns(const ease_columns *c, const ease__field *names, boo
 char *ease__doubt(const ease_columns *guess, const char *input, int64_t users,
                   int64_t items, int64_t rows, bool *failed);
 
-/* Sets d->doubt, once all records are there. guess NULL: the columns were not guessed. */
+/* Sets d->doubt, once all records are there. guess NULL: the columns were not
+ * guessed. */
 ease_status ease__draft_doubt(ease__draft *d, const ease_columns *guess,
                               const char *name, ease_error *err);
 

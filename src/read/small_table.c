@@ -126,7 +126,8 @@ void ease__table_close(ease__table *t)
 
 /* ---- rows ------------------------------------------------------------------ */
 
-/* Moves the rest of the text to the beginning of the buffer and reads more behind it. */
+/* Moves the rest of the text to the beginning of the buffer and reads more behind
+ * it. */
 static ease_status refill(ease__table *t, ease_error *err)
 {
     size_t left = t->end - t->at, got = 0;

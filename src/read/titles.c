@@ -7,8 +7,8 @@
 #include "text/number.h"
 #include "text/roles.h"
 
-/* All cells of the table, row by row: which columns have the ids and the titles is known
- * only at its end, and a pipe cannot be read twice. */
+/* All cells of the table, row by row: which columns have the ids and the titles is
+ * known only at its end, and a pipe cannot be read twice. */
 typedef struct cells {
     size_t columns, rows;
     char *text;

@@ -14,7 +14,7 @@ enum {
     TOGETHER = 128 /* items of a history that are added to its matrix at once */
 };
 
-/* ---- networks --------------------------------------------------------------------- */
+/* ---- networks -------------------------------------------------------------- */
 
 static float length_of(ease_row x)
 {
@@ -72,7 +72,7 @@ static void run_layers(const ease_model *m, int32_t rows, ease__encoding *e)
     }
 }
 
-/* ---- fold-in ---------------------------------------------------------------------- */
+/* ---- fold-in --------------------------------------------------------------- */
 
 /* The matrix += sum alpha x v v', on and above the diagonal, and h += sum (1 + alpha x)
  * v over some items of a history, at most TOGETHER. */
@@ -123,7 +123,7 @@ static void fold_in(const ease_model *m, ease_row x, ease__encoding *e, float *h
             h[k] = NAN;
 }
 
-/* ---- both ------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------ */
 
 static int32_t widest(const ease__latent_shape *s)
 {
@@ -248,7 +248,7 @@ const float *ease__decoded(const ease__encoding *e, int32_t history)
     return e->scores + (size_t)history * ITEMS;
 }
 
-/* ---- the form ---------------------------------------------------------------------- */
+/* ---- the form -------------------------------------------------------------- */
 
 static ease_status score_history(ease_scorer *s, ease_row history, int64_t user,
                                  ease_error *err)

@@ -17,8 +17,8 @@ enum {
     STRIPE = PANELS * EASE__PANEL, /* columns of a stripe */
     RUN = 64,                      /* rows that are copied together */
     PIECE = 8,                     /* runs that a thread copies at a time */
-    /* Bounds on the number of users that a thread scores at a time: enough users to make
-     * reading a panel into the thread's cache worthwhile. */
+    /* Bounds on the number of users that a thread scores at a time: enough users to
+     * make reading a panel into the thread's cache worthwhile. */
     FEWEST_USERS = 64,
     MOST_USERS = 8192
 };

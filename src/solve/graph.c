@@ -169,8 +169,8 @@ static void gather_row(ease__graph *g, int32_t k)
     submit1(g, g->kernels->close_diagonal, w, EASE__COST_CLOSE);
 }
 
-/* The next column is factored before the rest of a step is submitted: the tasks that all
- * others wait for are then never last in the queue. */
+/* The next column is factored before the rest of a step is submitted: the tasks that
+ * all others wait for are then never last in the queue. */
 static void sweep(ease__graph *g)
 {
     int32_t tiles = g->a->tiles;

@@ -7,8 +7,8 @@
  * back:
  *
  *     trailing    A_ij -= L_ik L_jk'        i >= j >= to      rows are L
- *     middle      A_ij += A_ik A_kj         i >= to, j < from rows are -L_ik W_kk, columns
- *                                                             the sums of row k
+ *     middle      A_ij += A_ik A_kj         i >= to, j < from rows are -L_ik W_kk,
+ *                                                             columns sums of row k
  *     leading     A_ij += W_ki' W_kj        from > i >= j     columns are W
  *
  * Between these passes the cross is updated in place. A tile thus gets the same

@@ -1,7 +1,8 @@
-/* A backend in as little code as the contract allows: copies the tiles to a dense matrix
- * in double (as others copy them to a device), inverts that, and copies the result back.
- * Built as a shared object that links nothing of the library, it is a plugin. Copied into
- * src/solve, with BACKEND(ease__toy_backend) in src/solve/backends.h, it is built in. */
+/* A backend in as little code as the contract allows: copies the tiles to a dense
+ * matrix in double (as others copy them to a device), inverts that, and copies the
+ * result back. Built as a shared object that links nothing of the library, it is a
+ * plugin. Copied into src/solve, with BACKEND(ease__toy_backend) in
+ * src/solve/backends.h, it is built in. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
