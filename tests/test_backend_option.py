@@ -40,14 +40,14 @@ class Backends(Trained):
     def test_help_has_the_names_of_the_table(self):
         for verb in SOLVING:
             text = " ".join(self.ease(verb, "--help").out.split())
-            self.assertIn(" or ".join(self.names()) + "; the backend that solves", text, verb)
+            self.assertIn(" or ".join(self.names()) + "; the backend that inverts the matrix", text, verb)
 
     def test_completions_have_the_names_of_the_table(self):
         words = " ".join(self.names())
         bash = self.ease("generate", "bash").out
         for verb in SOLVING:
             self.assertIn(f"{verb}:--backend) COMPREPLY=($(compgen -W '{words}'", bash)
-        self.assertIn(f"describes them]:choice:({words})", self.ease("generate", "zsh").out)
+        self.assertIn(f"describes each]:choice:({words})", self.ease("generate", "zsh").out)
         self.assertIn(f"-l backend -x -a '{words}'", self.ease("generate", "fish").out)
 
     def test_unknown_names_are_refused_with_the_list(self):
