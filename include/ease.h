@@ -818,6 +818,7 @@ typedef struct ease_method_info {
     /* The grid that tuning tries by default: "rank=64|128,alpha=1|10" is every rank
      * with every alpha. "": there is nothing to tune. NULL: lambda is tuned. */
     const char *grid;
+    int needs_tags; /* 1: ease_train_options.tags are required */
 } ease_method_info;
 
 /* The method at `index`, from 0 on, and the method with a name; NULL: there is none. */

@@ -20,8 +20,7 @@ typedef struct ease__method {
      * NULL. */
     ease_status (*check)(const double *settings, ease_error *err);
     /* NULL: a method with from_gram adds tags to the Gram matrix, by the weight of the
-     * options. Otherwise the setting that is the weight of tags: they are required, and
-     * `finish` uses them. */
+     * options. Otherwise the setting that is the weight of tags, which `finish` uses. */
     const char *tag_setting;
     /* Changes a model that was made from an inverse, by the tags of the options; may be
      * NULL. Can be called again with other settings. */

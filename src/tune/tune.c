@@ -434,7 +434,9 @@ static ease_status run_extended(ease__tuner *t, ease_error *err)
 
     if (!trains_tags(t))
         return run(t, err);
-    status = ease__tags_extend(t->x, t->train.tags, &extended, err);
+    status = check_memory(t->x, &t->train, err);
+    if (!status)
+        status = ease__tags_extend(t->x, t->train.tags, &extended, err);
     if (status)
         return status;
     t->x = &extended;
