@@ -117,6 +117,16 @@ static ease_status blend(ease_model *m, const ease_train_options *o,
     return status;
 }
 
+/* The inverse of X'X is that of EASE. */
+static void plain(const double *values, ease__family *f)
+{
+    (void)values;
+    *f = (ease__family){0};
+}
+
+static const ease__axis axes[] = {
+    {.setting = BLEND, .start = 0.1, .step = 1, .odds = true}, {0}};
+
 static ease_status fit(const ease_interactions *x, const ease_train_options *o,
                        ease_model **out, ease_error *err)
 {
@@ -138,6 +148,8 @@ const ease__method ease__add_ease = {
     .settings = settings,
     .form = &ease__form_packed,
     .kind = &counts,
+    .family = plain,
+    .axes = axes,
     .tag_setting = "blend",
     .finish = blend,
     .fit = fit,
