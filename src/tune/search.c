@@ -309,10 +309,11 @@ static ease_status line(search *s, axis *a, double scale, ease_error *err)
 {
     point centre = s->best;
     double middle = s->best_score, low = -INFINITY, high = -INFINITY;
+    int most = a->solves ? 4 : 8;
     ease_status status = EASE_OK;
 
     a->vertex = 0;
-    for (int tried = 0; !status && s->go_on && tried < 4; tried++) {
+    for (int tried = 0; !status && s->go_on && tried < most; tried++) {
         bool up = isinf(high) && high < 0;
         point p = moved(s, &centre, a, up ? scale : -scale);
         double score = -INFINITY;
