@@ -40,7 +40,7 @@ int32_t ease__tags_new_items(const ease_tags *t, const ease__ids *ids);
 
 /* Makes interactions with the items of x, and behind them the items that only the tags
  * have, in the order of the tags. The rows are borrowed from x. Fails with
- * EASE_E_TOO_LARGE or EASE_E_NOMEM. */
+ * EASE_E_DATA if x has no item of the tags, EASE_E_TOO_LARGE or EASE_E_NOMEM. */
 ease_status ease__tags_extend(const ease_interactions *x, const ease_tags *t,
                               ease_interactions *out, ease_error *err);
 void ease__tags_extended_free(ease_interactions *x);
