@@ -571,8 +571,8 @@ static ease_status finish(search *s, ease_error *err)
     return status;
 }
 
-/* The memory of the search: the data, a Gram matrix, a copy that becomes the inverse, or
- * the scratch of building. */
+/* The memory of the search: the data, a Gram matrix, a copy that becomes the inverse,
+ * or the scratch of building. */
 static ease_status check_memory(const search *s, ease_error *err)
 {
     const ease_interactions *x = s->t->x;
@@ -585,6 +585,8 @@ static ease_status check_memory(const search *s, ease_error *err)
         ease__size_mul((size_t)x->users, sizeof(double)));
     size_t more = matrix > scratch ? matrix : scratch;
 
+    if (s->method->finish) /* the inverse for tags */
+        more = ease__size_add(more, matrix);
     return ease__memory_check("tuning", x->items,
                               ease__size_add(ease__size_add(matrix, more), held),
                               ease__memory_allowed(o->memory_limit, held), err);
