@@ -88,7 +88,7 @@ typedef enum ease__mark {
 
 /* Attributes: of a path of lines without length, which become dots, and of an area. */
 #define EASE__SVG_FAINT_DOTS \
-    "fill=\"none\" stroke-width=\"5\" stroke-linecap=\"round\" stroke-opacity=\"0.45\""
+    "fill=\"none\" stroke-width=\"5\" stroke-linecap=\"round\" stroke-opacity=\"0.5\""
 #define EASE__SVG_FAINT_AREA "fill-opacity=\"0.16\""
 
 /* A legend entry. Its style, 0 .. EASE__SVG_STYLES-1, is a colour and a dash
