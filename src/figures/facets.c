@@ -56,16 +56,19 @@ static int ascending(const void *a, const void *b)
 }
 
 /* By how much the worst trial is worse than the best, or less if some trials are so bad
- * that the others could hardly be told apart. At least half of the trials are within the
- * result. `badness` is in ascending order. */
+ * that the others could hardly be told apart: trials are left out from a gap on, below
+ * the better three quarters, or less, but at least half, if these are far apart too.
+ * `badness` is in ascending order. */
 static double visible_depth(const double *badness, int trials, double error)
 {
-    double worst = badness[trials - 1], quarter = badness[(trials - 1) / 4];
-    double half = badness[(trials - 1) / 2], most = badness[(trials - 1) / 4 * 3];
-    double depth = fmax(1.25 * half, fmin(6 * quarter, most));
+    double depth = fmin(4 * badness[(trials - 1) / 4], badness[(trials - 1) / 4 * 3]);
+    int last = trials - 1;
 
+    depth = 1.6 * fmax(depth, badness[(trials - 1) / 2]);
     depth = fmax(depth, fmin(error, 2 * depth));
-    return trials < FEW_TRIALS || depth <= 0 || worst < 1.6 * depth ? worst : depth;
+    while (trials >= FEW_TRIALS && depth > 0 && badness[last] > depth)
+        last--;
+    return badness[last];
 }
 
 static double better_mean(const searched *q)
