@@ -1468,15 +1468,15 @@ typedef struct ease_plot_axis {
     int logarithmic; /* 1: the scale is logarithmic, with values from 1e-100 to 1e100 */
 } ease_plot_axis;
 
-/* Draws the trials of a search over 1 to EASE_PLOT_MOST_AXES settings: a panel for each
- * setting, with a dot for each trial, the metric as a function of the setting. All
- * panels have the same scale of the metric. A line connects the best trials at each
- * value of the setting, or in each of at most 20 intervals if it has more values. A mark
+/* Draws the trials of a search over 1 to EASE_PLOT_MOST_AXES settings: for each setting
+ * a panel with the metric as a function of the setting, on the same scale of the metric
+ * in all panels. Each trial is a dot. A line connects the best trials at each value of
+ * the setting, or in each of at most 20 intervals if it has more than 20 values. A mark
  * shows trial number `best`, and a band its standard error; standard_error may be NULL,
  * and its entries NAN, for none. If mean[best] is nearer to the smallest mean than to
- * the largest one, lower values of the metric are taken to be better. Trials that are
- * far worse than most others are drawn as arrows at the edge of the panels, with their
- * number in a note; at least half of the trials are drawn as dots. */
+ * the largest one, lower values of the metric are better. Trials that are far worse
+ * than most others are drawn as arrows at the edge of the panels, and a note says how
+ * many; at least half of all trials are drawn as dots. */
 EASE_API EASE_MUST_USE ease_status
 ease_plot_settings(const ease_plot_axis *axes, int axis_count, const double *mean,
                    const double *standard_error, int trials, int best,

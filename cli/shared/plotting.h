@@ -4,9 +4,9 @@
 
 #include "console.h"
 
-/* Draws trials by lambda and by their settings, as ease_plot_settings does. lambda[i] is
- * the lambda of trial i, NAN or 0 if it has none, and settings[i] its other settings as
- * text, "dropout=0.5,user-power=0.4". Settings whose values are not numbers are not
+/* Draws trials by lambda and by their settings, as ease_plot_settings does. lambda[i]
+ * is the lambda of trial i, NAN or 0 if it has none, and settings[i] its other settings
+ * as text, "dropout=0.5,user-power=0.4". Settings whose values are not numbers are not
  * drawn, and neither are those that have the same value in all trials, unless there are
  * no others. Of more than EASE_PLOT_MOST_AXES settings the first are drawn, with a
  * warning. `error` may be NULL. Returns 0, or the exit code after a message. */

@@ -25,7 +25,7 @@ static bool csv_number(const char **at, double *out)
     return true;
 }
 
-/* Reads a text up to a comma or the end of the line, in quotes if it contains a comma. */
+/* Reads a text up to a comma or the end of the line; it may be quoted. */
 static bool csv_text(const char **at, char *to, size_t size)
 {
     bool quoted = **at == '"';

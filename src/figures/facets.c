@@ -1,5 +1,6 @@
-/* The figure of a search over several settings: a facet, which is a small pair of axes,
- * for each setting. All facets have the same trials and the same scale of the metric. */
+/* The figure of a search over several settings: a facet, which is a small pair of
+ * axes, for each setting. All facets have the same trials and the same scale of the
+ * metric. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +86,8 @@ static bool is_beyond(const searched *q, double mean)
     return q->lower ? mean > q->y.high : mean < q->y.low;
 }
 
-/* Sets the scale of the metric: from above the best mean, with its standard error as far
- * as that does not take most of the space, down to the visible depth. */
+/* Sets the scale of the metric: from above the best mean, with its standard error as
+ * far as that does not take most of the space, down to the visible depth. */
 static void scale_metric(searched *q, double *badness)
 {
     double top = better_mean(q), sign = q->lower ? -1 : 1, depth, above, ends[2];

@@ -250,9 +250,10 @@ static void ticks_by_decades(ease__figure_axis *a, double low, double high, int 
         a->tick[a->ticks++] = scaled(1, i * stride);
 }
 
-/* Ticks of a logarithmic axis, at most `most`: a range of less than a decade is divided
- * evenly if all ticks are above 0, a few decades by 1, 2, 5, more by powers of ten. With
- * EASE__MAX_TICKS, each way gives at least 4 ticks where the one before it fails. */
+/* Ticks of a logarithmic axis, at most `most`: a range of less than a decade is
+ * divided evenly if all ticks are above 0, a few decades by 1, 2, 5, more by powers of
+ * ten. With EASE__MAX_TICKS, each way gives at least 4 ticks where the one before it
+ * fails. */
 static void log_ticks(ease__figure_axis *a, double low, double high, int most)
 {
     ease__steps s;
@@ -738,7 +739,7 @@ void ease__figure_axes(ease__svg *s, const ease__figure *f)
             continue;
         add_line(s, "grid", x, f->top, x, f->bottom);
         add_line(s, "axis", x, f->bottom, x, f->bottom + 5);
-        if (i % stride == 0 && (!f->overhang || within(&f->x, i, f->overhang)))
+        if (i % stride == 0 && (f->overhang <= 0 || within(&f->x, i, f->overhang)))
             add_text(s, "middle", x, f->bottom + 18, tick_label(&f->x, i).text);
     }
     add_minor_ticks(s, f, &f->x);
