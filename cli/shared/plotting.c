@@ -116,7 +116,7 @@ static bool looks_logarithmic(const double *value, int count)
     double low = value[0], high = value[count - 1];
     double median = (value[(count - 1) / 2] + value[count / 2]) / 2;
 
-    return low >= 1e-100 && count > 2 && high >= 8 * low &&
+    return low >= 1e-100 && count > 2 && high >= 20 * low &&
            median - sqrt(low) * sqrt(high) < (low + high) / 2 - median;
 }
 

@@ -98,7 +98,7 @@ static void scale_metric(searched *q, double *badness)
     qsort(badness, (size_t)q->trials, sizeof(*badness), ascending);
     depth = visible_depth(badness, q->trials, q->error);
     depth = fmax(depth, fabs(top - q->mean[q->best]));
-    above = depth > 0 ? fmin(q->error, 0.5 * depth) : q->error;
+    above = depth > 0 ? fmin(q->error, 0.25 * depth) : q->error;
     depth = depth > 0 ? depth : q->error;
     ends[0] = top - sign * (depth + 0.08 * (depth + above));
     ends[1] = top + sign * (above + 0.1 * (depth + above));
