@@ -28,7 +28,7 @@ typedef struct searched {
     int beyond;   /* number of trials that are not on the scale */
     int columns;
     bool intervals; /* a line of some facet is by intervals */
-    const char *metric;
+    ease__short_text metric;
     ease__figure_axis y;
 } searched;
 
@@ -42,9 +42,8 @@ typedef struct facet_dot {
 typedef struct facet {
     const ease_plot_axis *axis;
     facet_dot *dot; /* by value; dots of equal value, the best first */
-    int dots;
-    int *peak; /* numbers of the dots that the line connects */
-    int peaks;
+    int *peak;      /* numbers of the dots that the line connects */
+    int dots, peaks;
 } facet;
 
 /* ---- the scale of the metric ------------------------------------------------ */
@@ -62,10 +61,10 @@ static int ascending(const void *a, const void *b)
  * `badness` is in ascending order. */
 static double visible_depth(const double *badness, int trials, double error)
 {
-    double depth = fmin(4 * badness[(trials - 1) / 4], badness[(trials - 1) / 4 * 3]);
-    int last = trials - 1;
+    int last = trials - 1, quarter = last / 4, most = last - quarter;
+    double depth = fmin(4 * badness[quarter], badness[most]);
 
-    depth = 1.6 * fmax(depth, badness[(trials - 1) / 2]);
+    depth = 1.6 * fmax(depth, badness[last / 2]);
     depth = fmax(depth, fmin(error, 2 * depth));
     while (trials >= FEW_TRIALS && depth > 0 && badness[last] > depth)
         last--;
@@ -310,7 +309,7 @@ static void add_mark_of(ease__svg *s, const searched *q, const facet *f,
                   ease__svg_fill(best ? 1 : 0), ease__axis_place(&g->x, d->value),
                   ease__axis_place(&g->y, mean), best ? "5.5" : "2.5",
                   ease__svg_shorten(f->axis->name, 200).text,
-                  ease__label_value(d->value, 6).text, q->metric,
+                  ease__label_value(d->value, 6).text, q->metric.text,
                   ease__label_value(mean, 6).text);
     if (best && q->error > 0)
         ease__svg_add(s, " " PLUS_MINUS " %s", ease__label_value(q->error, 3).text);
@@ -399,7 +398,7 @@ static void add_notes(ease__svg *s, const searched *q, double y)
 static ease_status draw_facets(searched *q, facet *f, int count, const char *metric,
                                const char *path, ease_error *err)
 {
-    ease__short_text name = ease__svg_shorten(metric, 200);
+    const char *name = q->metric.text;
     char title[600], subtitle[800], y_label[640], best_text[80];
     ease__legend legend[] = {
         {EASE__MARK_FAINT_DOT, 0, "a trial"},
@@ -412,7 +411,7 @@ static ease_status draw_facets(searched *q, facet *f, int count, const char *met
     ease__svg s = {0};
 
     head.legends = q->error > 0 ? 4 : 3;
-    q->metric = name.text;
+    q->metric = ease__svg_shorten(metric, 200);
     q->columns = count == 1 ? 1 : count == 2 || count == 4 ? 2 : 3;
     top = ease__figure_head_end(&head) + 8;
     for (int i = 0; i < count; i++) {
@@ -423,14 +422,14 @@ static ease_status draw_facets(searched *q, facet *f, int count, const char *met
     if (q->intervals)
         legend[2].text = "best trial at each value or interval";
     foot = g[count - 1].bottom + FOOT;
-    snprintf(title, sizeof(title), "%s by setting", name.text);
+    snprintf(title, sizeof(title), "%s by setting", name);
     snprintf(best_text, sizeof(best_text), " " PLUS_MINUS " %s",
              ease__label_fixed(q->error, 5).text);
     snprintf(subtitle, sizeof(subtitle), "%s trial%s; at the best %s is %s%s",
-             ease__label_count(q->trials).text, q->trials == 1 ? "" : "s", name.text,
+             ease__label_count(q->trials).text, q->trials == 1 ? "" : "s", name,
              ease__label_fixed(q->mean[q->best], 5).text,
              q->error > 0 ? best_text : "");
-    snprintf(y_label, sizeof(y_label), "%s, mean over users", name.text);
+    snprintf(y_label, sizeof(y_label), "%s, mean over users", name);
     ease__figure_head(&s, &head, foot + (q->beyond > 0 ? NOTE : 0));
     ease__svg_add(&s, "<text class=\"soft\" x=\"%d\" y=\"%f\">%s</text>\n",
                   EASE__SVG_MARGIN, top, y_label);

@@ -105,10 +105,10 @@ typedef struct ease__figure {
     const char *x_label, *y_label; /* NULL: none */
     const ease__legend *legend;
     int legends;
+    bool bare;   /* y has no labels: those of the panel to the left are its labels */
     double foot; /* height of the space below the axes */
     ease__figure_axis x, y;
     double left, right, top, bottom, foot_top; /* set by begin */
-    bool bare; /* y has no labels: those of the panel to the left are its labels */
     double overhang; /* how far labels of x may extend beyond left and right; 0: any */
 } ease__figure;
 
