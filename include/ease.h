@@ -76,8 +76,8 @@
  *    ease_format, ease_method_info, ...), never elsewhere. A program that was compiled
  *    with an older header gets the defaults of the options that its header lacks. A
  *    program that sets an option which an older library lacks gets EASE_E_ARG.
- *  - ease_row, ease_rec, ease_error, ease_hooks, ease_id_column, ease_split_part and
- *    ease_difference are frozen: they never change.
+ *  - ease_row, ease_rec, ease_error, ease_hooks, ease_id_column, ease_split_part,
+ *    ease_difference and ease_plot_axis are frozen: they never change.
  *
  * Threads and processes:
  *
@@ -1490,6 +1490,29 @@ EASE_API EASE_MUST_USE ease_status ease_plot_lambda(const double *lambda,
                                                     const double *standard_error,
                                                     int count, const char *metric,
                                                     const char *path, ease_error *err);
+
+enum { EASE_PLOT_MOST_AXES = 8 };
+
+/* The values of one setting in the trials of a search. */
+typedef struct ease_plot_axis {
+    const char *name;    /* "dropout" */
+    const double *value; /* for each trial; NAN: the trial does not have the setting */
+    int logarithmic; /* 1: the scale is logarithmic, with values from 1e-100 to 1e100 */
+} ease_plot_axis;
+
+/* Draws the trials of a search over 1 to EASE_PLOT_MOST_AXES settings: for each setting
+ * a panel with the metric as a function of the setting, on the same scale of the metric
+ * in all panels. Each trial is a dot. A line connects the best trials at each value of
+ * the setting, or in each of at most 20 intervals if it has more than 20 values. A mark
+ * shows trial number `best`, and a band its standard error; standard_error may be NULL,
+ * and its entries NAN, for none. If mean[best] is nearer to the smallest mean than to
+ * the largest one, lower values of the metric are better. Trials that are far worse
+ * than most others are drawn as arrows at the edge of the panels, and a note says how
+ * many; at least half of all trials are drawn as dots. */
+EASE_API EASE_MUST_USE ease_status
+ease_plot_settings(const ease_plot_axis *axes, int axis_count, const double *mean,
+                   const double *standard_error, int trials, int best,
+                   const char *metric, const char *path, ease_error *err);
 
 /* ---- initializing options ------------------------------------------------------- */
 
