@@ -357,8 +357,7 @@ static const char *const examples[] = {
     "ratings.csv -o model.ease --lambda 300 --min-rating 4 --titles items.csv",
     "--gram all.gram -o model.ease --lambda 500 --kind correlation",
     "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
-    "ratings.csv -o model.ease --model rdlae --lambda 200 --set "
-    "dropout=0.3,relaxation=0.2",
+    "ratings.csv -o model.ease --model edlae --lambda 200 --set dropout=0.3",
     "ratings.csv -o popular.ease --model popularity",
     "ratings.csv -o near.ease --model item-item --set neighbours=50,shrinkage=10",
     "ratings.csv -o factors.ease --model wmf --set rank=8,alpha=3",
