@@ -41,6 +41,19 @@ def parameter_name(setting: str) -> str:
     return "lambda_" if setting == "lambda" else setting.replace("-", "_")
 
 
+def parameters_of(cls: type, settings: str) -> Dict[str, Any]:
+    """Settings of the library, "rank=64,alpha=3", as parameters of a class."""
+    kinds = cls.__init__.__annotations__  # type: ignore[misc]
+    params: Dict[str, Any] = {}
+    for setting in filter(None, settings.split(",")):
+        key, _, value = setting.partition("=")
+        key = parameter_name(key)
+        kind = str(kinds[key])
+        params[key] = (int(float(value)) if kind == "int" else
+                       float(value) if kind == "float" else value)
+    return params
+
+
 def is_many(ids: Any) -> bool:
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__"):
         return False
@@ -135,7 +148,9 @@ class Recommender:
         return 0.0
 
     def _options(self, validation: Any = None, metric: str = "ndcg@100",
-                 unknown: str = "miss", x: Optional[Interactions] = None) -> Tuple[Any, ...]:
+                 unknown: str = "miss", x: Optional[Interactions] = None,
+                 search: bool = False) -> Tuple[Any, ...]:
+        """For the library. search: settings are to be found, and none is fixed."""
         given = self.get_params()
         parts: List[Optional[_ease.Interactions]] = [None, None]
         if isinstance(validation, Split):
@@ -148,7 +163,7 @@ class Recommender:
                 whole(self.threads, 0, "threads", 2**31 - 1),
                 whole(self.memory_limit or 0, 0, "memory_limit"),
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
-                self._settings(), parts[0], parts[1], metric,
+                None if search else self._settings(), parts[0], parts[1], metric,
                 choice(unknown, UNKNOWN, "unknown"), given.get("backend"))
 
     def _number(self, name: str) -> float:
@@ -589,14 +604,6 @@ def load(path: Any, ids: Optional[type] = None, *, verify: bool = True) -> Any:
     if info["method"] not in CLASSES:
         raise ValueError(f"a model of {info['method']} is for the program only")
     cls = CLASSES[info["method"]]
-    params = cls._params_of(info)
-    kinds = cls.__init__.__annotations__
-    for setting in filter(None, info["settings"].split(",")):
-        key, _, value = setting.partition("=")
-        key = parameter_name(key)
-        kind = str(kinds[key])
-        params[key] = (int(float(value)) if kind == "int" else
-                       float(value) if kind == "float" else value)
-    made = cls(**params)
+    made = cls(**cls._params_of(info), **parameters_of(cls, info["settings"]))
     made._take(model, ids)
     return made

@@ -12,7 +12,7 @@ from typing import (Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Op
 import numpy as np
 
 from . import _ease
-from ._base import UNKNOWN, Recommender, parameter_name
+from ._base import UNKNOWN, Recommender, parameter_name, parameters_of
 from ._closed_form import ClosedForm
 from ._data import Interactions, Split, by_id, choice, interactions, whole
 from ._ease_class import EASE
@@ -227,10 +227,10 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
     """Finds the best parameters on validation users.
 
     data: a :class:`ease.Split`, or (train, input, target). estimator: EASE by default;
-    its other parameters stay. grid: values by name; without it lambda is searched (EASE
-    and its relatives) or the method's own grid is tried, a network's best epoch being its ``epochs``; what
-    these data cannot be trained with is left out, with a warning. seconds: no trial begins
-    that would end later. metric and unknown are as for :func:`ease.evaluate`.
+    its other parameters stay. grid: values by name; without it lambda is searched (EASE), or
+    lambda together with all settings of the method (its relatives), or the method's own grid
+    is tried, a network's best epoch being its ``epochs``; what these data cannot be trained
+    with is left out, with a warning. seconds: no trial begins that would end later. metric and unknown are as for :func:`ease.evaluate`.
 
     >>> import ease, numpy as np
     >>> x = (np.random.default_rng(0).random((80, 12)) < 0.4).astype(int)
@@ -277,8 +277,11 @@ def _tune_lambda(parts: List[Interactions], estimator: ClosedForm, grid: Any, me
     with watching(show_progress) as watch:
         trials, best, stopped, strange = _ease.tune(
             parts[0]._handle, parts[1]._handle, parts[2]._handle, lambdas, metric,
-            seconds or 0.0, estimator._options(unknown=unknown), watch)
-    made = [Trial({"lambda_": t[0]}, *t[1:]) for t in trials]
+            seconds or 0.0, estimator._options(unknown=unknown, search=grid is None), watch)
+    made = [Trial({"lambda_": t[0], **parameters_of(type(estimator), t[1])}, *t[2:])
+            for t in trials]
+    if grid is not None:
+        made = [t._replace(params={"lambda_": t.params["lambda_"]}) for t in made]
     return Tuning(_copy(estimator, **made[best].params), made[best].params,
                   made[best].mean, made, stopped, strange)
 

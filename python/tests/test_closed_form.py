@@ -142,5 +142,17 @@ def test_they_can_be_planned_and_tuned(X):
     assert set(found.best_params) == {"dropout", "relaxation"}
 
 
+def test_lambda_and_settings_are_searched_together(X):
+    found = ease.tune(ease.split(X, "random"), ease.DAN(1.0, kind="covariance"), metric="ndcg@5")
+    settings = {"lambda_", "dropout", "user_power", "item_power", "relaxation"}
+    assert set(found.best_params) == settings
+    assert len({t.params["lambda_"] for t in found.trials}) > 2
+    assert len({t.params["item_power"] for t in found.trials}) > 2
+    best = found.best_estimator
+    assert best.kind == "covariance"
+    assert {n: getattr(best, n) for n in settings} == found.best_params
+    assert found.best_score == max(t.mean for t in found.trials)
+
+
 def test_representations_show_what_was_given():
     assert repr(ease.RDLAE(5.0, relaxation=0.1)) == "RDLAE(lambda_=5.0, relaxation=0.1)"
