@@ -56,8 +56,8 @@
  *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in which
  *    their ids first appear. Ids are strings of any bytes except NUL.
  *  - Accessors accept a NULL object and any index: out of range, they return 0, NULL,
- *    an empty row, NaN, EASE_NO_ITEM, EASE_NO_USER or EASE_NO_TAG. ease_X_describe(NULL, &info) sets
- *    the members of `info` to such values.
+ *    an empty row, NaN, EASE_NO_ITEM, EASE_NO_USER or EASE_NO_TAG.
+ *    ease_X_describe(NULL, &info) sets the members of `info` to such values.
  *  - The library never prints, exits, aborts or changes process state.
  *
  * Rules of structures. They let a compiled program work with later versions of the
@@ -426,7 +426,7 @@ EASE_API int64_t ease_interactions_find_user(const ease_interactions *x,
                                              const char *user_id); /* or EASE_NO_USER */
 EASE_API void ease_interactions_free(ease_interactions *x);
 
-/* ---- tags of items ---------------------------------------------------------------- */
+/* ---- tags of items -------------------------------------------------------------- */
 
 /* Tags are properties of items, such as genres, authors or categories. A tag is a text
  * KIND=VALUE: genre=Comedy. Models keep the tags of their items, see
@@ -638,8 +638,9 @@ typedef enum ease_gram_kind {
 /* The form in which a model file stores the weights.
  *
  * F32, F16 and PACKED are alternatives for dense models, which are those of all methods
- * with from_gram (see ease_method_info). The range of F16 is limited: if the values of items differ by a factor of more than about
- * 10^4, small weights may become 0, and saving logs a warning (level 1).
+ * with from_gram (see ease_method_info). The range of F16 is limited: if the values of
+ * items differ by a factor of more than about 10^4, small weights may become 0, and
+ * saving logs a warning (level 1).
  *
  * NONE, SPARSE, LATENT and KNOWN depend on the method: such a model is always saved in
  * its own form. */
@@ -764,10 +765,10 @@ EASE_API EASE_MUST_USE ease_status ease_train_options_check(const ease_train_opt
  * weights are read off P (s, m, t). Settings that would change nothing (dropout=0)
  * give EASE's weights to the last bit.
  *
- * Every solve is checked by a residual. If a solve in float32 fails the check or meets a pivot that is not
- * positive, the Gram matrix is built again and solved in float64 if memory allows,
- * which is logged (level 1). Float64 is used from the start if a nonzero entry on the
- * diagonal of X'X is above 2^100 or below 2^-100.
+ * Every solve is checked by a residual. If a solve in float32 fails the check or meets
+ * a pivot that is not positive, the Gram matrix is built again and solved in float64 if
+ * memory allows, which is logged (level 1). Float64 is used from the start if a nonzero
+ * entry on the diagonal of X'X is above 2^100 or below 2^-100.
  *
  * popularity: the score of an item is its share of users. item-item: nearest
  * neighbours by X'X. slim, slim-free: sparse weights by least squares. wmf: weighted
@@ -782,10 +783,10 @@ EASE_API EASE_MUST_USE ease_status ease_train_options_check(const ease_train_opt
  * warning (level 1). Any other cancelled training fails with EASE_E_CANCELLED.
  *
  * Fails with EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (as
- * ease_train_options_check does, for a rank that the data cannot have, and for data with
- * a `doubt`, see ease_interactions_info), EASE_E_DATA (wmf: a negative value), EASE_E_NOT_POSDEF,
- * EASE_E_ACCURACY (numbers do not stay finite, or float32 cannot represent the
- * weights), EASE_E_BACKEND, EASE_E_NOMEM or EASE_E_CANCELLED. */
+ * ease_train_options_check does, for a rank that the data cannot have, and for data
+ * with a `doubt`, see ease_interactions_info), EASE_E_DATA (wmf: a negative value),
+ * EASE_E_NOT_POSDEF, EASE_E_ACCURACY (numbers do not stay finite, or float32 cannot
+ * represent the weights), EASE_E_BACKEND, EASE_E_NOMEM or EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
                                               const ease_train_options *o,
                                               ease_model **out, ease_error *err);
@@ -840,7 +841,7 @@ EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,
                                                      const char *settings,
                                                      ease_error *err);
 
-/* ---- Gram matrices: X'X, from which EASE and its relatives can be trained --------- */
+/* ---- Gram matrices: X'X, from which EASE and its relatives are trained ----------- */
 
 typedef struct ease_gram_info {
     size_t size;
@@ -1331,11 +1332,11 @@ typedef struct ease_tune_options {
                               search for the best one */
     int count;
     ease_unknown unknown; /* for unknown items of the target; default MISS */
-    const char *grid;   /* other methods: "rank=64|128"; NULL: the method's own grid.
+    const char *grid;     /* other methods: "rank=64|128"; NULL: the method's own grid.
                            Methods with a lambda and settings: the settings to try with
                            each of `lambdas`; NULL: search if lambdas is NULL too */
-    const char *metric; /* that has a value for each user; "ndcg@100" */
-    double seconds;     /* time limit: no trial begins that would probably end later;
+    const char *metric;   /* that has a value for each user; "ndcg@100" */
+    double seconds;       /* time limit: no trial begins that would probably end later;
                            0: none */
 } ease_tune_options;
 
@@ -1381,7 +1382,7 @@ EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out
 /* The number of the best trial; of equal ones, that with the largest lambda or the
  * first point of the grid. */
 EASE_API int ease_tuning_best(const ease_tuning *t);
-/* The number of matrices that were inverted; the other trials were evaluations alone. */
+/* The number of matrices that were inverted; other trials were evaluations alone. */
 EASE_API int ease_tuning_solves(const ease_tuning *t);
 /* 1 if tuning was cancelled or ran out of time before all trials were made, else 0. */
 EASE_API int ease_tuning_stopped(const ease_tuning *t);
