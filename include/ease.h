@@ -426,7 +426,7 @@ EASE_API int64_t ease_interactions_find_user(const ease_interactions *x,
                                              const char *user_id); /* or EASE_NO_USER */
 EASE_API void ease_interactions_free(ease_interactions *x);
 
-/* ---- tags of items --------------------------------------------------------------- */
+/* ---- tags of items -------------------------------------------------------------- */
 
 /* Tags are properties of items, such as genres, authors or categories. A tag is a text
  * KIND=VALUE: genre=Comedy. Models keep the tags of their items, see
@@ -637,9 +637,10 @@ typedef enum ease_gram_kind {
 
 /* The form in which a model file stores the weights.
  *
- * F32, F16 and PACKED are alternatives for dense models (ease, ease-nonneg). The range
- * of F16 is limited: if the values of items differ by a factor of more than about
- * 10^4, small weights may become 0, and saving logs a warning (level 1).
+ * F32, F16 and PACKED are alternatives for dense models, which are those of all methods
+ * with from_gram (see ease_method_info). The range of F16 is limited: if the values of
+ * items differ by a factor of more than about 10^4, small weights may become 0, and
+ * saving logs a warning (level 1).
  *
  * NONE, SPARSE, LATENT and KNOWN depend on the method: such a model is always saved in
  * its own form. */
@@ -745,14 +746,33 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
                                                   ease_storage storage, ease_plan *out,
                                                   ease_error *err);
 
+/* Checks options before any data is read: the method, its lambda and its settings, the
+ * kind, the backend. `from_gram` nonzero: for training from a Gram matrix, from which
+ * not every method can be trained and which has no weights of users. Fails with
+ * EASE_E_ARG, or EASE_E_BACKEND if the backend cannot be used. */
+EASE_API EASE_MUST_USE ease_status ease_train_options_check(const ease_train_options *o,
+                                                            int from_gram,
+                                                            ease_error *err);
+
 /* Trains a model on the interactions `x` by the method o->method. The model does not
  * refer to `x` afterwards.
  *
- * ease, ease-nonneg (EASE >= 0: negative weights are set to 0): every solve is checked
- * by a residual. If a solve in float32 fails the check or meets a pivot that is not
- * positive, the Gram matrix is built again and solved in float64 if memory allows,
- * which is logged (level 1). Float64 is used from the start if a nonzero entry on the
- * diagonal of X'X is above 2^100 or below 2^-100.
+ * ease, ease-nonneg (EASE >= 0: negative weights are set to 0), and the closed-form
+ * family of EASE's relatives: edlae, rlae, rdlae, dan, ease-rescaled, ease-ips, mrf,
+ * and ease-family, which has all of their settings. Each member is one solve,
+ *
+ *     P = (C + diagMat(Lambda))^-1,   W_ij = -s_i P_ij m_j t_j off the diagonal,
+ *
+ * where C is X'WX of the kind o->kind, with a weight for each user, and EASE has the
+ * weights 1, Lambda_j = lambda, m_j = 1 / P_jj and s = t = 1. Settings change W and
+ * Lambda, which needs the interactions (W) or only X'X (Lambda), or the way in which
+ * weights are read off P (s, m, t). Settings that would change nothing (dropout=0)
+ * give EASE's weights to the last bit.
+ *
+ * Every solve is checked by a residual. If a solve in float32 fails the check or meets
+ * a pivot that is not positive, the Gram matrix is built again and solved in float64 if
+ * memory allows, which is logged (level 1). Float64 is used from the start if a nonzero
+ * entry on the diagonal of X'X is above 2^100 or below 2^-100.
  *
  * popularity: the score of an item is its share of users. item-item: nearest
  * neighbours by X'X. slim, slim-free: sparse weights by least squares. wmf: weighted
@@ -777,17 +797,19 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
  * 0, add no items and only keep the tags of known items; if there is none, training
  * fails with EASE_E_DATA.
  *
- * Fails with EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (a missing lambda, a
- * wrong setting, a rank that the data cannot have, or data with a `doubt`, see
- * ease_interactions_info), EASE_E_DATA (wmf: a negative value), EASE_E_NOT_POSDEF,
- * EASE_E_ACCURACY (numbers do not stay finite, or float32 cannot represent the
- * weights), EASE_E_BACKEND, EASE_E_NOMEM or EASE_E_CANCELLED. */
+ * Fails with EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (as
+ * ease_train_options_check does, for a rank that the data cannot have, and for data
+ * with a `doubt`, see ease_interactions_info), EASE_E_DATA (wmf: a negative value),
+ * EASE_E_NOT_POSDEF, EASE_E_ACCURACY (numbers do not stay finite, or float32 cannot
+ * represent the weights), EASE_E_BACKEND, EASE_E_NOMEM or EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
                                               const ease_train_options *o,
                                               ease_model **out, ease_error *err);
 
-/* Trains a model from a Gram file, by a method with from_gram (see ease_method_info);
- * other methods fail with EASE_E_ARG. Otherwise like ease_train. */
+/* Trains a model from a Gram file, by a method with from_gram (see ease_method_info).
+ * Fails with EASE_E_ARG for other methods, and for settings that give users weights;
+ * with EASE_E_DATA if settings need the number of users of each item, and the matrix is
+ * of weighted data. Otherwise like ease_train. */
 EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
                                                         const ease_train_options *o,
                                                         ease_model **out,
@@ -818,7 +840,9 @@ typedef struct ease_method_info {
     /* The grid that tuning tries by default: "rank=64|128,alpha=1|10" is every rank
      * with every alpha. "": there is nothing to tune. NULL: lambda is tuned. */
     const char *grid;
-    int needs_tags; /* 1: ease_train_options.tags are required */
+    int needs_tags;             /* 1: ease_train_options.tags are required */
+    const ease_gram_kind *kind; /* the only kind of Gram matrix that the method has,
+                                   whatever `kind` the options have; NULL: any */
 } ease_method_info;
 
 /* The method at `index`, from 0 on, and the method with a name; NULL: there is none. */
@@ -833,7 +857,7 @@ EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,
                                                      const char *settings,
                                                      ease_error *err);
 
-/* ---- Gram matrices: X'X, from which EASE can be trained --------------------- */
+/* ---- Gram matrices: X'X, from which EASE and its relatives are trained ----------- */
 
 typedef struct ease_gram_info {
     size_t size;
@@ -1377,7 +1401,7 @@ EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out
 /* The number of the best trial; of equal ones, that with the largest lambda or the
  * first point of the grid. */
 EASE_API int ease_tuning_best(const ease_tuning *t);
-/* The number of matrices that were inverted; the other trials were only evaluated. */
+/* The number of matrices that were inverted; other trials were evaluations alone. */
 EASE_API int ease_tuning_solves(const ease_tuning *t);
 /* 1 if tuning was cancelled or ran out of time before all trials were made, else 0. */
 EASE_API int ease_tuning_stopped(const ease_tuning *t);
