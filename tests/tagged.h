@@ -10,8 +10,6 @@
 #include "core/random.h"
 #include "test.h"
 
-enum { TAGGED_AUTHORS = 9, TAGGED_GENRES = 3, TAGGED_MOST = 4 };
-
 typedef struct tagged_column {
     char *bytes;
     size_t length;
@@ -19,69 +17,69 @@ typedef struct tagged_column {
     int64_t *offsets;
 } tagged_column;
 
-static inline void tagged_begin(tagged_column *c, int64_t rows)
+/* Sets the tags of a model: items[i] has tags[i]. */
+static inline void set_tags(ease_model *m, int64_t rows, const int32_t *items,
+                            const char *const *tags)
 {
-    c->offsets = calloc((size_t)rows + 1, sizeof(int64_t));
-    c->to = open_memstream(&c->bytes, &c->length);
-}
+    tagged_column c[2] = {{0}};
+    ease_id_column given[2];
+    ease_tags *t = NULL;
+    ease_error err = {0};
 
-static inline void tagged_put(tagged_column *c, int64_t row, const char *text)
-{
-    fputs(text, c->to);
-    fflush(c->to);
-    c->offsets[row + 1] = (int64_t)c->length;
-}
-
-static inline ease_id_column tagged_ids(tagged_column *c)
-{
-    fclose(c->to);
-    return (ease_id_column){.bytes = c->bytes, .offsets = c->offsets};
+    for (int k = 0; k < 2; k++) {
+        c[k].offsets = calloc((size_t)rows + 1, sizeof(int64_t));
+        c[k].to = open_memstream(&c[k].bytes, &c[k].length);
+        for (int64_t i = 0; i < rows; i++) {
+            fputs(k ? tags[i] : ease_model_item_id(m, items[i]), c[k].to);
+            fflush(c[k].to);
+            c[k].offsets[i + 1] = (int64_t)c[k].length;
+        }
+        fclose(c[k].to);
+        given[k] = (ease_id_column){.bytes = c[k].bytes, .offsets = c[k].offsets};
+    }
+    if (ease_tags_from_table(rows, &given[0], &given[1], NULL, NULL, &t, &err) ||
+        ease_model_set_tags(m, t, NULL, &err)) {
+        printf("%s\n", err.text);
+        abort();
+    }
+    ease_tags_free(t);
+    for (int k = 0; k < 2; k++) {
+        free(c[k].bytes);
+        free(c[k].offsets);
+    }
 }
 
 /* Gives each item up to two authors and two genres, and some items no tag. The last
  * item has both kinds. */
 static inline void tag_items(ease_model *m, uint64_t seed)
 {
+    static const char *const authors[] = {"author=0", "author=1", "author=2",
+                                          "author=3", "author=4", "author=5",
+                                          "author=6", "author=7", "author=8"};
+    static const char *const genres[] = {"genre=0", "genre=1", "genre=2"};
     int32_t n = ease_model_items(m);
-    int64_t rows = 0, most = (int64_t)n * TAGGED_MOST + 2;
-    tagged_column items = {0}, tags = {0};
-    ease_id_column a, b;
-    ease_tags *t = NULL;
-    ease_error err = {0};
+    size_t rows = 0, most = (size_t)n * 4 + 2;
+    int32_t *items = calloc(most, sizeof(*items));
+    const char **tags = calloc(most, sizeof(*tags));
     ease__random r;
 
-    tagged_begin(&items, most);
-    tagged_begin(&tags, most);
     ease__random_seed(&r, seed, 3);
     for (int32_t j = 0; j < n; j++)
-        for (int i = 0; i < TAGGED_MOST; i++) {
-            uint64_t number = ease__random_below(&r, i < 2 ? 2 * TAGGED_AUTHORS
-                                                           : 2 * TAGGED_GENRES);
-            char tag[40];
+        for (int i = 0; i < 4; i++) {
+            uint64_t count = i < 2 ? 9 : 3, number = ease__random_below(&r, 2 * count);
 
-            if (number >= (i < 2 ? TAGGED_AUTHORS : TAGGED_GENRES))
+            if (number >= count)
                 continue;
-            snprintf(tag, sizeof(tag), "%s=%d", i < 2 ? "author" : "genre",
-                     (int)number);
-            tagged_put(&items, rows, ease_model_item_id(m, j));
-            tagged_put(&tags, rows++, tag);
+            items[rows] = j;
+            tags[rows++] = i < 2 ? authors[number] : genres[number];
         }
-    for (int i = 0; i < 2; i++) { /* every kind occurs */
-        tagged_put(&items, rows, ease_model_item_id(m, n - 1));
-        tagged_put(&tags, rows++, i ? "author=0" : "genre=0");
+    for (int i = 0; i < 2; i++) {
+        items[rows] = n - 1;
+        tags[rows++] = i ? "author=0" : "genre=0";
     }
-    a = tagged_ids(&items);
-    b = tagged_ids(&tags);
-    if (ease_tags_from_table(rows, &a, &b, NULL, NULL, &t, &err) ||
-        ease_model_set_tags(m, t, NULL, &err)) {
-        printf("%s\n", err.text);
-        abort();
-    }
-    ease_tags_free(t);
-    free(items.bytes);
-    free(items.offsets);
-    free(tags.bytes);
-    free(tags.offsets);
+    set_tags(m, (int64_t)rows, items, tags);
+    free(items);
+    free(tags);
 }
 
 /* ---- the twin -------------------------------------------------------------------- */

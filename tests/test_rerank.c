@@ -139,8 +139,46 @@ static void lists_are_those_of_sorting_the_whole_catalog(test *t)
     }
 }
 
-/* Items of one author only: every list is too short, and only the whole catalog shows
- * what completes it. */
+/* All items are of one author but item x, which completes every list, however low its
+ * score is, except that of a user who has it. Users before and after such a user must
+ * not be mistaken for one. */
+static void an_item_of_the_lowest_rank_completes_lists(test *t)
+{
+    enum { N = 400, USERS = 12 };
+    static const ease_cap caps[] = {{"author", 1}};
+    static const char *tags[N];
+    static int32_t items[N];
+
+    for (int32_t x = 0; x < N; x += 39) {
+        ease_model *m = random_model(N, (uint64_t)x, false, EASE_GRAM_COUNTS, false);
+        int32_t other[] = {x == 7 ? 8 : 7}, counts[USERS];
+        ease_row rows[USERS];
+        ease_recommend_options o;
+        ease_rec recs[USERS * 3];
+
+        for (int32_t j = 0; j < N; j++) {
+            items[j] = j;
+            tags[j] = j == x ? "author=x" : "author=0";
+        }
+        set_tags(m, N, items, tags);
+        for (int u = 0; u < USERS; u++)
+            rows[u] = (ease_row){u % 2 ? &items[x] : other, NULL, 1};
+        ease_recommend_options_init(&o);
+        o.k = 3;
+        o.caps = caps;
+        o.cap_count = 1;
+        o.threads = 1;
+        check_status(t, ease_recommend_many(m, rows, USERS, &o, recs, counts, NULL),
+                     EASE_OK);
+        for (size_t u = 0; u < USERS; u++) {
+            check_int(t, counts[u], u % 2 ? 1 : 2);
+            check(t, u % 2 || recs[3 * u].item == x || recs[3 * u + 1].item == x);
+        }
+        ease_model_free(m);
+    }
+}
+
+/* More items are asked for than there are authors: every list stays short. */
 static void caps_that_few_items_pass_are_exact(test *t)
 {
     static const ease_cap caps[] = {{"author", 1}};
@@ -438,6 +476,7 @@ static void capped_lists_report_progress_and_can_be_cancelled(test *t)
         o.caps = caps;
         o.cap_count = 2;
         o.hooks = &hooks;
+        o.threads = 1; /* or the number of calls varies */
         check_status(t,
                      ease_recommend_many(m, b.row, HISTORIES, &o, recs, counts, NULL),
                      EASE_OK);
@@ -505,6 +544,7 @@ static void every_failed_allocation_is_survived(test *t)
 
 static const test_case cases[] = {
     TEST(lists_are_those_of_sorting_the_whole_catalog),
+    TEST(an_item_of_the_lowest_rank_completes_lists),
     TEST(caps_that_few_items_pass_are_exact),
     TEST(similar_items_are_reranked_too),
     TEST(factors_are_powers_of_popularity),
