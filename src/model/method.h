@@ -3,6 +3,7 @@
 #ifndef EASE_MODEL_METHOD_H
 #define EASE_MODEL_METHOD_H
 
+#include "model/family.h"
 #include "model/form.h"
 
 typedef struct ease__method {
@@ -12,6 +13,9 @@ typedef struct ease__method {
     const ease_setting *settings;
     const ease__form *form; /* of the models that training makes */
     bool nonnegative;       /* negative weights are set to 0 */
+    /* Members of the closed-form family: what settings mean. NULL: EASE. */
+    void (*family)(const double *settings, ease__family *out);
+    const ease_gram_kind *kind; /* the only kind that it has; NULL: all */
     /* Fails with EASE_E_ARG if the settings are valid each, but not together; may be
      * NULL. */
     ease_status (*check)(const double *settings, ease_error *err);
@@ -42,6 +46,8 @@ const ease__method *ease__method_numbered(uint32_t number);
 
 /* Fails with EASE_E_ARG unless the method can be trained from a Gram matrix. */
 ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
+/* The settings of a member of the family, from values of its table of settings. */
+ease__family ease__method_family(const ease__method *m, const double *settings);
 /* Fails with EASE_E_ARG if the method has a lambda and o->lambda is not above 0. */
 ease_status ease__method_lambda(const ease__method *m, const ease_train_options *o,
                                 ease_error *err);
