@@ -1,11 +1,13 @@
 #include "score/caps.h"
 
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
+#include "score/course.h"
 #include "score/tag_filter.h"
 
-/* Of a longer list at first, and how it grows. */
+/* The length of a longer list, for the number of items that are to be found. */
 enum { TIMES = 4, MORE = 16 };
 
 /* Bytes of longer lists that are in memory at a time. */
@@ -91,97 +93,142 @@ ease_status ease__caps_new(const ease_model *m, const ease_cap *caps, int64_t co
 
 /* ---- one list -------------------------------------------------------------------- */
 
-/* Scratch of one thread; between lists all are 0. */
-typedef struct tally {
-    int32_t *used; /* by tag: items of the list that have it */
-    uint8_t *out;  /* by item: 1: it cannot be taken */
-} tally;
+/* Scratch of one thread. */
+typedef struct scratch {
+    int32_t *used;       /* by tag: items of the list that have it; 0 between lists */
+    ease_scorer *scorer; /* NULL until it is needed */
+    ease_rec *recs;      /* of the length of longer lists; NULL until needed */
+} scratch;
 
 typedef struct work {
     const ease__list_job *job;
     const ease__caps *caps;
     ease__list_maker *make;
-    void *of;
     int threads;
-    tally *tallies; /* by thread */
-    int64_t *left;  /* the lists that are not done, ascending */
-    uint8_t *again; /* by list: 1: it is not done */
-    int64_t left_count;
-    double done, part; /* progress, and the share of the current round */
-    double begin, end; /* of the current call of `make`, within the round */
+    scratch *scratches; /* by thread */
+    /* Longer lists of some users: */
+    int32_t length;
+    int64_t size;   /* users at a time */
+    ease_rec *recs; /* size x length */
+    int32_t *counts;
+    double done, part; /* progress, and the share of the current step */
 } work;
 
-/* Longer lists of some users. */
-typedef struct longer {
-    int32_t length;
-    ease_row *rows;
-    int64_t *users; /* NULL: none were given */
-    ease_rec *recs; /* length for each list */
-    int32_t *counts;
-} longer;
+/* A list that grows. */
+typedef struct growing {
+    ease_rec *list;
+    int32_t count, most;
+} growing;
 
-static bool is_capped(const work *w, const tally *t, int32_t item)
+static int32_t longer_length(int32_t wanted, int32_t n)
+{
+    int64_t length = TIMES * (int64_t)wanted + MORE;
+
+    return length < n ? (int32_t)length : n;
+}
+
+static bool is_capped(const work *w, const scratch *s, int32_t item)
 {
     ease_row tags = ease_model_item_tags(w->job->model, item);
 
     for (int32_t i = 0; i < tags.count; i++)
-        if (t->used[tags.items[i]] >= w->caps->most[tags.items[i]])
+        if (s->used[tags.items[i]] >= w->caps->most[tags.items[i]])
             return true;
     return false;
 }
 
-static void count_tags(const work *w, const tally *t, int32_t item, int32_t by)
+static void count_tags(const work *w, const scratch *s, int32_t item, int32_t by)
 {
     ease_row tags = ease_model_item_tags(w->job->model, item);
 
     for (int32_t i = 0; i < tags.count; i++)
-        t->used[tags.items[i]] += by;
+        s->used[tags.items[i]] += by;
 }
 
-/* True if an item beside those of the list could still be taken. */
-static bool others_remain(const work *w, const tally *t, ease_row history,
-                          const ease_rec *list, int32_t count)
+/* Takes sorted items as far as the caps allow. */
+static void take_items(const work *w, const scratch *s, const ease_rec *recs,
+                       int32_t count, growing *g)
 {
-    const ease__list_options *o = w->job->o;
-    int32_t n = w->job->model->info.items, j = 0;
-
-    for (int32_t i = 0; i < count; i++)
-        t->out[list[i].item] = 1;
-    for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
-        t->out[history.items[h]] = 1;
-    while (j < n && (t->out[j] || (o->allowed && !o->allowed[j]) || is_capped(w, t, j)))
-        j++;
-    for (int32_t i = 0; i < count; i++)
-        t->out[list[i].item] = 0;
-    for (int32_t h = 0; h < history.count; h++)
-        t->out[history.items[h]] = 0;
-    return j < n;
-}
-
-/* Makes list u from a longer one. Items that a longer list leaves out by a cap stay
- * left out, so that only items beyond it can be missing. */
-static void thin(work *w, const longer *from, int64_t at, int64_t u)
-{
-    const tally *t = &w->tallies[omp_get_thread_num()];
-    const ease_rec *recs = from->recs + (size_t)at * (size_t)from->length;
-    ease_rec *list = ease__list_at(w->job, u);
-    int32_t n = w->job->model->info.items, count = 0;
-    int32_t k = ease__list_length(w->job->model, w->job->o);
-
-    for (int32_t i = 0; i < from->counts[at] && count < k; i++) {
-        if (is_capped(w, t, recs[i].item))
+    for (int32_t i = 0; i < count && g->count < g->most; i++) {
+        if (is_capped(w, s, recs[i].item))
             continue;
-        count_tags(w, t, recs[i].item, 1);
-        list[count++] = recs[i];
+        count_tags(w, s, recs[i].item, 1);
+        g->list[g->count++] = recs[i];
     }
-    w->again[u] = count < k && from->counts[at] == from->length && from->length < n &&
-                  others_remain(w, t, from->rows[at], list, count);
-    for (int32_t i = 0; i < count; i++)
-        count_tags(w, t, list[i].item, -1);
-    w->job->counts[u] = count;
 }
 
-/* ---- rounds ---------------------------------------------------------------------- */
+/* Completes a list from the scores of all items, which are changed: those that cannot be
+ * taken become minus infinity. An item that a cap excludes stays excluded, as the list
+ * only grows. */
+static void take_best(const work *w, const scratch *s, float *scores, growing *g)
+{
+    const uint8_t *allowed = w->job->o->allowed;
+    int32_t n = w->job->model->info.items;
+    ease__topk best;
+
+    for (int32_t i = 0; i < g->count; i++)
+        scores[g->list[i].item] = -INFINITY;
+    do {
+        best = (ease__topk){
+            .recs = s->recs,
+            .capacity = longer_length(g->most - g->count, n),
+        };
+        for (int32_t j = 0; j < n; j++)
+            if (scores[j] > -INFINITY && is_capped(w, s, j))
+                scores[j] = -INFINITY;
+        ease__topk_offer(&best, scores, 0, n, allowed);
+        ease__topk_sort(&best);
+        take_items(w, s, best.recs, best.count, g);
+        for (int32_t i = 0; i < best.count; i++)
+            scores[best.recs[i].item] = -INFINITY;
+    } while (g->count < g->most && best.count == best.capacity);
+}
+
+static ease_status complete(const work *w, scratch *s, int64_t u, growing *g,
+                            ease_error *err)
+{
+    ease_scorer *scorer = w->job->scorer;
+    ease_status status = EASE_OK;
+
+    if (!scorer && !s->scorer)
+        status = ease_scorer_new(w->job->model, &s->scorer, err);
+    if (!status && !s->recs) {
+        s->recs = ease__alloc_array((size_t)w->length, sizeof(*s->recs));
+        if (!s->recs)
+            status = ease__fail(err, EASE_E_NOMEM, "%d items", (int)w->length);
+    }
+    scorer = scorer ? scorer : s->scorer;
+    if (!status)
+        status = ease__final_scores(scorer, w->job, u, err);
+    if (!status)
+        take_best(w, s, scorer->scores, g);
+    return status;
+}
+
+/* Makes list u from a longer one. */
+static void make_list(const work *w, int64_t u, const ease_rec *recs, int32_t count,
+                      ease__course *c)
+{
+    const ease__list_job *l = w->job;
+    scratch *s = &w->scratches[omp_get_thread_num()];
+    growing g = {.list = ease__list_at(l, u),
+                 .most = ease__list_length(l->model, l->o)};
+    ease_status status = EASE_OK;
+    ease_error err = {0};
+
+    take_items(w, s, recs, count, &g);
+    if (g.count < g.most && count == w->length && count < l->model->info.items)
+        status = complete(w, s, u, &g, &err);
+    for (int32_t i = 0; i < g.count; i++)
+        count_tags(w, s, g.list[i].item, -1);
+    l->counts[u] = g.count;
+    if (status)
+        ease__course_fail(c, status, &err);
+    else
+        ease__course_advance(c);
+}
+
+/* ---- many lists ------------------------------------------------------------------ */
 
 static void log_on(void *user, int level, const char *text)
 {
@@ -194,153 +241,97 @@ static void log_on(void *user, int level, const char *text)
 static int progress_on(void *user, const char *stage, double fraction)
 {
     const work *w = user;
-    double inner = w->begin + (w->end - w->begin) * fraction;
 
     return ease__progress(w->job->o->hooks, stage,
-                          fraction < 0 ? fraction : w->done + w->part * inner);
+                          fraction < 0 ? fraction : w->done + w->part * fraction);
 }
 
-/* Makes longer lists for the lists left[first .. first + count - 1], and the lists from
- * these. */
-static ease_status run_some(work *w, const longer *into, int64_t first, int64_t count,
-                            ease_error *err)
+/* Makes the lists of users first .. first + count - 1. */
+static ease_status run_some(work *w, int64_t first, int64_t count, ease_error *err)
 {
+    enum { USERS = 16 }; /* that a thread takes at a time */
     const ease__list_job *l = w->job;
+    double share = (double)count / (double)l->count;
     ease_hooks hooks = {.log = log_on, .progress = progress_on, .user = w};
     ease__list_options o = *l->o;
-    ease__list_job job = {.model = l->model,
-                          .histories = into->rows,
-                          .count = count,
-                          .o = &o,
-                          .recs = into->recs,
-                          .counts = into->counts};
+    ease__list_job job = *l;
+    ease__course c = {.hooks = l->o->hooks ? &hooks : NULL, .parts = count};
     ease_status status;
 
-    o.k = into->length;
-    o.users = into->users;
-    o.hooks = l->o->hooks ? &hooks : NULL;
-    for (int64_t i = 0; i < count; i++) {
-        into->rows[i] = l->histories[w->left[first + i]];
-        if (into->users)
-            into->users[i] = l->o->users[w->left[first + i]];
-    }
-    w->begin = (double)first / (double)w->left_count;
-    w->end = (double)(first + count) / (double)w->left_count;
-    status = w->make(&job, w->of, err);
+    o.k = w->length;
+    o.users = l->o->users ? l->o->users + first : NULL;
+    o.hooks = c.hooks;
+    job.o = &o;
+    job.histories = l->histories + first;
+    job.count = count;
+    job.recs = w->recs;
+    job.counts = w->counts;
+    w->part = 0.8 * share;
+    status = w->make(&job, err);
     if (status)
         return status;
-#pragma omp parallel for schedule(dynamic, 16) num_threads(w->threads)
+    w->done += w->part;
+    w->part = 0.2 * share;
+#pragma omp parallel for schedule(dynamic, USERS) num_threads(w->threads)
     for (int64_t i = 0; i < count; i++)
-        thin(w, into, i, w->left[first + i]);
-    return EASE_OK;
-}
-
-/* A round: all lists that are not done, from longer ones of this length. */
-static ease_status run_round(work *w, int32_t length, ease_error *err)
-{
-    int64_t most = MOST_BYTES / ((int64_t)length * (int64_t)sizeof(ease_rec));
-    int64_t count = most < 1 ? 1 : most, kept = 0;
-    longer into = {.length = length};
-    ease_status status = EASE_OK;
-
-    if (count > w->left_count)
-        count = w->left_count;
-    into.rows = ease__alloc_array((size_t)count, sizeof(*into.rows));
-    into.counts = ease__alloc_array((size_t)count, sizeof(*into.counts));
-    into.recs = ease__alloc_array(ease__size_mul((size_t)count, (size_t)length),
-                                  sizeof(*into.recs));
-    if (w->job->o->users)
-        into.users = ease__alloc_array((size_t)count, sizeof(*into.users));
-    if (!into.rows || !into.counts || !into.recs || (w->job->o->users && !into.users))
-        status = ease__fail(err, EASE_E_NOMEM, "%lld lists of %d items",
-                            (long long)count, (int)length);
-    for (int64_t first = 0, step; !status && first < w->left_count; first += step) {
-        step = w->left_count - first < count ? w->left_count - first : count;
-        status = run_some(w, &into, first, step, err);
-    }
-    ease__free(into.rows);
-    ease__free(into.counts);
-    ease__free(into.recs);
-    ease__free(into.users);
-    for (int64_t i = 0; !status && i < w->left_count; i++)
-        if (w->again[w->left[i]])
-            w->left[kept++] = w->left[i];
-    w->left_count = kept;
+        if (!ease__course_over(&c))
+            make_list(w, first + i, w->recs + (size_t)i * (size_t)w->length,
+                      w->counts[i], &c);
+    status = ease__course_end(&c, &l->model->file, err);
+    w->done += w->part;
     return status;
 }
 
-static int32_t least_of(int64_t length, int32_t n)
+static bool allocate(work *w)
 {
-    return length < n ? (int32_t)length : n;
-}
+    size_t size = (size_t)w->size, tags = (size_t)ease_model_tags(w->job->model);
 
-/* Most lists are done after the first round, which is most of the progress. */
-static ease_status run_rounds(work *w, ease_error *err)
-{
-    int32_t n = w->job->model->info.items;
-    int64_t k = ease__list_length(w->job->model, w->job->o);
-    ease_status status = EASE_OK;
-
-    for (int32_t length = least_of(TIMES * k + MORE, n); !status && w->left_count > 0;
-         length = least_of(TIMES * (int64_t)length, n)) {
-        w->part = 0.9 * (1 - w->done);
-        status = run_round(w, length, err);
-        w->done += w->part;
-    }
-    if (!status && ease__progress(w->job->o->hooks, "recommending", 1))
-        status = ease__cancelled(err);
-    return status;
-}
-
-static void work_free(work *w)
-{
-    for (int t = 0; w->tallies && t < w->threads; t++) {
-        ease__free(w->tallies[t].used);
-        ease__free(w->tallies[t].out);
-    }
-    ease__free(w->tallies);
-    ease__free(w->left);
-    ease__free(w->again);
-}
-
-static bool work_allocate(work *w)
-{
-    size_t n = (size_t)w->job->model->info.items;
-    size_t tags = (size_t)ease_model_tags(w->job->model);
-
-    w->tallies = ease__alloc_zero((size_t)w->threads, sizeof(*w->tallies));
-    w->left = ease__alloc_array((size_t)w->job->count, sizeof(*w->left));
-    w->again = ease__alloc_zero((size_t)w->job->count, sizeof(*w->again));
-    if (!w->tallies || !w->left || !w->again)
+    w->scratches = ease__alloc_zero((size_t)w->threads, sizeof(*w->scratches));
+    w->recs = ease__alloc_array(ease__size_mul(size, (size_t)w->length),
+                                sizeof(*w->recs));
+    w->counts = ease__alloc_array(size, sizeof(*w->counts));
+    if (!w->scratches || !w->recs || !w->counts)
         return false;
     for (int t = 0; t < w->threads; t++) {
-        w->tallies[t].used = ease__alloc_zero(tags, sizeof(int32_t));
-        w->tallies[t].out = ease__alloc_zero(n, 1);
-        if (!w->tallies[t].used || !w->tallies[t].out)
+        w->scratches[t].used = ease__alloc_zero(tags, sizeof(int32_t));
+        if (!w->scratches[t].used)
             return false;
     }
     return true;
 }
 
-ease_status ease__capped_lists(const ease__list_job *l, const ease__caps *caps,
-                               ease__list_maker *make, void *of, ease_error *err)
+static void release(work *w)
 {
+    for (int t = 0; w->scratches && t < w->threads; t++) {
+        ease__free(w->scratches[t].used);
+        ease__free(w->scratches[t].recs);
+        ease_scorer_free(w->scratches[t].scorer);
+    }
+    ease__free(w->scratches);
+    ease__free(w->recs);
+    ease__free(w->counts);
+}
+
+ease_status ease__capped_lists(const ease__list_job *l, const ease__caps *caps,
+                               ease__list_maker *make, ease_error *err)
+{
+    int32_t n = l->model->info.items;
     work w = {.job = l,
               .caps = caps,
               .make = make,
-              .of = of,
               .threads = ease__threads(l->o->threads),
-              .left_count = l->count};
-    ease_status status;
+              .length = longer_length(ease__list_length(l->model, l->o), n)};
+    ease_status status = EASE_OK;
 
-    if (work_allocate(&w)) {
-        for (int64_t u = 0; u < l->count; u++)
-            w.left[u] = u;
-        status = run_rounds(&w, err);
-    } else {
+    w.size = MOST_BYTES / ((int64_t)w.length * (int64_t)sizeof(*w.recs));
+    w.size = w.size < 1 ? 1 : w.size < l->count ? w.size : l->count;
+    if (!allocate(&w))
         status = ease__fail(err, EASE_E_NOMEM, "%lld lists with caps",
                             (long long)l->count);
+    for (int64_t first = 0, step; !status && first < l->count; first += step) {
+        step = l->count - first < w.size ? l->count - first : w.size;
+        status = run_some(&w, first, step, err);
     }
-    work_free(&w);
+    release(&w);
     return status;
 }

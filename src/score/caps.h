@@ -14,15 +14,13 @@ ease_status ease__caps_new(const ease_model *m, const ease_cap *caps, int64_t co
 void ease__caps_free(ease__caps *c);
 
 /* Makes the lists of a job without caps. */
-typedef ease_status ease__list_maker(const ease__list_job *l, void *of,
-                                     ease_error *err);
+typedef ease_status ease__list_maker(const ease__list_job *l, ease_error *err);
 
-/* Makes the lists of a job with caps from longer lists without: the items of a longer
- * list are taken in its order as far as the caps allow. Where that gives too few items
- * although others could still be taken, the longer list is made again, four times as
- * long, up to the whole catalog: the result is that of the whole catalog. Fails as
- * `make` does, or with EASE_E_NOMEM. */
+/* Makes the lists of a job with caps: the items of longer lists, which `make` makes, are
+ * taken in their order as far as the caps allow. A list that is too short then is
+ * completed from the scores of all items: it is the list of the whole catalog. Fails as
+ * `make` and ease__final_scores do, or with EASE_E_NOMEM. */
 ease_status ease__capped_lists(const ease__list_job *l, const ease__caps *caps,
-                               ease__list_maker *make, void *of, ease_error *err);
+                               ease__list_maker *make, ease_error *err);
 
 #endif

@@ -84,14 +84,20 @@ static ease_status check_users(const ease_model *m, const ease__list_options *o,
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-/* Makes the list of empty histories, by share of users. `scores` is scratch of n. */
-static int32_t list_popular(const ease_model *m, const ease__list_options *o,
-                            float *scores, ease_rec *recs)
+/* Writes the scores of all items for an empty history, their shares of users. */
+static void score_popular(const ease_model *m, float *scores)
 {
     double users = m->info.users > 0 ? (double)m->info.users : 1.0;
 
     for (int32_t j = 0; j < m->info.items; j++)
         scores[j] = (float)(m->popularity[j] / users);
+}
+
+/* Makes the list of empty histories. `scores` is scratch of n. */
+static int32_t list_popular(const ease_model *m, const ease__list_options *o,
+                            float *scores, ease_rec *recs)
+{
+    score_popular(m, scores);
     return ease__best_of_scores(m, (ease_row){0}, o, scores, recs);
 }
 
@@ -102,18 +108,50 @@ void ease__list_popular(const ease__list_job *l, int64_t u)
     l->counts[u] = l->popular_count;
 }
 
+/* Multiplies scores by their factors, and excludes the items of the history. */
+static void finish_scores(const ease_model *m, ease_row history,
+                          const ease__list_options *o, float *scores)
+{
+    for (int32_t j = 0; o->factors && j < m->info.items; j++)
+        scores[j] *= o->factors[j];
+    for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
+        scores[history.items[h]] = -INFINITY;
+}
+
 int32_t ease__best_of_scores(const ease_model *m, ease_row history,
                              const ease__list_options *o, float *scores, ease_rec *recs)
 {
     ease__topk best = {.recs = recs, .capacity = ease__list_length(m, o)};
 
-    for (int32_t j = 0; o->factors && j < m->info.items; j++)
-        scores[j] *= o->factors[j];
-    for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
-        scores[history.items[h]] = -INFINITY;
+    finish_scores(m, history, o, scores);
     ease__topk_offer(&best, scores, 0, m->info.items, o->allowed);
     ease__topk_sort(&best);
     return best.count;
+}
+
+static ease_status raw_scores(ease_scorer *s, const ease__list_job *l, int64_t u,
+                              ease_error *err)
+{
+    const ease__form *form = s->model->form;
+    ease_row history = l->histories[u];
+
+    if (l->similar)
+        return form->scoring->similar(s->model, history.items[0], s->scores, err);
+    if (history.count > 0 || form->known_users)
+        return form->scoring->score(s, history,
+                                    l->o->users ? l->o->users[u] : EASE_NO_USER, err);
+    score_popular(s->model, s->scores);
+    return EASE_OK;
+}
+
+ease_status ease__final_scores(ease_scorer *s, const ease__list_job *l, int64_t u,
+                               ease_error *err)
+{
+    ease_status status = raw_scores(s, l, u, err);
+
+    if (!status)
+        finish_scores(s->model, l->histories[u], l->o, s->scores);
+    return status;
 }
 
 /* ---- one history ----------------------------------------------------------------- */
@@ -175,61 +213,39 @@ static ease_status prepare_factors(ease_scorer *s, double power, const float **o
     return status;
 }
 
-/* How one list is made: from the scores for its history, or from the similarities to
- * the item that is its history. */
-typedef struct single {
-    ease_scorer *s;
-    bool similar;
-} single;
-
-/* Makes the only list of a job. */
-static ease_status make_single(const ease__list_job *l, void *of, ease_error *err)
+/* Makes the only list of a job by its scorer. */
+static ease_status make_single(const ease__list_job *l, ease_error *err)
 {
-    ease_scorer *s = ((const single *)of)->s;
+    ease_scorer *s = l->scorer;
     const ease__scoring *f = s->model->form->scoring;
     ease_row history = l->histories[0];
-    const ease__list_options *o = l->o;
     ease_status status;
 
-    if (((const single *)of)->similar) {
-        status = f->similar(s->model, history.items[0], s->scores, err);
-    } else if (history.count == 0 && !s->model->form->known_users) {
-        l->counts[0] = list_popular(s->model, o, s->scores, l->recs);
-        return EASE_OK;
-    } else if (f->list) {
-        return f->list(s, history, o, l->recs, l->counts, err);
-    } else {
-        status = f->score(s, history, o->users ? o->users[0] : EASE_NO_USER, err);
-    }
+    if (f->list && !l->similar && history.count > 0)
+        return f->list(s, history, l->o, l->recs, l->counts, err);
+    status = raw_scores(s, l, 0, err);
     if (!status)
-        l->counts[0] = ease__best_of_scores(s->model, history, o, s->scores, l->recs);
+        l->counts[0] = ease__best_of_scores(s->model, history, l->o, s->scores,
+                                            l->recs);
     return status;
 }
 
-/* Makes one list with its caps. */
-static ease_status run_single(single *of, ease_row history,
+/* Makes a single list with factors and caps. */
+static ease_status run_single(const ease__list_job *l,
                               const ease_recommend_options *given,
-                              ease__list_options *o, ease_rec *recs, int32_t *count,
-                              ease_error *err)
+                              ease__list_options *o, ease_error *err)
 {
     ease__caps *caps = NULL;
-    ease__list_job l = {.model = of->s->model,
-                        .histories = &history,
-                        .count = 1,
-                        .o = o,
-                        .recs = recs,
-                        .counts = count};
-    ease_status status = prepare_factors(of->s, given->popularity_power, &o->factors,
-                                         err);
+    ease_status status = prepare_factors(l->scorer, given->popularity_power,
+                                         &o->factors, err);
 
     o->threads = 1;
     o->hooks = NULL;
     if (!status && given->cap_count > 0)
-        status = ease__caps_new(of->s->model, given->caps, given->cap_count, &caps,
-                                err);
+        status = ease__caps_new(l->model, given->caps, given->cap_count, &caps, err);
     if (!status)
-        status = caps ? ease__capped_lists(&l, caps, make_single, of, err)
-                      : make_single(&l, of, err);
+        status = caps ? ease__capped_lists(l, caps, make_single, err)
+                      : make_single(l, err);
     ease__caps_free(caps);
     return status;
 }
@@ -240,19 +256,24 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
 {
     ease_recommend_options taken;
     ease__list_options o;
+    ease__list_job l = {.histories = &history,
+                        .count = 1,
+                        .o = &o,
+                        .recs = recs,
+                        .counts = count,
+                        .scorer = s};
     ease_status status;
 
     if (!s || !recs || !count)
         return ease__fail(err, EASE_E_ARG,
                           "a scorer and memory for a list are required");
+    l.model = s->model;
     status = take_options(given, &taken, &o, err);
     if (!status)
         status = check_history(s->model, history, -1, err);
     if (!status)
         status = check_users(s->model, &o, 1, err);
-    if (status)
-        return status;
-    return run_single(&(single){.s = s}, history, &taken, &o, recs, count, err);
+    return status ? status : run_single(&l, &taken, &o, err);
 }
 
 static ease_status cannot(const ease_model *m, const char *what, ease_error *err)
@@ -268,19 +289,25 @@ ease_status ease_similar(ease_scorer *s, int32_t item,
     ease_row itself = {.items = &item, .count = 1};
     ease_recommend_options taken;
     ease__list_options o;
+    ease__list_job l = {.histories = &itself,
+                        .count = 1,
+                        .o = &o,
+                        .recs = recs,
+                        .counts = count,
+                        .scorer = s,
+                        .similar = true};
     ease_status status;
 
     if (!s || !recs || !count || item < 0 || item >= s->model->info.items)
         return ease__fail(err, EASE_E_ARG,
                           "a scorer, an item of its model and memory for a list are "
                           "required");
+    l.model = s->model;
     status = take_options(given, &taken, &o, err);
     if (!status && !s->model->form->scoring->similar)
         status = cannot(s->model, "similarity", err);
-    if (status)
-        return status;
     o.keep_seen = 0; /* never list the item itself */
-    return run_single(&(single){s, true}, itself, &taken, &o, recs, count, err);
+    return status ? status : run_single(&l, &taken, &o, err);
 }
 
 ease_status ease_explain(ease_scorer *s, ease_row history, int32_t item,
@@ -363,11 +390,10 @@ static ease_status run_with_popular(ease__list_job *l, ease_error *err)
 }
 
 /* Makes all lists of a job. */
-static ease_status make_many(const ease__list_job *l, void *of, ease_error *err)
+static ease_status make_many(const ease__list_job *l, ease_error *err)
 {
     ease__list_job job = *l;
 
-    (void)of;
     return l->model->form->known_users ? l->model->form->scoring->many(&job, err)
                                        : run_with_popular(&job, err);
 }
@@ -387,8 +413,7 @@ static ease_status run_many(const ease_model *m, const ease_recommend_options *g
     if (!status && given->cap_count > 0)
         status = ease__caps_new(m, given->caps, given->cap_count, &caps, err);
     if (!status)
-        status = caps ? ease__capped_lists(l, caps, make_many, NULL, err)
-                      : make_many(l, NULL, err);
+        status = caps ? ease__capped_lists(l, caps, make_many, err) : make_many(l, err);
     ease__free(factors);
     ease__caps_free(caps);
     return status;

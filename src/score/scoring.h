@@ -27,7 +27,7 @@ typedef struct ease__list_options {
     const ease_hooks *hooks;
 } ease__list_options;
 
-/* The checked arguments of ease_recommend_many(). */
+/* The checked arguments of a call. */
 typedef struct ease__list_job {
     const ease_model *model;
     const ease_row *histories;
@@ -37,6 +37,10 @@ typedef struct ease__list_job {
     int32_t *counts;         /* lengths of the lists */
     const ease_rec *popular; /* the list for empty histories; NULL: made by `many` */
     int32_t popular_count;
+    /* Of a single list: the scorer to make it with, and true if the list has the items
+     * that are similar to the one in the history. NULL: ease_recommend_many(). */
+    ease_scorer *scorer;
+    bool similar;
 } ease__list_job;
 
 /* Every function verifies the parts of the model's file that it reads, and fails with
@@ -79,6 +83,11 @@ ease_status ease__similar_rows(const ease_model *m, int32_t item, float *out,
                                ease_error *err);
 ease_status ease__explain_rows(const ease_model *m, ease_row history, int32_t item,
                                ease_rec *reasons, float *score, ease_error *err);
+
+/* Writes the scores of all items for list u to s->scores, with their factors; those of
+ * items of the history are minus infinity unless o->keep_seen. */
+ease_status ease__final_scores(ease_scorer *s, const ease__list_job *l, int64_t u,
+                               ease_error *err);
 
 /* Makes a list of the best of n scores, which are multiplied by their factors and
  * changed, without the items of the history unless o->keep_seen. Returns the length of
