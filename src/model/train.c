@@ -54,10 +54,7 @@ static ease_status load_interactions(const source *s, ease__element element,
                                      const ease__bands *bands, ease_gram **out,
                                      ease_error *err)
 {
-    const ease_train_options *o = &s->order.o;
-
-    return ease__gram_build_bands(s->x, element, s->order.family.user_power, bands,
-                                  o->threads, o->hooks, out, err);
+    return ease__dense_load(s->x, &s->order, element, bands, out, err);
 }
 
 static ease_status load_file(const source *s, ease__element element,
