@@ -124,7 +124,7 @@ class Rerank(Trained):
                       "--json")
         got = json.loads(r.out)
         self.assertEqual(got["fallback"], "popular")
-        best = sorted(ITEMS, key=lambda i: -self.users[i])
+        best = sorted(self.ids, key=lambda i: -self.users[i])
         front, back = (next(i for i in best if f"side={s}" in TAGS[i]) for s in ("front", "back"))
         self.assertEqual([i["id"] for i in got["items"]],
                          [i for i in best if i in ("lodash", front, back)])
