@@ -1027,10 +1027,10 @@ EASE_API int32_t ease_model_find_tag(const ease_model *m,
 EASE_API ease_row ease_model_item_tags(const ease_model *m, int32_t item);
 
 /* Chooses items by their tags, for `allowed` of ease_recommend_options: sets allowed[j]
- * to 0 for each item j that does not fit, and leaves the other bytes of `allowed`, which
- * has one for each item, as they are. Of the tags in `only`, an item must have at least
- * one of each kind that occurs there; it must have none of those in `except`. Fails with
- * EASE_E_ARG if the model has no tags, EASE_E_DATA if it has no such tag, or
+ * to 0 for each item j that does not fit, and leaves the other bytes as they are;
+ * `allowed` has one for each item. Of the tags in `only`, an item must have at least
+ * one of each kind that occurs there; it must have none of those in `except`. Fails
+ * with EASE_E_ARG if the model has no tags, EASE_E_DATA if it has no such tag, or
  * EASE_E_NOMEM; `allowed` is then unchanged. */
 EASE_API EASE_MUST_USE ease_status ease_model_filter(
     const ease_model *m, const char *const *only, int64_t only_count,
@@ -1162,10 +1162,9 @@ EASE_API EASE_MUST_USE ease_status ease_scorer_new(const ease_model *m,
  * the factors of popularity_power; with caps, the list is the same as if all items of
  * the catalog were sorted by score and taken in this order as far as the caps allow.
  * Fails with EASE_E_ARG (also for caps if the model has no tags), EASE_E_DATA if a
- * method with known_users does not know the user or the model has no tags of the kind of
- * a cap, EASE_E_NOMEM, EASE_E_FORMAT or
- * EASE_E_IO if the model's file is damaged or cannot be read; the contents of `recs`
- * are then undefined. */
+ * method with known_users does not know the user or the model has no tags of the kind
+ * of a cap, EASE_E_NOMEM, EASE_E_FORMAT or EASE_E_IO if the model's file is damaged or
+ * cannot be read; the contents of `recs` are then undefined. */
 EASE_API EASE_MUST_USE ease_status ease_recommend(ease_scorer *s, ease_row history,
                                                   const ease_recommend_options *o,
                                                   ease_rec *recs, int32_t *count,
@@ -1194,8 +1193,8 @@ EASE_API EASE_MUST_USE ease_status ease_similar(ease_scorer *s, int32_t item,
  * and its contribution to the score; there are as many reasons as items of the history.
  * *base receives the score without any history (0 for EASE_GRAM_COUNTS), *score the
  * score: base + contributions, added in this order in float, which is the score that
- * ease_recommend returns without popularity_power. Fails with EASE_E_ARG for latent models and methods with
- * known_users, whose scores are no such sum. */
+ * ease_recommend returns without popularity_power. Fails with EASE_E_ARG for latent
+ * models and methods with known_users, whose scores are no such sum. */
 EASE_API EASE_MUST_USE ease_status ease_explain(ease_scorer *s, ease_row history,
                                                 int32_t item, ease_rec *reasons,
                                                 float *base, float *score,
@@ -1344,11 +1343,11 @@ typedef struct ease_tune_options {
                               search for the best one */
     int count;
     ease_unknown unknown; /* for unknown items of the target; default MISS */
-    const char *grid;   /* other methods: "rank=64|128"; NULL: the method's own grid.
+    const char *grid;     /* other methods: "rank=64|128"; NULL: the method's own grid.
                            Methods with a lambda and settings: the settings to try with
                            each of `lambdas`; NULL: search if lambdas is NULL too */
-    const char *metric; /* that has a value for each user; "ndcg@100" */
-    double seconds;     /* time limit: no trial begins that would probably end later;
+    const char *metric;   /* that has a value for each user; "ndcg@100" */
+    double seconds;       /* time limit: no trial begins that would probably end later;
                            0: none */
 } ease_tune_options;
 

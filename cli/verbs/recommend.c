@@ -487,9 +487,7 @@ static const char *const examples[] = {
     "model.ease --history react,redux -k 5",
     "model.ease --history @mine.txt --deny seen.txt",
     "model.ease --users ratings.csv -k 20 --json",
-    "movies.ease --history 1,260 --only genre=Comedy "
-    "--at-most author=2",
-    NULL};
+    "model.ease --history react --popularity-power -0.3", NULL};
 
 const verb verb_recommend = {
     .name = "recommend",

@@ -157,9 +157,9 @@ static void take_items(const work *w, const scratch *s, const ease_rec *recs,
     }
 }
 
-/* Completes a list from the scores of all items, which are changed: those that cannot be
- * taken become minus infinity. An item that a cap excludes stays excluded, as the list
- * only grows. */
+/* Completes a list from the scores of all items, which are changed: those of items that
+ * cannot be taken become minus infinity. An item that a cap excludes stays excluded, as
+ * the list only grows. */
 static void take_best(const work *w, const scratch *s, float *scores, growing *g)
 {
     const uint8_t *allowed = w->job->o->allowed;

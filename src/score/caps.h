@@ -16,8 +16,8 @@ void ease__caps_free(ease__caps *c);
 /* Makes the lists of a job without caps. */
 typedef ease_status ease__list_maker(const ease__list_job *l, ease_error *err);
 
-/* Makes the lists of a job with caps: the items of longer lists, which `make` makes, are
- * taken in their order as far as the caps allow. A list that is too short then is
+/* Makes the lists of a job with caps: the items of longer lists, which `make` makes,
+ * are taken in their order as far as the caps allow. A list that is too short then is
  * completed from the scores of all items: it is the list of the whole catalog. Fails as
  * `make` and ease__final_scores do, or with EASE_E_NOMEM. */
 ease_status ease__capped_lists(const ease__list_job *l, const ease__caps *caps,

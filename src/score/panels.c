@@ -176,10 +176,10 @@ static void begin_factors(const float *factors, panel *p)
     p->below = (1 + 1e-6) / (double)smallest;
 }
 
-/* A bound for sums: a score, the product of a sum and a factor of the panel, can only be
- * above `least` if the sum is above the bound. Rounding changes the product by at most
- * 6e-8 of it, or 1e-45 where floats are subnormal, and the bound likewise: the margins
- * are wider. */
+/* A bound for sums: a score, the product of a sum and a factor of the panel, can only
+ * be above `least` if the sum is above the bound. Rounding changes the product by at
+ * most 6e-8 of it, or 1e-45 where floats are subnormal, and the bound likewise: the
+ * margins are wider. */
 static float bound_of_sums(const panel *p, float least)
 {
     double bound;

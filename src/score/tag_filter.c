@@ -7,9 +7,7 @@ ease_status ease__model_needs_tags(const ease_model *m, ease_error *err)
 {
     return ease_model_tags(m)
                ? EASE_OK
-               : ease__fail(err, EASE_E_ARG,
-                            "the items of the model have no tags: it must be trained "
-                            "with tags (train --tags)");
+               : ease__fail(err, EASE_E_ARG, "the items of the model have no tags");
 }
 
 enum { NO_GROUP = -1, EXCEPTED = -2 };
