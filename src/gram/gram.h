@@ -17,6 +17,7 @@ typedef struct ease__by_user {
 struct ease_gram {
     ease__tiled g; /* U32: exact counts; F32, F64: weighted (or counts, converted) */
     bool weighted;
+    bool rounded; /* entries of counts were rounded to float32 */
     double *sums; /* of the columns of X; NULL: unknown */
     ease__ids ids;
     int64_t users, interactions; /* -1: unknown */

@@ -10,7 +10,7 @@
  * before. */
 static double constant_share(const ease_gram *g)
 {
-    return g->weighted ? 4 * (double)FLT_EPSILON : 1e-12;
+    return g->weighted || g->rounded ? 4 * (double)FLT_EPSILON : 1e-12;
 }
 
 /* C_ij = G_ij - sums_i sums_j / users, times unit_i unit_j. */

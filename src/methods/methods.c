@@ -72,6 +72,8 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
         status = check_weights(m, err);
     if (!status)
         status = tell_rounds(r, settings, m, err);
+    if (!status)
+        status = ease__train_tags(m, o, 0, err);
     if (status) {
         ease_model_free(m);
         return status;
@@ -98,6 +100,8 @@ ease_status ease_train(const ease_interactions *x, const ease_train_options *giv
         status = ease__check_columns(x, err);
     if (!status)
         status = ease__method_lambda(m, &o, err);
+    if (!status)
+        status = ease__method_tags(m, &o, err);
     if (status)
         return status;
     if (m->fit)

@@ -21,6 +21,8 @@ ease_status ease__dense_order_take(const ease_train_options *o, ease__dense_orde
     if (!status)
         status = ease__method_lambda(d.method, &d.o, err);
     if (!status)
+        status = ease__method_tags(d.method, &d.o, err);
+    if (!status)
         status = ease__train_backend(&d.o, &d.backend, err);
     if (!status)
         status = ease__settings_parse(d.method->settings, d.o.method, d.o.settings,
@@ -36,6 +38,8 @@ void ease__dense_order_set(ease__dense_order *d, const double *values)
 {
     ease__settings_print(d->method->settings, values, NULL, d->settings);
     d->family = ease__method_family(d->method, values);
+    d->tag_weight = ease__method_tag_weight(d->method, &d->o, values);
+    memcpy(d->values, values, sizeof(d->values));
     d->o.settings = NULL; /* the caller's text may be gone */
 }
 
@@ -55,6 +59,7 @@ void ease__dense_vectors_free(ease__dense_vectors *v)
     ease__free(v->factors);
     ease__free(v->pivots);
     ease__scales_free(&v->scales);
+    ease__tag_lists_free(&v->tags);
     *v = (ease__dense_vectors){0};
 }
 
@@ -69,6 +74,23 @@ static const double *counts_of(const ease_gram *g, const ease__dense_vectors *v)
 static bool needs_counts(const ease__family *f)
 {
     return ease__family_scales(f) || (f->raw && f->dropout > 0);
+}
+
+/* True if tags are added to the matrix, and not used in another way. */
+static bool adds_tags(const ease__dense_order *d)
+{
+    return d->tag_weight > 0 && !d->method->tag_setting;
+}
+
+/* With a user power, tags keep their weight relative to the matrix, as lambda does. */
+static ease_status list_tags(const ease_gram *g, const ease__dense_order *d,
+                             ease__dense_vectors *v, ease_error *err)
+{
+    double weight = d->tag_weight;
+
+    if (g->by_user && !d->family.raw)
+        weight *= sqrt(g->by_user->mean_weight);
+    return ease__tag_lists_new(g, d->o.tags, weight, d->o.threads, &v->tags, err);
 }
 
 ease_status ease__dense_vectors_new(const ease_gram *g, const ease__dense_order *d,
@@ -92,6 +114,8 @@ ease_status ease__dense_vectors_new(const ease_gram *g, const ease__dense_order 
                             d->method->info.name);
     if (!status)
         status = ease__scales_new(g, d->o.kind, &v.scales, err);
+    if (!status && adds_tags(d))
+        status = list_tags(g, d, &v, err);
     if (status)
         ease__dense_vectors_free(&v);
     else
@@ -119,6 +143,8 @@ void ease__dense_prepare(ease_gram *g, const ease__dense_order *d,
     for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++)
         v->diagonal[i] = ease__tiled_at(&g->g, i, i);
     p.g = f->raw ? counts_of(g, v) : v->diagonal;
+    if (v->tags.items)
+        ease__gram_add_tags(g, &v->tags);
     ease__gram_prepare(g, d->o.kind, &p, d->o.threads, &v->scales);
 }
 
@@ -217,6 +243,24 @@ ease__model_parts ease__dense_parts(ease_gram *g, const ease__dense_order *d,
     return r;
 }
 
+ease_status ease__dense_model(ease__tiled *inverse, ease__model_parts *r,
+                              const ease__dense_order *d, ease_model **out,
+                              ease_error *err)
+{
+    ease_model *m = NULL;
+    ease_status status = ease__model_from_inverse(inverse, r, &m, err);
+
+    if (!status)
+        status = ease__train_tags(m, &d->o, d->tag_weight, err);
+    if (!status && d->method->finish)
+        status = d->method->finish(m, &d->o, d->values, err);
+    if (status)
+        ease_model_free(m);
+    else
+        *out = m;
+    return status;
+}
+
 static ease_status invert(ease_gram *g, ease__dense *d, ease_error *err)
 {
     ease_error found = {.where = -1};
@@ -226,6 +270,7 @@ static ease_status invert(ease_gram *g, ease__dense *d, ease_error *err)
     if (status)
         return status;
     ease__dense_prepare(g, &d->order, &d->vectors);
+    ease__tag_lists_free(&d->vectors.tags);
     status = ease__dense_check_lambda(&d->vectors, g->g.n, &d->order, err);
     if (status)
         return status;
@@ -246,7 +291,7 @@ ease_status ease__dense_solve(ease_gram *g, const ease__dense_order *order,
 
         d.element = g->g.element;
         r = ease__dense_parts(g, &d.order, &d.vectors, d.element, d.residual);
-        status = ease__model_from_inverse(&g->g, &r, &d.model, err);
+        status = ease__dense_model(&g->g, &r, &d.order, &d.model, err);
         if (status)
             out->residual = EASE__UNSOLVED;
     }
@@ -260,10 +305,14 @@ ease_status ease__dense_solve(ease_gram *g, const ease__dense_order *order,
 ease_status ease__dense_read(ease__dense *d, const double *values, ease_error *err)
 {
     ease__model_parts r;
+    ease_status status;
 
     ease__dense_order_set(&d->order, values);
     r = ease__dense_parts(d->gram, &d->order, &d->vectors, d->element, d->residual);
-    return ease__model_rescale(d->model, &r, d->vectors.pivots, err);
+    status = ease__model_rescale(d->model, &r, d->vectors.pivots, err);
+    if (!status && d->order.method->finish)
+        status = d->order.method->finish(d->model, &d->order.o, d->order.values, err);
+    return status;
 }
 
 void ease__dense_free(ease__dense *d)

@@ -3,7 +3,7 @@
 #ifndef EASE_MODEL_DENSE_H
 #define EASE_MODEL_DENSE_H
 
-#include "gram/gram.h"
+#include "gram/gram_tags.h"
 #include "model/model.h"
 #include "model/settings.h"
 #include "solve/backends.h"
@@ -14,6 +14,8 @@ typedef struct ease__dense_order {
     const ease__method *method;
     const ease_backend *backend;
     ease__family family;
+    double tag_weight; /* of o.tags; 0: no tags, or they are kept only */
+    double values[EASE__MOST_SETTINGS];  /* of the settings */
     char settings[EASE__SETTINGS_CHARS]; /* all of them, "" for EASE */
 } ease__dense_order;
 
@@ -36,6 +38,7 @@ typedef struct ease__dense_vectors {
     double *factors;  /* s, then t of the family; NULL for EASE */
     double *pivots;   /* the diagonal of the inverse; NULL for EASE */
     ease__scales scales;
+    ease__tag_lists tags; /* to be added to the matrix; {0}: none */
 } ease__dense_vectors;
 
 /* Fails with EASE_E_DATA if the Gram matrix lacks what the settings need. */
@@ -57,6 +60,12 @@ ease_status ease__dense_tell_failure(const ease_gram *g, ease__element element,
 ease__model_parts ease__dense_parts(ease_gram *g, const ease__dense_order *d,
                                     const ease__dense_vectors *v, ease__element element,
                                     double residual);
+
+/* Makes the model from the inverse and its parts as ease__model_from_inverse does, gives
+ * it the tags of the options, and lets the method finish it. */
+ease_status ease__dense_model(ease__tiled *inverse, ease__model_parts *r,
+                              const ease__dense_order *d, ease_model **out,
+                              ease_error *err);
 
 static const double EASE__UNSOLVED = -1; /* a residual that was not computed */
 

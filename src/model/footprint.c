@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/sized.h"
+#include "gram/gram_tags.h"
 #include "model/model.h"
 #include "model/settings.h"
 #include "solve/solve.h"
@@ -119,6 +120,8 @@ ease__train_footprint(const ease_interactions *x, const ease_gram_info *sizes,
                                                     ease__solve_element(element))};
 
     f.matrix = f.shape.bytes;
+    if (o->tags && ease__method_find(o->method)->finish)
+        fixed = ease__size_add(fixed, f.matrix); /* the inverse for tags */
     if (x || sizes->interactions > 0) {
         held = x ? ease__interactions_bytes(x) : estimate_interactions(sizes);
         building = ease__gram_scratch_bytes(sizes->interactions, sizes->items,
@@ -185,6 +188,7 @@ typedef struct plan_request {
     ease_train_options o;
     const ease_backend *backend;
     ease__family family;
+    double tag_weight;
 } plan_request;
 
 static ease_status make_plan(const ease_interactions *x, const ease_gram_info *sizes,
@@ -256,15 +260,23 @@ static ease_status take_request(const ease_train_options *given, ease_storage st
         status = ease__method_take(&out->o, &m, err);
     if (!status)
         status = ease__method_from_gram(m, err);
+    if (!status)
+        status = ease__method_tags(m, &out->o, err);
     if (!status && (!form || form->trained != m->form))
         status = ease__fail(err, EASE_E_ARG, "%s has no storage %d", m->info.name,
                             (int)storage);
+    if (!status && m->finish && storage == EASE_STORE_PACKED)
+        status = ease__fail(err, EASE_E_ARG,
+                            "a model of %s has two inverses and cannot be packed: save "
+                            "it as f16 or f32",
+                            m->info.name);
     if (!status)
         status = ease__settings_parse(m->settings, m->info.name, out->o.settings,
                                       values, NULL, err);
     if (status)
         return status;
     out->family = ease__method_family(m, values);
+    out->tag_weight = ease__method_tag_weight(m, &out->o, values);
     return ease__train_backend(&out->o, &out->backend, err);
 }
 
@@ -290,6 +302,7 @@ ease_status ease_plan_data(const ease_interactions *x, const ease_train_options 
                            ease_storage storage, ease_plan *out, ease_error *err)
 {
     ease_gram_info sizes;
+    ease_interactions extended;
     plan_request used;
     ease_status status;
 
@@ -303,5 +316,13 @@ ease_status ease_plan_data(const ease_interactions *x, const ease_train_options 
         status = ease__train_info(x, &sizes, err);
     if (status)
         return status;
-    return make_plan(x, &sizes, &used, storage, out, err);
+    if (!(used.tag_weight > 0))
+        return make_plan(x, &sizes, &used, storage, out, err);
+    status = ease__tags_extend(x, used.o.tags, &extended, err);
+    if (status)
+        return status;
+    sizes.items = extended.items;
+    status = make_plan(&extended, &sizes, &used, storage, out, err);
+    ease__tags_extended_free(&extended);
+    return status;
 }

@@ -48,6 +48,27 @@ ease_status ease__method_lambda(const ease__method *m, const ease_train_options 
                       o->lambda);
 }
 
+ease_status ease__method_tags(const ease__method *m, const ease_train_options *o,
+                              ease_error *err)
+{
+    if (!m->info.needs_tags || o->tags)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "%s needs tags of items", m->info.name);
+}
+
+double ease__method_tag_weight(const ease__method *m, const ease_train_options *o,
+                               const double *settings)
+{
+    if (!o->tags || !m->info.from_gram)
+        return 0;
+    if (!m->tag_setting)
+        return o->tag_weight;
+    for (int i = 0; m->settings[i].name; i++)
+        if (strcmp(m->settings[i].name, m->tag_setting) == 0)
+            return settings[i];
+    return 0;
+}
+
 /* ---- for users ------------------------------------------------------------- */
 
 const ease_method_info *ease_method_at(int index)

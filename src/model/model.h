@@ -28,6 +28,7 @@ typedef struct ease__item_tags {
     const int32_t *numbers;
     const float *weights; /* NULL: all ones */
     bool owned;           /* the arrays are not part of the file */
+    double weight;        /* in training; 0: they were not used */
 } ease__item_tags;
 
 /* Dense weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0
@@ -47,6 +48,8 @@ struct ease_model {
     const float *base;      /* c; NULL: zero */
     const float *norm;      /* dense: q; similarity is W_ij q_j / q_i, or ... */
     const float *norm_to;   /* ... W_ij norm_to_j / norm_i; NULL: `norm` */
+    ease_model *second;     /* blended: the model whose weights are added; else NULL */
+    float share;            /* blended: of its weights */
     ease__sparse sparse;    /* sparse */
     ease__latent latent;    /* latent */
     ease__known known;      /* known users */
@@ -101,6 +104,11 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
 
+/* Makes a packed model one of the form blended, with `share` of the weights of `second`,
+ * which it takes over and which replaces an earlier one; NULL: makes it packed again.
+ * The similarity of a blended model is the weight. */
+void ease__model_blend(ease_model *m, ease_model *second, float share);
+
 /* Sets the scales, the norms and the base of a dense model again, from parts with other
  * relaxation, input, output and settings: the same bits as a model that is made with
  * these. `pivots` is from ease__model_from_inverse(). After a failure the model can
@@ -114,6 +122,10 @@ ease_status ease__item_tags_write(const ease_model *m, ease__container_writer *w
 /* Sets the tags from the sections of m->file, which are checked. */
 ease_status ease__item_tags_open(ease_model *m, ease_error *err);
 void ease__item_tags_free(ease__item_tags *t);
+/* Gives a trained model the tags of the options, if there are any; `weight` is what they
+ * had in training. Logs how many items of them it does not know (level 2). */
+ease_status ease__train_tags(ease_model *m, const ease_train_options *o, double weight,
+                             ease_error *err);
 size_t ease__item_tags_held(const ease__item_tags *t, int32_t items);
 
 /* The bytes of memory of a trained model. */

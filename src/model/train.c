@@ -1,6 +1,7 @@
 /* Trains dense models from interactions, a Gram file or a Gram matrix. */
 #include <string.h>
 
+#include "gram/gram_file.h"
 #include "model/dense.h"
 #include "model/footprint.h"
 #include "solve/solve.h"
@@ -46,7 +47,8 @@ struct source {
                         const ease__bands *bands, ease_gram **out, ease_error *err);
     const ease_interactions *x; /* or */
     const char *path;
-    ease_gram_info info;
+    int32_t new_items;   /* of the path: items that only have tags */
+    ease_gram_info info; /* with them */
     ease__dense_order order;
 };
 
@@ -60,7 +62,24 @@ static ease_status load_interactions(const source *s, ease__element element,
 static ease_status load_file(const source *s, ease__element element,
                              const ease__bands *bands, ease_gram **out, ease_error *err)
 {
-    return ease__gram_read_bands(s->path, element, bands, s->order.o.hooks, out, err);
+    const ease_train_options *o = &s->order.o;
+    ease_gram *g = NULL;
+    ease_status status;
+
+    if (bands && s->new_items)
+        return ease__fail(err, EASE_E_ARG,
+                          "%s: items that only have tags cannot be added to a Gram "
+                          "file that does not "
+                          "fit into memory",
+                          s->path);
+    status = ease__gram_read_bands(s->path, element, bands, o->hooks, &g, err);
+    if (!status && s->new_items)
+        status = ease__tags_extend_gram(g, o->tags, o->memory_limit, err);
+    if (status)
+        ease_gram_free(g);
+    else
+        *out = g;
+    return status;
 }
 
 /* ---- one solve in a work file ---------------------------------------------------- */
@@ -113,7 +132,7 @@ static ease_status model_of_file(spill *s, ease_gram *g, double residual,
         return status;
     r.work = s->file;
     s->file = NULL;
-    return ease__model_from_inverse(&inverse, &r, out, err);
+    return ease__dense_model(&inverse, &r, s->order, out, err);
 }
 
 static ease_status make_work_file(const source *s, ease__element element, spill *p,
@@ -149,6 +168,7 @@ static ease_status fit_in_file(const source *s, ease__element element,
 
     if (!status)
         status = s->load(s, element, &bands, &g, err);
+    ease__tag_lists_free(&p.v.tags);
     if (!status)
         status = solve_spilled(&p, g, f->cross, residual, err);
     if (!status) {
@@ -244,23 +264,85 @@ static ease_status train(const source *s, ease_model **out, ease_error *err)
     return status;
 }
 
+/* Float32 may be enough for X'X, and not for the tags that are added. */
+static void widen_for_tags(source *s)
+{
+    const ease_train_options *o = &s->order.o;
+
+    if (s->order.tag_weight > 0 && !s->order.method->tag_setting &&
+        ease__tags_diagonal(o->tags, o->tag_weight) > EASE__MOST_NARROW)
+        s->info.wide = 1;
+}
+
+/* Trains on s->x. */
+static ease_status train_data(source *s, ease_model **out, ease_error *err)
+{
+    const ease_train_options *o = &s->order.o;
+    ease_status status = ease__train_info(s->x, &s->info, err);
+
+    if (status)
+        return status;
+    widen_for_tags(s);
+    if (s->info.wide && o->precision != EASE_F64)
+        ease__log(o->hooks, 1,
+                  "some values are too large or too small for float32: solving in "
+                  "float64");
+    if (s->order.family.user_power != 0)
+        s->info.weighted = 1; /* the matrix has fractions */
+    return train(s, out, err);
+}
+
+/* Checks the memory for the items of s->x, before their ids are copied: a matrix may
+ * have far more columns than can be trained. */
+static ease_status check_items(source *s, ease_error *err)
+{
+    ease__footprint f;
+    ease_status status = ease__train_info(s->x, &s->info, err);
+
+    if (status)
+        return status;
+    f = footprint_of(s, ease__train_element(&s->info, s->order.o.precision));
+    return ease__memory_check("training", s->info.items, f.peak, f.allowed, err);
+}
+
 ease_status ease__train_dense(const ease_interactions *x, const ease_train_options *o,
                               ease_model **out, ease_error *err)
 {
     source s = {.load = load_interactions, .x = x};
+    ease_interactions extended;
     ease_status status = ease__dense_order_take(o, &s.order, err);
 
+    if (status || !(s.order.tag_weight > 0))
+        return status ? status : train_data(&s, out, err);
+    status = check_items(&s, err);
     if (!status)
-        status = ease__train_info(x, &s.info, err);
+        status = ease__tags_extend(x, o->tags, &extended, err);
     if (status)
         return status;
-    if (s.info.wide && o->precision != EASE_F64)
-        ease__log(o->hooks, 1,
-                  "some values are too large or too small for float32: solving in "
-                  "float64");
-    if (s.order.family.user_power != 0)
-        s.info.weighted = 1; /* the matrix has fractions */
-    return train(&s, out, err);
+    s.x = &extended;
+    status = train_data(&s, out, err);
+    ease__tags_extended_free(&extended);
+    return status;
+}
+
+/* Counts the items that only the tags have. */
+static ease_status find_new_items(source *s, ease_error *err)
+{
+    ease__gram_file f = {.file = EASE__CONTAINER_NONE};
+    ease_status status;
+
+    if (!(s->order.tag_weight > 0))
+        return EASE_OK;
+    status = ease__gram_file_open(s->path, &f, err);
+    if (status)
+        return status;
+    s->new_items = ease__tags_new_items(s->order.o.tags, &f.ids);
+    ease__gram_file_close(&f);
+    if (s->info.items > INT32_MAX - 2 - s->new_items)
+        return ease__fail(err, EASE_E_TOO_LARGE, "more than 2^31 - 2 items");
+    s->info.items += s->new_items;
+    widen_for_tags(s);
+    return EASE_OK;
 }
 
 ease_status ease_train_gram_file(const char *path, const ease_train_options *given,
@@ -274,6 +356,8 @@ ease_status ease_train_gram_file(const char *path, const ease_train_options *giv
     status = take_options(given, &s.order, err);
     if (!status)
         status = ease_gram_peek(path, &s.info, err);
+    if (!status)
+        status = find_new_items(&s, err);
     if (status)
         return status;
     s.info.users = s.info.interactions = 0; /* no interactions are in memory */
@@ -297,6 +381,8 @@ ease_status ease_gram_solve(ease_gram **g, const ease_train_options *given,
     *g = NULL;
     status = out ? take_options(given, &order, err)
                  : ease__fail(err, EASE_E_ARG, "a place for the model is required");
+    if (!status && order.tag_weight > 0)
+        status = ease__tags_extend_gram(taken, order.o.tags, order.o.memory_limit, err);
     if (!status && order.o.precision == EASE_F64)
         status = ease__gram_widen(taken, &order.o, err);
     if (status) {

@@ -512,6 +512,8 @@ static ease_status check_memory(const search *s, ease_error *err)
         ease__size_mul((size_t)x->users, sizeof(double)));
     size_t more = matrix > scratch ? matrix : scratch;
 
+    if (s->method->finish) /* the inverse for tags */
+        more = ease__size_add(more, matrix);
     return ease__memory_check("tuning", x->items,
                               ease__size_add(ease__size_add(matrix, more), held),
                               ease__memory_allowed(o->memory_limit, held), err);

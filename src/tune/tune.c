@@ -347,6 +347,8 @@ static ease_status take_options(const ease_tune_options *given, ease__tuner *t,
     if (!status && (count != 1 || !ease__metric_by_user(&metric[0])))
         status = ease__fail(err, EASE_E_ARG, "tuning needs one metric of users, not %s",
                             o->metric);
+    if (!status)
+        status = ease__method_tags(method, &t->train, err);
     if (!status && method->info.has_lambda)
         status = ease_backend_check(t->train.backend, err);
     if (!status)
@@ -419,6 +421,34 @@ static ease_status run(ease__tuner *t, ease_error *err)
     return status;
 }
 
+/* True if tags may have a weight above 0 in some trial. */
+static bool trains_tags(const ease__tuner *t)
+{
+    const ease__method *method = t->result->method;
+
+    return t->train.tags && method->info.from_gram &&
+           (method->tag_setting || t->train.tag_weight > 0);
+}
+
+/* Every trial has the items that only have tags. */
+static ease_status run_extended(ease__tuner *t, ease_error *err)
+{
+    ease_interactions extended;
+    ease_status status;
+
+    if (!trains_tags(t))
+        return run(t, err);
+    status = check_memory(t->x, &t->train, err);
+    if (!status)
+        status = ease__tags_extend(t->x, t->train.tags, &extended, err);
+    if (status)
+        return status;
+    t->x = &extended;
+    status = run(t, err);
+    ease__tags_extended_free(&extended);
+    return status;
+}
+
 ease_status ease_tune(const ease_interactions *x, const ease_interactions *input,
                       const ease_interactions *target, const ease_tune_options *o,
                       ease_tuning **out, ease_error *err)
@@ -443,7 +473,7 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     t.result->unknown_targets = -1;
     t.result->method = ease__method_find(t.train.method);
     t.result->metric = ease__metric_kind_of(t.o.metric);
-    status = run(&t, err);
+    status = run_extended(&t, err);
     if (status) {
         ease_tuning_free(t.result);
         return status;
