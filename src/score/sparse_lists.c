@@ -43,14 +43,16 @@ static void add_row(const ease__sparse *rows, int32_t item, float x, sums *s)
 
 static void choose_touched(const sums *s, const ease__list_options *o, ease__topk *best)
 {
+    const float *factors = o->factors;
+    const uint8_t *allowed = o->allowed;
     float least = ease__topk_least(best);
 
     for (int32_t t = 0; t < s->count; t++) {
         ease_rec rec = {s->touched[t], s->scores[s->touched[t]]};
 
-        if (o->factors)
-            rec.score *= o->factors[rec.item];
-        if (rec.score < least || (o->allowed && !o->allowed[rec.item]))
+        if (factors)
+            rec.score *= factors[rec.item];
+        if (rec.score < least || (allowed && !allowed[rec.item]))
             continue;
         ease__topk_offer_one(best, rec);
         least = ease__topk_least(best);
