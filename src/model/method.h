@@ -11,6 +11,7 @@ typedef struct ease__axis {
     int setting;        /* its place in the table of settings */
     double start, step; /* first value, and first change of it */
     bool odds;          /* a share p, of which log(p / (1 - p)) is changed by `step` */
+    bool coupled; /* it needs no solve, but its best value depends on the inverse */
 } ease__axis;
 
 enum { EASE__MOST_AXES = 8 };
@@ -24,7 +25,7 @@ typedef struct ease__method {
     bool nonnegative;       /* negative weights are set to 0 */
     /* Members of the closed-form family: what settings mean. NULL: EASE. */
     void (*family)(const double *settings, ease__family *out);
-    const ease__axis *axes; /* with `family`: ended by a step of 0 */
+    const ease__axis *axes;     /* with `family`: ended by a step of 0 */
     const ease_gram_kind *kind; /* the only kind that it has; NULL: all */
     /* Fails with EASE_E_ARG if the settings are valid each, but not together; may be
      * NULL. */
