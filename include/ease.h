@@ -76,8 +76,8 @@
  *    ease_format, ease_method_info, ...), never elsewhere. A program that was compiled
  *    with an older header gets the defaults of the options that its header lacks. A
  *    program that sets an option which an older library lacks gets EASE_E_ARG.
- *  - ease_row, ease_rec, ease_error, ease_hooks, ease_id_column, ease_split_part,
- *    ease_difference and ease_plot_axis are frozen: they never change.
+ *  - ease_row, ease_rec, ease_cap, ease_error, ease_hooks, ease_id_column,
+ *    ease_split_part, ease_difference and ease_plot_axis are frozen: they never change.
  *
  * Threads and processes:
  *
@@ -1069,6 +1069,16 @@ EASE_API ease_row ease_model_item_tags(const ease_model *m, int32_t item);
  * the setting `blend` of add-ease; 0: it was trained without tags. */
 EASE_API double ease_model_tag_weight(const ease_model *m);
 
+/* Chooses items by their tags, for `allowed` of ease_recommend_options: sets allowed[j]
+ * to 0 for each item j that does not fit, and leaves the other bytes as they are;
+ * `allowed` has one for each item. Of the tags in `only`, an item must have at least
+ * one of each kind that occurs there; it must have none of those in `except`. Fails
+ * with EASE_E_ARG if the model has no tags, EASE_E_DATA if it has no such tag, or
+ * EASE_E_NOMEM; `allowed` is then unchanged. */
+EASE_API EASE_MUST_USE ease_status ease_model_filter(
+    const ease_model *m, const char *const *only, int64_t only_count,
+    const char *const *except, int64_t except_count, uint8_t *allowed, ease_error *err);
+
 EASE_API void ease_model_describe(const ease_model *m, ease_model_info *info);
 EASE_API int32_t ease_model_items(const ease_model *m);
 EASE_API const ease_method_info *ease_model_method(const ease_model *m);
@@ -1086,6 +1096,11 @@ EASE_API double ease_model_popularity(const ease_model *m,
                                       int32_t item); /* column sum of X */
 EASE_API float ease_model_base(const ease_model *m,
                                int32_t item); /* score without any history */
+/* max(popularity, 1)^power, limited to 1e-30 .. 1e30: the factor by which the option
+ * popularity_power of ease_recommend multiplies the score of `item`. NaN if the item is
+ * out of range or the power is not within -10 .. 10. */
+EASE_API float ease_model_popularity_factor(const ease_model *m, int32_t item,
+                                            double power);
 /* Copies row `item` of B, the contributions of this item to the score of each item, to
  * `out`, which has space for `items` floats. If `item` is out of range, all of `out` is
  * set to NaN. Fails with EASE_E_FORMAT or EASE_E_IO if the model's file is damaged or
@@ -1147,6 +1162,14 @@ typedef struct ease_rec {
     float score;
 } ease_rec;
 
+/* A bound on how many items of a list may share a tag. Items are taken in the order of
+ * their scores; an item is left out if one of its tags of this kind already occurs
+ * `most` times in the list. Items without tags of this kind are not affected. */
+typedef struct ease_cap {
+    const char *kind; /* of tags, such as "author" */
+    int32_t most;     /* at least 1 */
+} ease_cap;
+
 typedef struct ease_recommend_options {
     size_t size;
     int32_t k;     /* length of a list; default 10 */
@@ -1160,6 +1183,14 @@ typedef struct ease_recommend_options {
     const int64_t *users;
     int threads;             /* of ease_recommend_many; 0: all */
     const ease_hooks *hooks; /* of ease_recommend_many; NULL: none */
+    /* The score of each item is multiplied by ease_model_popularity_factor() with this
+     * power, -10 .. 10, before items are ranked: below 0, less popular items rank
+     * higher, above 0, more popular ones do. Default 0: scores stay as they are. */
+    double popularity_power;
+    /* The most items of a list that may have the same tag; all caps hold. Default
+     * none. */
+    const ease_cap *caps;
+    int64_t cap_count;
 } ease_recommend_options;
 
 /* Makes a scorer for a model, which is borrowed: free the scorer first. Fails with
@@ -1170,10 +1201,13 @@ EASE_API EASE_MUST_USE ease_status ease_scorer_new(const ease_model *m,
 /* Recommends the k items with the highest scores for a history, best first; ties go to
  * the smaller item number. `recs` has space for k items, and *count receives their
  * number. An empty history gets the most popular items, with their share of users as
- * the score, except for methods with known_users. Fails with EASE_E_ARG, EASE_E_DATA
- * if a method with known_users does not know the user, EASE_E_FORMAT or EASE_E_IO if
- * the model's file is damaged or cannot be read; the contents of `recs` are then
- * undefined. */
+ * the score, except for methods with known_users. Scores are those of the model times
+ * the factors of popularity_power; with caps, the list is the same as if all items of
+ * the catalog were sorted by score and taken in this order as far as the caps allow.
+ * Fails with EASE_E_ARG (also for caps if the model has no tags), EASE_E_DATA if a
+ * method with known_users does not know the user or the model has no tags of the kind
+ * of a cap, EASE_E_NOMEM, EASE_E_FORMAT or EASE_E_IO if the model's file is damaged or
+ * cannot be read; the contents of `recs` are then undefined. */
 EASE_API EASE_MUST_USE ease_status ease_recommend(ease_scorer *s, ease_row history,
                                                   const ease_recommend_options *o,
                                                   ease_rec *recs, int32_t *count,
@@ -1187,7 +1221,8 @@ EASE_API EASE_MUST_USE ease_status ease_recommend_many(
     const ease_model *m, const ease_row *histories, int64_t count,
     const ease_recommend_options *o, ease_rec *recs, int32_t *counts, ease_error *err);
 
-/* Finds the k items most similar to `item`, best first, as ease_recommend returns them.
+/* Finds the k items most similar to `item`, best first, as ease_recommend returns them;
+ * its options apply to similarities in place of scores.
  * The similarity is the partial correlation -P_ij / sqrt(P_ii P_jj), which is symmetric
  * and within -1 .. 1; in sparse models and those of add-ease the weight, in latent
  * models the cosine of the factors of the items. Fails as ease_recommend does, and with
@@ -1201,8 +1236,8 @@ EASE_API EASE_MUST_USE ease_status ease_similar(ease_scorer *s, int32_t item,
  * and its contribution to the score; there are as many reasons as items of the history.
  * *base receives the score without any history (0 for EASE_GRAM_COUNTS), *score the
  * score: base + contributions, added in this order in float, which is the score that
- * ease_recommend returns. Fails with EASE_E_ARG for latent models and methods with
- * known_users, whose scores are no such sum. */
+ * ease_recommend returns without popularity_power. Fails with EASE_E_ARG for latent
+ * models and methods with known_users, whose scores are no such sum. */
 EASE_API EASE_MUST_USE ease_status ease_explain(ease_scorer *s, ease_row history,
                                                 int32_t item, ease_rec *reasons,
                                                 float *base, float *score,

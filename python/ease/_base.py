@@ -78,6 +78,27 @@ def weighted_row(ids: Ids, weights: Mapping[Any, Any]) -> Rows:
                 values_or_none(values[order], True), (1, ids.count))
 
 
+def tag_text(text: Any, what: str) -> bytes:
+    if not isinstance(text, str) or "\0" in text:
+        raise ValueError(f"{what}: a text such as 'genre=Comedy', not {text!r}")
+    return text.encode("utf-8", "surrogateescape")
+
+
+def tag_list(tags: Any, what: str) -> List[bytes]:
+    """Tags given as one text, several or None."""
+    if tags is None:
+        return []
+    return [tag_text(t, what) for t in ([tags] if isinstance(tags, str) else tags)]
+
+
+def cap_list(at_most: Optional[Mapping[str, int]]) -> List[Tuple[bytes, int]]:
+    """The caps of lists, as the library has them."""
+    if at_most is not None and not isinstance(at_most, Mapping):
+        raise ValueError(f"at_most is a dict such as {{'author': 2}}, not {at_most!r}")
+    return [(tag_text(kind, "at_most"), whole(most, 1, "at_most", 2**31 - 1))
+            for kind, most in (at_most or {}).items()]
+
+
 class Recommender:
     """The base of all classes; see :class:`ease.EASE`."""
 
@@ -389,22 +410,27 @@ class Recommender:
                    else np.empty(0, np.int32))
         return Rows(indptr, indices, data, (len(parts), self._seen.shape[1]))
 
-    def _mask(self, filter_items: Any, items: Any) -> Optional[Array]:
+    def _mask(self, filter_items: Any, items: Any, only: Any,
+              exclude: Any) -> Optional[Array]:
         assert self._ids_of_items is not None
-        if filter_items is None and items is None:
+        tags = tag_list(only, "only"), tag_list(exclude, "exclude")
+        if filter_items is None and items is None and not any(tags):
             return None
         if filter_items is not None and items is not None:
             raise ValueError("filter_items or items, not both")
-        count = self._ids_of_items.count
-        chosen = self._ids_of_items.numbers(items if filter_items is None else filter_items)
-        mask = np.full(count, filter_items is not None, np.uint8)
-        mask[chosen] = filter_items is None
+        mask = np.full(self._ids_of_items.count, items is None, np.uint8)
+        if filter_items is not None or items is not None:
+            chosen = items if filter_items is None else filter_items
+            mask[self._ids_of_items.numbers(chosen)] = filter_items is None
+        if any(tags):
+            self._fitted().filter(*tags, mask)
         return mask
 
     def recommend(self, userid: Any, user_items: Any = None, N: int = 10,
                   filter_already_liked_items: bool = True, filter_items: Any = None,
-                  items: Any = None, *, show_progress: ShowProgress = False
-                  ) -> Tuple[Array, Array]:
+                  items: Any = None, *, popularity_power: float = 0.0, only: Any = None,
+                  exclude: Any = None, at_most: Optional[Mapping[str, int]] = None,
+                  show_progress: ShowProgress = False) -> Tuple[Array, Array]:
         """The N best items for a user, or for each of several: ids and scores.
 
         user_items: what the user has, a row of X (sparse or NumPy); for an array of
@@ -417,8 +443,15 @@ class Recommender:
         without a history gets what is popular.
 
         filter_items are never recommended; of ``items`` alone it is chosen.
+
+        popularity_power: scores are multiplied by the popularity of the item to this
+        power, -10 .. 10: below 0, less popular items rank higher.
+
+        For models whose items have tags, such as "genre=Comedy": only items with one of
+        the tags ``only`` of each kind, and with none of ``exclude``, are recommended;
+        ``at_most={"author": 2}`` bounds the items of a list with the same tag of a kind.
         """
-        model = self._fitted()
+        model, caps = self._fitted(), cap_list(at_most)
         many, k = is_many(userid), whole(N, 1, "N", 2**31 - 1)
         numbers = self._users(userid if many else [userid])
         rows = self._histories(userid, user_items)
@@ -428,7 +461,8 @@ class Recommender:
         with watching(show_progress) as watch:
             model.recommend(numbers, rows.indptr, rows.indices, rows.data, k,
                             not filter_already_liked_items,
-                            self._mask(filter_items, items),
+                            self._mask(filter_items, items, only, exclude),
+                            float(popularity_power), caps,
                             whole(self.threads, 0, "threads", 2**31 - 1), chosen, scores,
                             watch)
         return self._lists(chosen, scores, many)
@@ -442,10 +476,14 @@ class Recommender:
         return self._ids_of_items.at(chosen[0][there]), scores[0][there]
 
     def similar_items(self, itemid: Any, N: int = 10, filter_items: Any = None,
-                      items: Any = None) -> Tuple[Array, Array]:
+                      items: Any = None, *, popularity_power: float = 0.0,
+                      only: Any = None, exclude: Any = None,
+                      at_most: Optional[Mapping[str, int]] = None
+                      ) -> Tuple[Array, Array]:
         """The items most like an item, or each of several: ids and similarities, by the
-        partial correlation (EASE and its relatives), the weight (sparse models) or the cosine (latent)."""
-        model = self._fitted()
+        partial correlation (EASE), the weight (sparse models) or the cosine (latent). The
+        other arguments are those of :meth:`recommend`, with similarities for scores."""
+        model, caps = self._fitted(), cap_list(at_most)
         assert self._ids_of_items is not None
         many = is_many(itemid)
         like = self._ids_of_items.numbers(itemid if many else [itemid])
@@ -453,7 +491,8 @@ class Recommender:
         k = k if many else min(k, self._ids_of_items.count)
         chosen = np.empty((len(like), k), np.int32)
         scores = np.empty(chosen.shape, np.float32)
-        model.similar(like, k, self._mask(filter_items, items), chosen, scores)
+        model.similar(like, k, self._mask(filter_items, items, only, exclude),
+                      float(popularity_power), caps, chosen, scores)
         return self._lists(chosen, scores, many)
 
     def explain(self, userid: Any, user_items: Any, itemid: Any,
