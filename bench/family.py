@@ -4,20 +4,28 @@
     bench/family.py [--ease PROGRAM] [--data DIR] [--out DIR] [--backend NAME]
                     [--models NAME,...] [PART ...]
 
-The parts: ml-1m, goodbooks, npm (strong generalization, liang18), gowalla, yelp2018 (the
-split of LightGCN; a tenth of each user's train items is validation data, and the test
-file is used once, by models that were trained on the whole train file). Each part runs
-`ease compare`, whose first model is EASE with a tuned lambda, and keeps what it prints in
-docs/results/PART-family.json. On two cores ml-1m takes 2 minutes, goodbooks 30, npm 3
-hours; gowalla and yelp2018 take 3 hours for each model.
+Each part runs `ease compare`, whose first model is EASE with a tuned lambda, and keeps what
+it prints in docs/results/PART-family.json. The parts, with their time on two cores:
+
+    ml-1m, goodbooks, npm    2 and 10 minutes, 1 hour: strong generalization (liang18)
+    gowalla, yelp2018        3 hours for each model: the split of LightGCN. A tenth of each
+                             user's train items is validation data, drawn evenly. The test
+                             file is used once, by models of the whole train file
+    gowalla-matched, ...     the same, but in the validation data popular and rare items have
+                             the shares that they have in the test file, which is no even
+                             draw: on gowalla popular items are more frequent in it, on
+                             yelp2018 rare ones. Of the test file only these shares are used
+    ml-1m-grid               5 minutes: a full grid of ease-family, to compare the search with
 """
 import argparse
+import collections
 import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 STRONG = {
@@ -25,9 +33,13 @@ STRONG = {
     "goodbooks": ("goodbooks/ratings.csv", ["--min-rating", "4"], 5000),
     "npm": ("npm/dependencies.tsv.gz", [], 10000),
 }
-LIGHTGCN = ("gowalla", "yelp2018")
+LIGHTGCN = ("gowalla", "yelp2018", "gowalla-matched", "yelp2018-matched")
+# All combinations, for the counts; with a power of the diagonal lambda has another scale.
+GRID = {"lambda-power=0": "178,336,630,1120", "lambda-power=-0.25": "575,1090,2040,3630"}
+GRID_POINTS = ("dropout=0.27|0.5|0.65|0.8,user-power=0.2|0.4|0.6,relaxation=0|0.2,"
+               "input-power=-0.3|-0.2|-0.1|0,output-power=-0.1|0")
 MODELS = "ease,edlae,rlae,rdlae,dan,ease-rescaled,ease-ips,mrf,ease-family"
-SEED, SHARE = 98765, 0.1
+SEED, SHARE, GROUPS = 98765, 0.1, 10
 
 
 def read_adjacency(path):
@@ -49,13 +61,32 @@ def write_ids(path, ids):
         file.writelines(f"{name}\n" for name in ids)
 
 
-def lightgcn_split(source, to):
+def counts(rows):
+    return collections.Counter(item for row in rows.values() for item in row)
+
+
+def odds_of_items(train, test):
+    """For each item the number of test rows for each train row, over all items that are
+    about as popular: groups of items with as many train rows."""
+    trained, tested = counts(train), counts(test)
+    total, seen, sums, group = sum(trained.values()), 0, [[0, 0] for _ in range(GROUPS)], {}
+    for item, count in sorted(trained.items(), key=lambda pair: pair[1]):
+        group[item] = seen * GROUPS // total
+        seen += count
+        sums[group[item]][0] += tested[item]
+        sums[group[item]][1] += count
+    return {item: sums[g][0] / sums[g][1] for item, g in group.items()}
+
+
+def lightgcn_split(source, to, matched=False):
     """A split whose test data are the test file, with validation data from the train file."""
     train = read_adjacency(os.path.join(source, "train.txt"))
     test = read_adjacency(os.path.join(source, "test.txt"))
+    odds = odds_of_items(train, test) if matched else collections.defaultdict(lambda: 1.0)
     draw, kept, held = random.Random(SEED), {}, {}
-    for user, row in train.items():
-        chosen = set(draw.sample(row, int(SHARE * len(row) + 0.5)))
+    for user, row in train.items():  # a draw without replacement, by weights
+        order = sorted(row, key=lambda item: draw.random() ** (1 / odds[item]), reverse=True)
+        chosen = set(order[:int(SHARE * len(row) + 0.5)])
         kept[user] = [item for item in row if item not in chosen]
         held[user] = [item for item in row if item in chosen]
     users, items = {}, {}
@@ -74,18 +105,51 @@ def lightgcn_split(source, to):
     write_ids(os.path.join(to, "unique_sid.txt"), items)
 
 
+def strong_split(o, name, to):
+    path, options, heldout = STRONG[name]
+    subprocess.run([o.ease, "split", os.path.join(o.data, path), "-o", to, "--protocol",
+                    "liang18", "--heldout-users", str(heldout), *options, "--quiet"],
+                   check=True)
+
+
+def tune(o, split, work, *more):
+    out = subprocess.run([o.ease, "tune", split, "-o", os.path.join(work, "model.ease"), "--model",
+                          "ease-family", "--json", "--quiet", *more],
+                         check=True, text=True, stdout=subprocess.PIPE).stdout
+    return json.loads(out)
+
+
+def grid(o, name, work):
+    """The best validation metric of the grid and of the search, and what each took."""
+    split = os.path.join(work, name)
+    strong_split(o, name, split)
+    began = time.monotonic()
+    ease = tune(o, split, work, "--model", "ease")
+    between = time.monotonic()
+    found = tune(o, split, work)
+    ended = time.monotonic()
+    tried = [tune(o, split, work, "--set", power, "--lambda", lambdas, "--grid", GRID_POINTS)
+             for power, lambdas in GRID.items()]
+    kept = lambda run: {"best": max(t["mean"] for t in run["trials"]), "solves": run["solves"],
+                        "evaluations": len(run["trials"])}
+    return {"ease": {**kept(ease), "seconds": between - began},
+            "search": {**kept(found), "seconds": ended - between, "lambda": found["lambda"],
+                       "settings": found["settings"]},
+            "grid": [{**kept(run), "fixed": power, "lambdas": GRID[power],
+                      "lambda": run["lambda"], "settings": run["settings"]}
+                     for power, run in zip(GRID, tried)], "points": GRID_POINTS}
+
+
 def compare(o, name, work):
     split = os.path.join(work, name)
     if name in LIGHTGCN:
         os.makedirs(split)
-        lightgcn_split(os.path.join(o.data, name), split)
+        source, _, matched = name.partition("-")
+        lightgcn_split(os.path.join(o.data, source), split, matched)
         metrics = ["--metric", "ndcg@20",
                    "--metrics", "plain-recall@20,ndcg@20,plain-recall@50,ndcg@50,coverage@20"]
     else:
-        path, options, heldout = STRONG[name]
-        subprocess.run([o.ease, "split", os.path.join(o.data, path), "-o", split, "--protocol",
-                        "liang18", "--heldout-users", str(heldout), *options, "--quiet"],
-                       check=True)
+        strong_split(o, name, split)
         metrics = ["--metrics", "recall@20,recall@50,ndcg@100,coverage@100"]
     command = ["compare", split, "--models", o.models, *metrics, "--json"]
     command += ["--backend", o.backend] if o.backend else []
@@ -107,14 +171,17 @@ def main():
     parse.add_argument("--models", default=MODELS)
     parse.add_argument("parts", nargs="*", default=[])
     o = parse.parse_args()
-    for name in o.parts or [*STRONG, *LIGHTGCN]:
+    for name in o.parts or [*STRONG, *LIGHTGCN, "ml-1m-grid"]:
         with tempfile.TemporaryDirectory() as work:
-            result = compare(o, name, work)
+            part = name.removesuffix("-grid")
+            result = (compare if part == name else grid)(o, part, work)
         path = os.path.join(o.out, name + "-family.json")
         with open(path, "w", encoding="ascii") as file:
             json.dump(result, file, indent=1)
             file.write("\n")
-        for m in result["models"]:
+        if part != name:
+            print(name, json.dumps(result), flush=True)
+        for m in result.get("models", []):
             print(name, m["model"], m["settings"],
                   *(f"{k} {x['mean']:.5f}" for k, x in m["metrics"].items()), flush=True)
 
