@@ -597,6 +597,7 @@ static void what_the_plan_allows_can_be_trained(test *t)
 
 static void options_are_checked_without_data(test *t)
 {
+    ease_tags *tags = quick_tags(3);
     ease_error err = {0};
 
     for (int i = 0; ease__methods[i]; i++) {
@@ -605,6 +606,9 @@ static void options_are_checked_without_data(test *t)
         ease_train_options o = quick_options(m, 1, text);
 
         o.method = m->info.name;
+        check_status(t, ease_train_options_check(&o, 0, &err),
+                     m->info.needs_tags ? EASE_E_ARG : EASE_OK);
+        o.tags = tags;
         check_status(t, ease_train_options_check(&o, 0, &err), EASE_OK);
         o.lambda = NAN;
         check_status(t, ease_train_options_check(&o, 0, &err),
@@ -623,6 +627,7 @@ static void options_are_checked_without_data(test *t)
         check_status(t, ease_train_options_check(&o, 0, &err), EASE_E_ARG);
     }
     check_status(t, ease_train_options_check(NULL, 0, &err), EASE_E_ARG);
+    ease_tags_free(tags);
 }
 
 static void impossible_options_are_refused(test *t)

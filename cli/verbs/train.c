@@ -140,7 +140,6 @@ static int check_model(console *c, const train_args *a)
 {
     const ease_method_info *m = ease_method_find(a->model);
     const char *unused;
-    ease_train_options o;
     ease_error err;
     int code = check_method(c, a->common.verb, a->model);
 
@@ -158,10 +157,16 @@ static int check_model(console *c, const train_args *a)
     code = check_tagging(c, a->common.verb, &a->tagging, m);
     if (code)
         return code;
-    code = m->from_gram ? check_backend(c, a->backend) : EXIT_DONE;
-    if (code)
-        return code;
-    o = options_of(c, a);
+    return m->from_gram ? check_backend(c, a->backend) : EXIT_DONE;
+}
+
+/* Checks all options together, of which the tags are one: after they were read, and
+ * before the data is. */
+static int check_options(console *c, const train_args *a)
+{
+    ease_train_options o = options_of(c, a);
+    ease_error err;
+
     return ease_train_options_check(&o, a->gram != NULL, &err) ? fail_with(c, &err)
                                                                : EXIT_DONE;
 }
@@ -334,6 +339,8 @@ static int run(console *c, void *args)
 
     if (!code)
         code = read_tags(c, &a->tagging, a->memory_limit, &a->tag_table);
+    if (!code)
+        code = check_options(c, a);
     if (!code)
         code = a->gram ? train_gram(c, a, &m) : train_data(c, a, &m);
     if (!code)
