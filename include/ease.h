@@ -56,8 +56,8 @@
  *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in which
  *    their ids first appear. Ids are strings of any bytes except NUL.
  *  - Accessors accept a NULL object and any index: out of range, they return 0, NULL,
- *    an empty row, NaN, EASE_NO_ITEM, EASE_NO_USER or EASE_NO_TAG. ease_X_describe(NULL, &info) sets
- *    the members of `info` to such values.
+ *    an empty row, NaN, EASE_NO_ITEM, EASE_NO_USER or EASE_NO_TAG.
+ *    ease_X_describe(NULL, &info) sets the members of `info` to such values.
  *  - The library never prints, exits, aborts or changes process state.
  *
  * Rules of structures. They let a compiled program work with later versions of the
@@ -77,7 +77,7 @@
  *    with an older header gets the defaults of the options that its header lacks. A
  *    program that sets an option which an older library lacks gets EASE_E_ARG.
  *  - ease_row, ease_rec, ease_cap, ease_error, ease_hooks, ease_id_column,
- *    ease_split_part and ease_difference are frozen: they never change.
+ *    ease_split_part, ease_difference and ease_plot_axis are frozen: they never change.
  *
  * Threads and processes:
  *
@@ -426,7 +426,7 @@ EASE_API int64_t ease_interactions_find_user(const ease_interactions *x,
                                              const char *user_id); /* or EASE_NO_USER */
 EASE_API void ease_interactions_free(ease_interactions *x);
 
-/* ---- tags of items ---------------------------------------------------------------- */
+/* ---- tags of items -------------------------------------------------------------- */
 
 /* Tags are properties of items, such as genres, authors or categories. A tag is a text
  * KIND=VALUE: genre=Comedy. Models keep the tags of their items, see
@@ -637,9 +637,10 @@ typedef enum ease_gram_kind {
 
 /* The form in which a model file stores the weights.
  *
- * F32, F16 and PACKED are alternatives for dense models (ease, ease-nonneg). The range
- * of F16 is limited: if the values of items differ by a factor of more than about
- * 10^4, small weights may become 0, and saving logs a warning (level 1).
+ * F32, F16 and PACKED are alternatives for dense models, which are those of all methods
+ * with from_gram (see ease_method_info). The range of F16 is limited: if the values of
+ * items differ by a factor of more than about 10^4, small weights may become 0, and
+ * saving logs a warning (level 1).
  *
  * NONE, SPARSE, LATENT and KNOWN depend on the method: such a model is always saved in
  * its own form. */
@@ -745,14 +746,33 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
                                                   ease_storage storage, ease_plan *out,
                                                   ease_error *err);
 
+/* Checks options before any data is read: the method, its lambda and its settings, the
+ * kind, the backend. `from_gram` nonzero: for training from a Gram matrix, from which
+ * not every method can be trained and which has no weights of users. Fails with
+ * EASE_E_ARG, or EASE_E_BACKEND if the backend cannot be used. */
+EASE_API EASE_MUST_USE ease_status ease_train_options_check(const ease_train_options *o,
+                                                            int from_gram,
+                                                            ease_error *err);
+
 /* Trains a model on the interactions `x` by the method o->method. The model does not
  * refer to `x` afterwards.
  *
- * ease, ease-nonneg (EASE >= 0: negative weights are set to 0): every solve is checked
- * by a residual. If a solve in float32 fails the check or meets a pivot that is not
- * positive, the Gram matrix is built again and solved in float64 if memory allows,
- * which is logged (level 1). Float64 is used from the start if a nonzero entry on the
- * diagonal of X'X is above 2^100 or below 2^-100.
+ * ease, ease-nonneg (EASE >= 0: negative weights are set to 0), and the closed-form
+ * family of EASE's relatives: edlae, rlae, rdlae, dan, ease-rescaled, ease-ips, mrf,
+ * and ease-family, which has all of their settings. Each member is one solve,
+ *
+ *     P = (C + diagMat(Lambda))^-1,   W_ij = -s_i P_ij m_j t_j off the diagonal,
+ *
+ * where C is X'WX of the kind o->kind, with a weight for each user, and EASE has the
+ * weights 1, Lambda_j = lambda, m_j = 1 / P_jj and s = t = 1. Settings change W and
+ * Lambda, which needs the interactions (W) or only X'X (Lambda), or the way in which
+ * weights are read off P (s, m, t). Settings that would change nothing (dropout=0)
+ * give EASE's weights to the last bit.
+ *
+ * Every solve is checked by a residual. If a solve in float32 fails the check or meets
+ * a pivot that is not positive, the Gram matrix is built again and solved in float64 if
+ * memory allows, which is logged (level 1). Float64 is used from the start if a nonzero
+ * entry on the diagonal of X'X is above 2^100 or below 2^-100.
  *
  * popularity: the score of an item is its share of users. item-item: nearest
  * neighbours by X'X. slim, slim-free: sparse weights by least squares. wmf: weighted
@@ -766,28 +786,30 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
  * the last round, or of the best round if there are validation users, and logs a
  * warning (level 1). Any other cancelled training fails with EASE_E_CANCELLED.
  *
- * Fails with EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (a missing lambda, a
- * wrong setting, a rank that the data cannot have, or data with a `doubt`, see
- * ease_interactions_info), EASE_E_DATA (wmf: a negative value), EASE_E_NOT_POSDEF,
- * EASE_E_ACCURACY (numbers do not stay finite, or float32 cannot represent the
- * weights), EASE_E_BACKEND, EASE_E_NOMEM or EASE_E_CANCELLED. */
+ * Tags in training: with o->tags and a = o->tag_weight above 0, methods with from_gram
+ * solve for G = X'X + a^2 T'T in place of X'X, where T_ti is the weight of tag t of
+ * item i: items are similar if they have users or tags in common. (CEASE: Jeunen, Van
+ * Balen and Goethals, RecSys 2020.) The kinds covariance and correlation centre X
+ * alone; the column sums, and with them popularity and base, stay those of X. Items
+ * that only have tags are added to the model, behind those of x in the order of the
+ * tags, with a popularity of 0: they can be recommended. The method add-ease needs
+ * tags, and uses them in another way (see its settings). Other methods, and a weight of
+ * 0, add no items and only keep the tags of known items; if there is none, training
+ * fails with EASE_E_DATA.
+ *
+ * Fails with EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (as
+ * ease_train_options_check does, for a rank that the data cannot have, and for data
+ * with a `doubt`, see ease_interactions_info), EASE_E_DATA (wmf: a negative value),
+ * EASE_E_NOT_POSDEF, EASE_E_ACCURACY (numbers do not stay finite, or float32 cannot
+ * represent the weights), EASE_E_BACKEND, EASE_E_NOMEM or EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
                                               const ease_train_options *o,
                                               ease_model **out, ease_error *err);
 
-/* Tags in training: with o->tags and a = o->tag_weight above 0, methods with from_gram
- * solve for G = X'X + a^2 T'T in place of X'X, where T_ti is the weight of tag t of item
- * i: items are similar if they have users or tags in common. (CEASE: Jeunen, Van Balen
- * and Goethals, RecSys 2020.) The kinds covariance and correlation centre X alone; the
- * column sums, and with them popularity and base, stay those of X. Items that only have
- * tags are added to the model, behind those of x in the order of the tags, with a
- * popularity of 0: they can be recommended. The method add-ease needs tags, and uses
- * them in another way (see its settings). Other methods, and a weight of 0, add no items
- * and only keep the tags of known items; if there is none, training fails with
- * EASE_E_DATA. */
-
-/* Trains a model from a Gram file, by a method with from_gram (see ease_method_info);
- * other methods fail with EASE_E_ARG. Otherwise like ease_train. */
+/* Trains a model from a Gram file, by a method with from_gram (see ease_method_info).
+ * Fails with EASE_E_ARG for other methods, and for settings that give users weights;
+ * with EASE_E_DATA if settings need the number of users of each item, and the matrix is
+ * of weighted data. Otherwise like ease_train. */
 EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
                                                         const ease_train_options *o,
                                                         ease_model **out,
@@ -818,7 +840,9 @@ typedef struct ease_method_info {
     /* The grid that tuning tries by default: "rank=64|128,alpha=1|10" is every rank
      * with every alpha. "": there is nothing to tune. NULL: lambda is tuned. */
     const char *grid;
-    int needs_tags; /* 1: ease_train_options.tags are required */
+    int needs_tags;             /* 1: ease_train_options.tags are required */
+    const ease_gram_kind *kind; /* the only kind of Gram matrix that the method has,
+                                   whatever `kind` the options have; NULL: any */
 } ease_method_info;
 
 /* The method at `index`, from 0 on, and the method with a name; NULL: there is none. */
@@ -833,7 +857,7 @@ EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,
                                                      const char *settings,
                                                      ease_error *err);
 
-/* ---- Gram matrices: X'X, from which EASE can be trained --------------------- */
+/* ---- Gram matrices: X'X, from which EASE and its relatives are trained ----------- */
 
 typedef struct ease_gram_info {
     size_t size;
@@ -1200,9 +1224,9 @@ EASE_API EASE_MUST_USE ease_status ease_recommend_many(
 /* Finds the k items most similar to `item`, best first, as ease_recommend returns them;
  * its options apply to similarities in place of scores.
  * The similarity is the partial correlation -P_ij / sqrt(P_ii P_jj), which is symmetric
- * and within -1 .. 1; in sparse models the weight, in latent models the cosine of the
- * factors of the items. Fails as ease_recommend does, and with EASE_E_ARG for a model
- * without weights. */
+ * and within -1 .. 1; in sparse models and those of add-ease the weight, in latent
+ * models the cosine of the factors of the items. Fails as ease_recommend does, and with
+ * EASE_E_ARG for a model without weights. */
 EASE_API EASE_MUST_USE ease_status ease_similar(ease_scorer *s, int32_t item,
                                                 const ease_recommend_options *o,
                                                 ease_rec *recs, int32_t *count,
@@ -1355,8 +1379,8 @@ typedef struct ease_trial {
 typedef struct ease_tune_options {
     size_t size;
     /* The method to tune. The settings in it are fixed; its lambda, metric and unknown
-     * are ignored. NULL: the defaults, which are EASE. The string `backend` must stay
-     * valid until ease_tuning_train has returned. */
+     * are ignored. NULL: the defaults, which are EASE. The string `backend` and the
+     * tags must stay valid until ease_tuning_train has returned. */
     const ease_train_options *train;
     const double *lambdas; /* methods with a lambda: the `count` lambdas to try; NULL:
                               search for the best one */
@@ -1412,7 +1436,7 @@ EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out
 /* The number of the best trial; of equal ones, that with the largest lambda or the
  * first point of the grid. */
 EASE_API int ease_tuning_best(const ease_tuning *t);
-/* The number of matrices that were inverted; the other trials were evaluations alone. */
+/* The number of matrices that were inverted; other trials were evaluations alone. */
 EASE_API int ease_tuning_solves(const ease_tuning *t);
 /* 1 if tuning was cancelled or ran out of time before all trials were made, else 0. */
 EASE_API int ease_tuning_stopped(const ease_tuning *t);
@@ -1525,6 +1549,29 @@ EASE_API EASE_MUST_USE ease_status ease_plot_lambda(const double *lambda,
                                                     const double *standard_error,
                                                     int count, const char *metric,
                                                     const char *path, ease_error *err);
+
+enum { EASE_PLOT_MOST_AXES = 8 };
+
+/* The values of one setting in the trials of a search. */
+typedef struct ease_plot_axis {
+    const char *name;    /* "dropout" */
+    const double *value; /* for each trial; NAN: the trial does not have the setting */
+    int logarithmic; /* 1: the scale is logarithmic, with values from 1e-100 to 1e100 */
+} ease_plot_axis;
+
+/* Draws the trials of a search over 1 to EASE_PLOT_MOST_AXES settings: for each setting
+ * a panel with the metric as a function of the setting, on the same scale of the metric
+ * in all panels. Each trial is a dot. A line connects the best trials at each value of
+ * the setting, or in each of at most 20 intervals if it has more than 20 values. A mark
+ * shows trial number `best`, and a band its standard error; standard_error may be NULL,
+ * and its entries NAN, for none. If mean[best] is nearer to the smallest mean than to
+ * the largest one, lower values of the metric are better. Trials that are far worse
+ * than most others are drawn as arrows at the edge of the panels, and a note says how
+ * many; at least half of all trials are drawn as dots. */
+EASE_API EASE_MUST_USE ease_status
+ease_plot_settings(const ease_plot_axis *axes, int axis_count, const double *mean,
+                   const double *standard_error, int trials, int best,
+                   const char *metric, const char *path, ease_error *err);
 
 /* ---- initializing options ------------------------------------------------------- */
 

@@ -120,6 +120,7 @@ static const struct work {
     const char *method, *settings;
 } works[] = {
     {"ease", NULL},
+    {"ease-family", "user-power=0.5,dropout=0.2,relaxation=0.3,output-power=-0.1"},
     {"item-item", "neighbours=20"},
     {"slim", "l1=1,l2=50"},
     {"slim-free", "l1=1,l2=50"},
@@ -140,7 +141,7 @@ static ease_model *train_by(test *t, const struct work *w, const ease_interactio
 
     ease_train_options_init(&o);
     o.method = w->method;
-    o.lambda = strcmp(w->method, "ease") == 0 ? 10 : 0;
+    o.lambda = ease_method_find(w->method)->has_lambda ? 10 : 0;
     o.settings = w->settings;
     o.threads = threads;
     if (!check_status(t, ease_train(x, &o, &m, &err), EASE_OK)) {

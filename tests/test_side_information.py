@@ -171,7 +171,7 @@ class Tags(support.Case):
         self.write("other.csv", "item,genre\nother,x\n")
         self.fails(3, "the data has no item of the tags", *train, "--tags", "other.csv", "--tag-weight", 0)
         self.fails(3, "the data has no item of the tags", *train, "--tags", "other.csv")
-        self.fails(3, "cannot open", *train, "--tags", "absent.csv")
+        self.fails(1, "cannot open", *train, "--tags", "absent.csv")
         self.fails(2, "--tag-weight", *train, "--tags", "tags.csv", "--tag-weight", -1)
         self.fails(2, "--tag-split needs --tags", *train, "--tag-split", "|")
         self.fails(2, "add-ease needs --tags", *train, "--model", "add-ease")

@@ -77,11 +77,12 @@ const verb verb_similar = {
     .summary = "list the items most similar to an item",
     .usage = usage,
     .about =
-        "For ease and ease-nonneg, the similarity is the partial correlation: what "
-        "two items have in common beyond what all others explain. It is symmetric "
-        "and lies between -1 and 1. For models with few weights (item-item, slim, "
-        "slim-free) it is the weight, for models with factors (wmf, ii-svd, the "
-        "networks) the cosine of the factors.\n\n"
+        "For ease and its relatives (all models with a lambda) the similarity is the "
+        "partial correlation: what two items have in common beyond what all others "
+        "explain. It is symmetric and lies between -1 and 1. For models with few "
+        "weights (item-item, slim, slim-free) it is the weight, for models with "
+        "factors "
+        "(wmf, ii-svd, the networks) the cosine of the factors.\n\n"
         "--json gives one object with the keys item and items (id, title, "
         "similarity, and with --popularity-power factor, which the similarity is "
         "multiplied by), --csv the columns item, rank, other, title (if there are any) "

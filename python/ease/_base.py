@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -34,6 +34,24 @@ class Explanation(NamedTuple):
     score: float
     contributions: List[Tuple[Any, float]]
     base: float
+
+
+def parameter_name(setting: str) -> str:
+    """A setting of the library as a parameter: no word of the language, no hyphen."""
+    return "lambda_" if setting == "lambda" else setting.replace("-", "_")
+
+
+def parameters_of(cls: type, settings: str) -> Dict[str, Any]:
+    """Settings of the library, "rank=64,alpha=3", as parameters of a class."""
+    kinds = cls.__init__.__annotations__  # type: ignore[misc]
+    params: Dict[str, Any] = {}
+    for setting in filter(None, settings.split(",")):
+        key, _, value = setting.partition("=")
+        key = parameter_name(key)
+        kind = str(kinds[key])
+        params[key] = (int(float(value)) if kind == "int" else
+                       float(value) if kind == "float" else value)
+    return params
 
 
 def is_many(ids: Any) -> bool:
@@ -86,6 +104,7 @@ class Recommender:
 
     _method = ""
     _has_plan = False  # the library can tell what training will take
+    _beside: FrozenSet[str] = frozenset({"threads", "memory_limit"})  # no settings
     _model: Optional[_ease.Model] = None
     threads: int
     memory_limit: Optional[int]
@@ -141,27 +160,31 @@ class Recommender:
         return self._method
 
     def _settings(self) -> str:
-        """Of methods other than EASE, as the library reads them."""
-        own = set(self._names()) - {"threads", "memory_limit"}
-        return ",".join(f"{n.rstrip('_')}={getattr(self, n)}" for n in self._names()
-                        if n in own)
+        """As the library reads them."""
+        return ",".join(f"{n.rstrip('_').replace('_', '-')}={getattr(self, n)}"
+                        for n in self._names() if n not in self._beside)
+
+    def _given_lambda(self) -> float:
+        """Where lambda is no setting."""
+        return 0.0
 
     def _options(self, validation: Any = None, metric: str = "ndcg@100",
-                 unknown: str = "miss", x: Optional[Interactions] = None) -> Tuple[Any, ...]:
+                 unknown: str = "miss", x: Optional[Interactions] = None,
+                 search: bool = False) -> Tuple[Any, ...]:
+        """For the library. search: settings are to be found, and none is fixed."""
         given = self.get_params()
-        told = "lambda_" in given and hasattr(self, "kind")
         parts: List[Optional[_ease.Interactions]] = [None, None]
         if isinstance(validation, Split):
             validation = (validation.validation_input, validation.validation_target)
         if validation is not None and x is not None:
             parts = [by_id(v, x._plain)._handle for v in validation]
-        return (self._trained_method(), self._number("lambda_") if told else 0.0,
+        return (self._trained_method(), self._given_lambda(),
                 choice(given.get("kind", "counts"), KINDS, "kind"),
                 choice(given.get("precision", "f32"), PRECISIONS, "precision"),
                 whole(self.threads, 0, "threads", 2**31 - 1),
                 whole(self.memory_limit or 0, 0, "memory_limit"),
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
-                None if told else self._settings(), parts[0], parts[1], metric,
+                None if search else self._settings(), parts[0], parts[1], metric,
                 choice(unknown, UNKNOWN, "unknown"), given.get("backend"))
 
     def _number(self, name: str) -> float:
@@ -172,7 +195,7 @@ class Recommender:
 
     def plan(self, X: Any, **how: Any) -> Dict[str, Any]:
         """What fitting will take, before anything large is allocated: memory in bytes,
-        time in seconds. Of EASE; ``X`` is as for :meth:`fit`, or its shape."""
+        time in seconds. Of EASE and its relatives; ``X`` is as for :meth:`fit`, or its shape."""
         if isinstance(X, tuple):
             if len(X) != 2:
                 raise ValueError(f"a shape is (users, items), not {X}")
@@ -620,14 +643,6 @@ def load(path: Any, ids: Optional[type] = None, *, verify: bool = True) -> Any:
     if info["method"] not in CLASSES:
         raise ValueError(f"a model of {info['method']} is for the program only")
     cls = CLASSES[info["method"]]
-    params = cls._params_of(info)
-    kinds = cls.__init__.__annotations__
-    for setting in filter(None, info["settings"].split(",")):
-        key, _, value = setting.partition("=")
-        key = "lambda_" if key == "lambda" else key
-        kind = str(kinds[key])
-        params[key] = (int(float(value)) if kind == "int" else
-                       float(value) if kind == "float" else value)
-    made = cls(**params)
+    made = cls(**cls._params_of(info), **parameters_of(cls, info["settings"]))
     made._take(model, ids)
     return made

@@ -24,8 +24,8 @@ ease_status ease__tag_lists_new(const ease_gram *g, const ease_tags *t, double w
                                 int threads, ease__tag_lists *out, ease_error *err);
 void ease__tag_lists_free(ease__tag_lists *l);
 
-/* Adds a^2 T'T to the matrix, or to a band of it; counts become F32. The column sums and
- * the numbers of users and interactions stay those of X. */
+/* Adds a^2 T'T to the matrix, or to a band of it; counts become F32. The column sums
+ * and the numbers of users and interactions stay those of X. */
 void ease__gram_add_tags(ease_gram *g, const ease__tag_lists *l);
 
 /* A bound on the diagonal of what is added to a float32 matrix. */
