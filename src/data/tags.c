@@ -94,8 +94,10 @@ char *ease__tag_kind(const char *name, size_t length)
     kind = ease__alloc_array(bare.length + 1, 1);
     if (!kind)
         return NULL;
+    memcpy(kind, bare.text, bare.length);
     for (size_t i = 0; i < bare.length; i++)
-        kind[i] = is_of_kind(bare.text[i]) ? bare.text[i] : '_';
+        if (!is_of_kind(kind[i]))
+            kind[i] = '_';
     kind[bare.length] = '\0';
     return kind;
 }

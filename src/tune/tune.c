@@ -433,6 +433,7 @@ static bool trains_tags(const ease__tuner *t)
 /* Every trial has the items that only have tags. */
 static ease_status run_extended(ease__tuner *t, ease_error *err)
 {
+    const ease_interactions *own = t->x;
     ease_interactions extended;
     ease_status status;
 
@@ -445,6 +446,7 @@ static ease_status run_extended(ease__tuner *t, ease_error *err)
         return status;
     t->x = &extended;
     status = run(t, err);
+    t->x = own;
     ease__tags_extended_free(&extended);
     return status;
 }
