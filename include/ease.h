@@ -747,9 +747,10 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
                                                   ease_error *err);
 
 /* Checks options before any data is read: the method, its lambda and its settings, the
- * kind, the backend. `from_gram` nonzero: for training from a Gram matrix, from which
- * not every method can be trained and which has no weights of users. Fails with
- * EASE_E_ARG, or EASE_E_BACKEND if the backend cannot be used. */
+ * kind, the backend, but not whether there are tags. `from_gram` nonzero: for training
+ * from a Gram matrix, from which not every method can be trained and which has no
+ * weights of users. Fails with EASE_E_ARG, or EASE_E_BACKEND if the backend cannot be
+ * used. */
 EASE_API EASE_MUST_USE ease_status ease_train_options_check(const ease_train_options *o,
                                                             int from_gram,
                                                             ease_error *err);

@@ -125,7 +125,7 @@ static void plain(const double *values, ease__family *f)
 }
 
 static const ease__axis axes[] = {
-    {.setting = BLEND, .start = 0.2, .step = 1, .odds = true}, {0}};
+    {.setting = BLEND, .start = 0.2, .step = 1, .odds = true}, {.step = 0}};
 
 static ease_status fit(const ease_interactions *x, const ease_train_options *o,
                        ease_model **out, ease_error *err)

@@ -38,7 +38,8 @@ enum { EDLAE_DROPOUT };
 
 static const ease_setting edlae_settings[] = {DROPOUT(0.33), {0}};
 
-static const ease__axis edlae_axes[] = {{EDLAE_DROPOUT, 0.5, 1, true, false}, {0}};
+static const ease__axis edlae_axes[] = {
+    {.setting = EDLAE_DROPOUT, .start = 0.5, .step = 1, .odds = true}, {.step = 0}};
 
 static void edlae(const double *settings, ease__family *f)
 {
@@ -65,7 +66,8 @@ enum { RLAE_RELAXATION };
 
 static const ease_setting rlae_settings[] = {RELAXATION(0.5), {0}};
 
-static const ease__axis rlae_axes[] = {{RLAE_RELAXATION, 0, 0.2, false, false}, {0}};
+static const ease__axis rlae_axes[] = {{.setting = RLAE_RELAXATION, .step = 0.2},
+                                       {.step = 0}};
 
 static void rlae(const double *settings, ease__family *f)
 {
@@ -92,9 +94,10 @@ enum { RDLAE_DROPOUT, RDLAE_RELAXATION };
 
 static const ease_setting rdlae_settings[] = {DROPOUT(0.33), RELAXATION(0.5), {0}};
 
-static const ease__axis rdlae_axes[] = {{RDLAE_DROPOUT, 0.5, 1, true, false},
-                                        {RDLAE_RELAXATION, 0, 0.2, false, false},
-                                        {0}};
+static const ease__axis rdlae_axes[] = {
+    {.setting = RDLAE_DROPOUT, .start = 0.5, .step = 1, .odds = true},
+    {.setting = RDLAE_RELAXATION, .step = 0.2},
+    {.step = 0}};
 
 static void rdlae(const double *settings, ease__family *f)
 {
@@ -134,11 +137,12 @@ static const ease_setting dan_settings[] = {
     RELAXATION(0),
     {0}};
 
-static const ease__axis dan_axes[] = {{DAN_USER_POWER, 0.4, 0.2, false, false},
-                                      {DAN_DROPOUT, 0.5, 1, true, false},
-                                      {DAN_ITEM_POWER, 0.1, 0.1, false, true},
-                                      {DAN_RELAXATION, 0, 0.2, false, false},
-                                      {0}};
+static const ease__axis dan_axes[] = {
+    {.setting = DAN_USER_POWER, .start = 0.4, .step = 0.2},
+    {.setting = DAN_DROPOUT, .start = 0.5, .step = 1, .odds = true},
+    {.setting = DAN_ITEM_POWER, .start = 0.1, .step = 0.1, .coupled = true},
+    {.setting = DAN_RELAXATION, .step = 0.2},
+    {.step = 0}};
 
 static void dan(const double *settings, ease__family *f)
 {
@@ -178,8 +182,9 @@ static const ease_setting rescaled_settings[] = {
      .most = 2},
     {0}};
 
-static const ease__axis rescaled_axes[] = {{RESCALED_POWER, 0.1, 0.1, false, true},
-                                           {0}};
+static const ease__axis rescaled_axes[] = {
+    {.setting = RESCALED_POWER, .start = 0.1, .step = 0.1, .coupled = true},
+    {.step = 0}};
 
 static void rescaled(const double *settings, ease__family *f)
 {
@@ -217,7 +222,8 @@ static const ease_setting ips_settings[] = {
      .most = 2},
     {0}};
 
-static const ease__axis ips_axes[] = {{IPS_POWER, 0.1, 0.1, false, true}, {0}};
+static const ease__axis ips_axes[] = {
+    {.setting = IPS_POWER, .start = 0.1, .step = 0.1, .coupled = true}, {.step = 0}};
 
 static void ips(const double *settings, ease__family *f)
 {
@@ -255,7 +261,8 @@ static const ease_setting mrf_settings[] = {
      .most = 2},
     {0}};
 
-static const ease__axis mrf_axes[] = {{MRF_POWER, 0.75, 0.25, false, false}, {0}};
+static const ease__axis mrf_axes[] = {
+    {.setting = MRF_POWER, .start = 0.75, .step = 0.25}, {.step = 0}};
 
 static void mrf(const double *settings, ease__family *f)
 {
@@ -308,13 +315,14 @@ static const ease_setting family_settings[] = {
      .most = 2},
     {0}};
 
-static const ease__axis family_axes[] = {{USER_POWER_, 0.4, 0.2, false, false},
-                                         {DROPOUT_, 0.5, 1, true, false},
-                                         {LAMBDA_POWER, 0, 0.25, false, false},
-                                         {INPUT_POWER, 0, 0.1, false, true},
-                                         {OUTPUT_POWER, 0, 0.1, false, true},
-                                         {RELAXATION_, 0, 0.2, false, false},
-                                         {0}};
+static const ease__axis family_axes[] = {
+    {.setting = USER_POWER_, .start = 0.4, .step = 0.2},
+    {.setting = DROPOUT_, .start = 0.5, .step = 1, .odds = true},
+    {.setting = LAMBDA_POWER, .step = 0.25},
+    {.setting = INPUT_POWER, .step = 0.1, .coupled = true},
+    {.setting = OUTPUT_POWER, .step = 0.1, .coupled = true},
+    {.setting = RELAXATION_, .step = 0.2},
+    {.step = 0}};
 
 static void family(const double *settings, ease__family *f)
 {

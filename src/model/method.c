@@ -1,6 +1,7 @@
 /* Lookup in the table of methods, and checks of options by it. */
 #include "model/method.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -165,6 +166,7 @@ ease_status ease__method_take(ease_train_options *o, const ease__method **out,
     if (status)
         return status;
     *out = ease__method_find(name);
+    assert(*out);
     o->method = (*out)->info.name;
     status = take_kind(*out, o, err);
     return status ? status : check_kind(*out, o, err);

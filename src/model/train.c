@@ -6,6 +6,17 @@
 #include "model/footprint.h"
 #include "solve/solve.h"
 
+/* Fails if the settings give users weights, which a Gram matrix cannot. */
+static ease_status check_users(const ease__method *m, ease__family f, ease_error *err)
+{
+    if (f.user_power == 0)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG,
+                      "the user power of %s needs the interactions: X'X does not tell "
+                      "which user an entry comes from",
+                      m->info.name);
+}
+
 /* Takes the options of training from a Gram matrix alone. */
 static ease_status take_options(const ease_train_options *given, ease__dense_order *out,
                                 ease_error *err)
@@ -15,32 +26,33 @@ static ease_status take_options(const ease_train_options *given, ease__dense_ord
 
     if (!status)
         status = ease__dense_order_take(&o, out, err);
-    if (!status && out->family.user_power != 0)
-        status = ease__fail(err, EASE_E_ARG,
-                            "the user power of %s needs the interactions: X'X does not "
-                            "tell which user an entry comes from",
-                            out->method->info.name);
-    return status;
+    return status ? status : check_users(out->method, out->family, err);
 }
 
 ease_status ease_train_options_check(const ease_train_options *given, int from_gram,
                                      ease_error *err)
 {
-    ease__dense_order order;
+    double values[EASE__MOST_SETTINGS];
     const ease__method *m = NULL;
+    const ease_backend *backend;
     ease_train_options o;
-    ease_status status;
+    ease_status status = ease__train_options_take(given, &o, err);
 
-    if (from_gram)
-        return take_options(given, &order, err);
-    status = ease__train_options_take(given, &o, err);
     if (!status)
         status = ease__method_take(&o, &m, err);
-    if (!status)
-        status = ease__method_lambda(m, &o, err);
-    if (status || !m->info.from_gram)
+    if (status)
         return status;
-    return ease__dense_order_take(&o, &order, err);
+    status = ease__method_lambda(m, &o, err);
+    if (!status && from_gram)
+        status = ease__method_from_gram(m, err);
+    if (!status)
+        status = ease__settings_parse(m->settings, m->info.name, o.settings, values,
+                                      NULL, err);
+    if (!status && from_gram)
+        status = check_users(m, ease__method_family(m, values), err);
+    if (!status && m->info.from_gram)
+        status = ease__train_backend(&o, &backend, err);
+    return status;
 }
 
 /* Solves once. Takes over g. */

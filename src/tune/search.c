@@ -173,13 +173,20 @@ static double score_of(const search *s, double mean)
     return s->result->metric->info.direction < 0 ? -mean : mean;
 }
 
+static bool same_values(const double *a, const double *b)
+{
+    for (int i = 0; i < EASE__MOST_SETTINGS; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
 static const ease__attempt *find_attempt(const search *s, const point *p)
 {
     for (int i = 0; i < s->result->count; i++) {
         const ease__attempt *a = &s->result->tried[i];
 
-        if (a->trial.lambda == p->lambda &&
-            memcmp(a->values, p->values, sizeof(a->values)) == 0)
+        if (a->trial.lambda == p->lambda && same_values(a->values, p->values))
             return a;
     }
     return NULL;
@@ -318,7 +325,7 @@ static point moved(const search *s, const point *from, const axis *a, double ste
 
 static bool equal(const point *a, const point *b)
 {
-    return memcmp(a, b, sizeof(*a)) == 0;
+    return a->lambda == b->lambda && same_values(a->values, b->values);
 }
 
 /* A point with its score. */
@@ -470,11 +477,12 @@ static ease_status run(search *s, point *start, ease_error *err)
         status = polish(s, scale, &at, err);
     if (!status && s->go_on)
         status = line(s, &strength, scale, &at, err);
-    for (; !status && s->go_on && scale >= LEAST_SCALE; scale /= 2) {
+    while (!status && s->go_on && scale >= LEAST_SCALE) {
         status = sweep(s, scale, &at, err);
         at = best_of(s);
+        scale /= 2;
         if (!status && s->go_on)
-            status = polish(s, scale / 2, &at, err);
+            status = polish(s, scale, &at, err);
     }
     return status;
 }
