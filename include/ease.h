@@ -463,8 +463,11 @@ EASE_API void ease_recipe_apply(const ease_recipe *recipe, ease_read_options *o)
  *     random      a random share of each user's items is test data
  *     leave-last  each user's last item is test data, the one before it validation data
  *     time        interactions after one point in time are test data
+ *     cold-items  all interactions of a random share of the items are test data, and
+ *                 those of as many other items validation data; so is a random fifth of
+ *                 each user's other items
  *
- * In the last four protocols the validation data is a part of the training data:
+ * In all protocols except liang18 the validation data is a part of the training data:
  * models are trained without it while they are tuned, and with it in the end. */
 typedef struct ease_split_options {
     size_t size;
@@ -472,8 +475,9 @@ typedef struct ease_split_options {
     const char *protocol;  /* NULL: that of the recipe; required without a recipe */
     int64_t heldout_users; /* liang18: number of validation users, and of test users;
                               0: that of the recipe, or 10,000 */
-    double share;          /* liang18, random, time: share held out; 0: 0.2 */
-    uint32_t seed;         /* 98765 */
+    double share; /* liang18, random, time: share held out; 0: 0.2. cold-items: share of
+                     items held out for testing, and again for validation; 0: 0.1 */
+    uint32_t seed;           /* 98765 */
     const ease_hooks *hooks; /* NULL: none */
 } ease_split_options;
 
@@ -494,6 +498,9 @@ typedef struct ease_split_info {
     ease_split_part train, validation_train; /* equal if only one is written */
     ease_split_part validation_input, validation_target;
     ease_split_part test_input, test_target;
+    /* cold-items: the number of items held out for testing, and again for validation;
+     * others: 0 */
+    int64_t cold_items;
 } ease_split_info;
 
 /* Reads the interactions of the file `data` and writes a split of them into the

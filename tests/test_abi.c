@@ -24,7 +24,7 @@ ENDS_WITH(ease_tune_options, seconds);
 ENDS_WITH(ease_blas_info, better);
 ENDS_WITH(ease_columns, advice);
 ENDS_WITH(ease_interactions_info, doubt);
-ENDS_WITH(ease_split_info, test_target);
+ENDS_WITH(ease_split_info, cold_items);
 ENDS_WITH(ease_split_parts, test_target);
 ENDS_WITH(ease_plan, fits);
 ENDS_WITH(ease_gram_info, wide);
