@@ -292,7 +292,7 @@ static double naive_value(const char *name, const ease_model *m, const ranked *l
         return precision / possible;
     if (strncmp(name, "mrr", 3) == 0)
         return first;
-    return popular / shown;
+    return shown ? popular / shown : 0;
 }
 
 /* |x_i - x_j| over all pairs: the definition of the Gini coefficient. */
@@ -314,14 +314,36 @@ static int32_t counted_items(const ease_model *m, const dense *target, ease_unkn
     return how == EASE_UNKNOWN_DROP ? model_info(m).items : target->items;
 }
 
+/* Items that the model does not know are cold. */
+static bool is_of_kind(const ease_model *m, ease_eval_items kind, int32_t item)
+{
+    bool cold = item >= model_info(m).items || ease_model_popularity(m, item) == 0;
+
+    return kind == EASE_ITEMS_ALL || (kind == EASE_ITEMS_COLD ? cold : !cold);
+}
+
+/* Keeps the items of a kind, in their order; returns how many. */
+static int32_t keep_kind(const ease_model *m, ease_eval_items kind, ranked *list,
+                         int32_t length)
+{
+    int32_t kept = 0;
+
+    for (int32_t i = 0; i < length; i++)
+        if (is_of_kind(m, kind, list[i].item))
+            list[kept++] = list[i];
+    return kept;
+}
+
 /* One metric of the report against the twin. */
 static void check_metric(test *t, const ease_model *m, const dense *input,
                          const dense *target, const ease_report *r, int metric)
 {
-    int32_t n = model_info(m).items;
-    int32_t counted = counted_items(m, target, report_info(r).unknown);
+    int32_t n = model_info(m).items, catalog = 0;
+    ease_report_info info = report_info(r);
+    int32_t counted = counted_items(m, target, info.unknown);
     ranked *list = malloc((size_t)n * sizeof(*list));
     int64_t *times = calloc((size_t)n, sizeof(*times));
+    bool *wanted = calloc((size_t)target->items, 1);
     ease_metric got = report_metric(r, metric);
     int64_t users = report_info(r).users;
     int32_t k = atoi(strchr(got.name, '@') + 1);
@@ -332,10 +354,13 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
         int32_t length = rank_all(m, input, user, list), held_out = 0;
         double value;
 
-        for (int32_t i = 0; i < counted; i++)
-            held_out += *cell(target, user, i);
+        length = keep_kind(m, info.among, list, length);
+        for (int32_t i = 0; i < counted; i++) {
+            wanted[i] = *cell(target, user, i) && is_of_kind(m, info.targets, i);
+            held_out += wanted[i];
+        }
         check(t, held_out > 0);
-        value = naive_value(got.name, m, list, length, cell(target, user, 0), held_out);
+        value = naive_value(got.name, m, list, length, wanted, held_out);
         for (int32_t i = 0; i < k && i < length; i++)
             times[list[i].item]++;
         sum += value;
@@ -346,10 +371,13 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
         else
             check(t, isnan(ease_report_value(r, metric, p)));
     }
+    for (int32_t i = 0; i < n; i++)
+        if (is_of_kind(m, info.among, i))
+            times[catalog++] = times[i];
     if (strncmp(got.name, "gini", 4) == 0) {
-        check_near(t, got.mean, naive_gini(times, n), 1e-12);
+        check_near(t, got.mean, naive_gini(times, catalog), 1e-12);
     } else if (strncmp(got.name, "cov", 3) == 0) {
-        check_near(t, got.mean, ease__coverage(times, n), 0);
+        check_near(t, got.mean, ease__coverage(times, catalog), 0);
     } else {
         double mean = sum / (double)users;
 
@@ -360,6 +388,7 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
     }
     free(list);
     free(times);
+    free(wanted);
 }
 
 /* ---- evaluation --------------------------------------------------------------- */
@@ -449,6 +478,130 @@ static void evaluation_equals_its_naive_twin(test *t)
         if (m != s.model)
             ease_model_free(m);
         scene_free(&s);
+    }
+}
+
+/* A model in which every fifth item is cold, with weights of its own: users have it
+ * with values that add up to 0. */
+static ease_model *trained_with_cold_items(const dense *d)
+{
+    int64_t *rows = calloc((size_t)d->users + 1, sizeof(*rows)), n = 0;
+    int32_t *cols = calloc((size_t)d->users * (size_t)d->items, sizeof(*cols));
+    float *vals = calloc((size_t)d->users * (size_t)d->items, sizeof(*vals));
+    ease_interactions *x = NULL;
+    ease_train_options o;
+    ease_model *m = NULL;
+
+    for (int64_t u = 0; u < d->users; u++) {
+        for (int32_t i = 0; i < d->items; i++) {
+            bool cold = i % 5 == 2, has = cold ? u < 100 : *cell(d, u, i);
+
+            if (has) {
+                cols[n] = i;
+                vals[n++] = cold && (u * 7 + i) % 2 ? -1.0f : 1.0f;
+            }
+        }
+        rows[u + 1] = n;
+    }
+    ease_train_options_init(&o);
+    o.lambda = 20;
+    if (ease_interactions_from_csr(d->users, d->items, rows, cols, vals, &x, NULL) ||
+        ease_train(x, &o, &m, NULL))
+        abort();
+    ease_interactions_free(x);
+    free(rows);
+    free(cols);
+    free(vals);
+    return m;
+}
+
+static void check_kinds(test *t, const scene *s, const ease_model *m,
+                        const ease_report *r)
+{
+    ease_report_info info = report_info(r);
+    int64_t warm = 0, cold = 0, items = 0, users = 0;
+
+    for (int64_t u = 0; u < USERS; u++) {
+        int32_t held_out = 0;
+
+        for (int32_t i = 0; i < counted_items(m, &s->target, info.unknown); i++) {
+            bool out = *cell(&s->target, u, i);
+
+            warm += out && is_of_kind(m, EASE_ITEMS_WARM, i);
+            cold += out && is_of_kind(m, EASE_ITEMS_COLD, i);
+            held_out += out && is_of_kind(m, info.targets, i);
+        }
+        users += held_out > 0;
+    }
+    for (int32_t i = 0; i < ITEMS; i++)
+        items += is_of_kind(m, EASE_ITEMS_COLD, i);
+    check_int(t, info.warm_targets, warm);
+    check_int(t, info.cold_targets, cold);
+    check_int(t, info.cold_items, items);
+    check_int(t, info.users, users);
+}
+
+static void warm_and_cold_items_are_measured_apart(test *t)
+{
+    static const ease_eval_items kinds[][2] = {{EASE_ITEMS_ALL, EASE_ITEMS_ALL},
+                                               {EASE_ITEMS_WARM, EASE_ITEMS_ALL},
+                                               {EASE_ITEMS_WARM, EASE_ITEMS_WARM},
+                                               {EASE_ITEMS_COLD, EASE_ITEMS_ALL},
+                                               {EASE_ITEMS_COLD, EASE_ITEMS_COLD}};
+    scene s = make_scene(12);
+    ease_model *models[] = {trained_with_cold_items(&s.train), s.model};
+
+    for (int i = 0; i < 2 * COUNT(kinds) * COUNT(models); i++) {
+        const ease_model *m = models[i / 2 / COUNT(kinds)];
+        ease_eval_options o;
+        ease_report *r = NULL;
+        ease_error err = {0};
+
+        ease_eval_options_init(&o);
+        check_int(t, o.targets, EASE_ITEMS_ALL);
+        check_int(t, o.among, EASE_ITEMS_ALL);
+        o.metrics = every_metric;
+        o.unknown = (ease_unknown)(i % 2);
+        o.targets = kinds[i / 2 % COUNT(kinds)][0];
+        o.among = kinds[i / 2 % COUNT(kinds)][1];
+        if (m == s.model && o.targets == EASE_ITEMS_COLD &&
+            o.unknown == EASE_UNKNOWN_DROP) {
+            check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_E_DATA);
+            check_contains(t, err.text, "no user has a cold item held out that");
+            continue;
+        }
+        if (!check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_OK)) {
+            printf("  %s\n", err.text);
+            continue;
+        }
+        check_int(t, report_info(r).targets, o.targets);
+        check_int(t, report_info(r).among, o.among);
+        check_kinds(t, &s, m, r);
+        for (int k = 0; k < report_info(r).metrics; k++)
+            if (m != s.model || o.among != EASE_ITEMS_COLD) /* no lists at all */
+                check_metric(t, m, &s.input, &s.target, r, k);
+            else
+                check_near(t, report_metric(r, k).mean, 0, 0);
+        ease_report_free(r);
+    }
+    ease_model_free(models[0]);
+    scene_free(&s);
+}
+
+static void kinds_of_items_are_checked(test *t)
+{
+    static const int bad[][2] = {{3, 0},
+                                 {-1, 0},
+                                 {EASE_ITEMS_ALL, EASE_ITEMS_COLD},
+                                 {EASE_ITEMS_WARM, EASE_ITEMS_COLD},
+                                 {EASE_ITEMS_COLD, EASE_ITEMS_WARM}};
+    ease_eval_options o;
+
+    ease_eval_options_init(&o);
+    for (int i = 0; i < COUNT(bad); i++) {
+        o.targets = (ease_eval_items)bad[i][0];
+        o.among = (ease_eval_items)bad[i][1];
+        check_status(t, ease_eval_options_check(&o, NULL), EASE_E_ARG);
     }
 }
 
@@ -733,6 +886,7 @@ static void evaluation_survives_every_failed_allocation(test *t)
     ease_eval_options_init(&o);
     o.metrics = every_metric;
     o.threads = 1;
+    o.targets = o.among = EASE_ITEMS_WARM;
     do {
         ease_report *r = NULL;
 
@@ -996,6 +1150,18 @@ static void only_what_counts_in_one_way_is_compared(test *t)
     check_contains(t, err.text, "unknown");
     both[1] = both[0];
     check_status(t, ease_compare(both, 2, 0, &d, &err), EASE_OK);
+    o.unknown = EASE_UNKNOWN_MISS;
+    for (int among = EASE_ITEMS_ALL; among <= EASE_ITEMS_WARM; among++) {
+        ease_report_free(r[1]);
+        r[1] = NULL;
+        o.targets = EASE_ITEMS_WARM;
+        o.among = (ease_eval_items)among;
+        check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r[1], NULL), EASE_OK);
+        check_int(t, report_info(r[1]).users, USERS);
+        both[1] = r[1];
+        check_status(t, ease_compare(both, 2, 0, &d, &err), EASE_E_ARG);
+        check_contains(t, err.text, "kinds of items");
+    }
     ease_report_free(r[0]);
     ease_report_free(r[1]);
     scene_free(&s);
@@ -1876,6 +2042,8 @@ static const test_case cases[] = {
     TEST(every_metric_of_the_table_has_a_twin),
     TEST(metrics_that_do_not_exist_are_named),
     TEST(evaluation_equals_its_naive_twin),
+    TEST(warm_and_cold_items_are_measured_apart),
+    TEST(kinds_of_items_are_checked),
     TEST(what_is_left_out_is_counted),
     TEST(unknown_items_are_said),
     TEST(what_a_report_does_not_have_is_nan_or_null),

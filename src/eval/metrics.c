@@ -200,7 +200,7 @@ double ease__coverage(int64_t *times, int32_t items)
 
     for (int32_t i = 0; i < items; i++)
         seen += times[i] > 0;
-    return (double)seen / (double)items;
+    return items ? (double)seen / (double)items : 0;
 }
 
 static int ascending(const void *a, const void *b)
