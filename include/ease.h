@@ -56,7 +56,7 @@
  *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in which
  *    their ids first appear. Ids are strings of any bytes except NUL.
  *  - Accessors accept a NULL object and any index: out of range, they return 0, NULL,
- *    an empty row, NaN, EASE_NO_ITEM or EASE_NO_USER. ease_X_describe(NULL, &info) sets
+ *    an empty row, NaN, EASE_NO_ITEM, EASE_NO_USER or EASE_NO_TAG. ease_X_describe(NULL, &info) sets
  *    the members of `info` to such values.
  *  - The library never prints, exits, aborts or changes process state.
  *
@@ -425,6 +425,76 @@ EASE_API const char *ease_interactions_item_id(const ease_interactions *x,
 EASE_API int64_t ease_interactions_find_user(const ease_interactions *x,
                                              const char *user_id); /* or EASE_NO_USER */
 EASE_API void ease_interactions_free(ease_interactions *x);
+
+/* ---- tags of items ---------------------------------------------------------------- */
+
+/* Tags are properties of items, such as genres, authors or categories. A tag is a text
+ * KIND=VALUE: genre=Comedy. Models keep the tags of their items, see
+ * ease_model_set_tags; training can learn from them, see ease_train_options. */
+typedef struct ease_tags ease_tags;
+
+typedef struct ease_tag_options {
+    size_t size;
+    const char *columns;   /* "ITEM,TAG[,WEIGHT]", each the name of a header field or a
+                              number from 1; NULL: recognize */
+    const char *separator; /* of the columns; NULL: recognize. "," "\t" "::" " " ... */
+    const char *split; /* separates several tags in one field: "|", ", "; NULL: a field
+                          is one tag */
+    const char *kind;  /* KIND of the tags; NULL: the name of the column of tags in the
+                          header, or "tag" without a header */
+    int header;        /* -1: recognize, 0: none, 1: the first line */
+    size_t memory_limit;        /* bytes that reading may use; 0: the memory that is
+                                available */
+    const ease_hooks *hooks;    /* NULL: none */
+    const char *columns_option; /* how messages introduce columns that they propose,
+                                   such as "--tag-columns "; NULL: "columns " */
+} ease_tag_options;
+
+typedef struct ease_tags_info {
+    size_t size;
+    int32_t items, tags; /* distinct items that have a tag, and distinct tags */
+    int64_t pairs;       /* distinct pairs of an item and a tag */
+    int weighted;        /* 1: pairs have weights other than 1 */
+    int64_t rows;        /* that were read */
+    int64_t empty;       /* tags that were ignored: empty, or with a weight of 0 */
+} ease_tags_info;
+
+/* Reads tags from a delimited table, plain or compressed, in UTF-8 or Latin-1; "-" is
+ * standard input.
+ *
+ * Columns that `o` does not give are recognized. With a header, the item is the column
+ * whose name fits best (movieId; then id), the tag the first other one with a name such
+ * as genres, tags, authors or category, or the only other one; the third of three
+ * columns is the weight if its name is that of a value. Without a header, two columns
+ * are item and tag, and a third one is the weight if it is a number.
+ *
+ * KIND of the option is a part of the tag, except for values that already are
+ * KIND=VALUE, with KIND of letters, digits, '-' and '_': one table may have several
+ * kinds. Blanks around values are removed. Empty values, and weights of 0, are ignored.
+ * Of a pair that occurs several times, the weights are added if any pair has a weight
+ * other than 1; otherwise it counts once.
+ *
+ * Fails with EASE_E_PARSE ("path:line: what": also a weight that is negative or not a
+ * finite number), EASE_E_DATA (no tag is left), EASE_E_ARG (the columns are not clear),
+ * EASE_E_IO, EASE_E_MEMORY_LIMIT or EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status ease_tags_read(const char *path,
+                                                  const ease_tag_options *o,
+                                                  ease_tags **out, ease_error *err);
+
+/* Makes tags from the rows of a table in memory, which is copied, by the rules of
+ * ease_tags_read. `weights` may be NULL (all ones); `kind` NULL: "tag". Fails with
+ * EASE_E_DATA ("row 3: ..."), EASE_E_MEMORY_LIMIT, EASE_E_NOMEM or EASE_E_ARG. */
+EASE_API EASE_MUST_USE ease_status ease_tags_from_table(
+    int64_t rows, const ease_id_column *items, const ease_id_column *tags,
+    const double *weights, const char *kind, ease_tags **out, ease_error *err);
+
+EASE_API void ease_tags_describe(const ease_tags *t, ease_tags_info *info);
+/* Items and tags are numbered in the order in which they first appear. */
+EASE_API const char *ease_tags_item_id(const ease_tags *t, int32_t item);
+EASE_API const char *ease_tags_name(const ease_tags *t, int32_t tag);
+/* The tags of an item: row.items are numbers of tags. */
+EASE_API ease_row ease_tags_row(const ease_tags *t, int32_t item);
+EASE_API void ease_tags_free(ease_tags *t);
 
 /* ---- recipes: the paper's data sets, filtered and divided as published --------- */
 
@@ -944,6 +1014,25 @@ EASE_API EASE_MUST_USE ease_status ease_model_set_titles(ease_model *m,
                                                          const char *const *titles,
                                                          ease_error *err);
 
+/* Sets the tags of the items of a model, which are copied, and replace those that it
+ * has. Tags are saved with the model. Tags of items that the model does not know are
+ * left out; `matched` (may be NULL) receives the number of items of the model that have
+ * tags. Fails with EASE_E_DATA if that is 0, EASE_E_ARG or EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status ease_model_set_tags(ease_model *m,
+                                                       const ease_tags *t,
+                                                       int32_t *matched,
+                                                       ease_error *err);
+
+#define EASE_NO_TAG (-1)
+/* The number of distinct tags of the model's items; 0: it has no tags. */
+EASE_API int32_t ease_model_tags(const ease_model *m);
+/* A tag by its number, as KIND=VALUE: "genre=Comedy". */
+EASE_API const char *ease_model_tag(const ease_model *m, int32_t tag);
+EASE_API int32_t ease_model_find_tag(const ease_model *m,
+                                     const char *tag); /* or EASE_NO_TAG */
+/* The tags of an item: row.items are numbers of tags. */
+EASE_API ease_row ease_model_item_tags(const ease_model *m, int32_t item);
+
 EASE_API void ease_model_describe(const ease_model *m, ease_model_info *info);
 EASE_API int32_t ease_model_items(const ease_model *m);
 EASE_API const ease_method_info *ease_model_method(const ease_model *m);
@@ -1410,6 +1499,7 @@ EASE_API EASE_MUST_USE ease_status ease_plot_lambda(const double *lambda,
 
 EASE_API void ease_read_options_defaults(ease_read_options *o);
 EASE_API void ease_synth_options_defaults(ease_synth_options *o);
+EASE_API void ease_tag_options_defaults(ease_tag_options *o);
 EASE_API void ease_split_options_defaults(ease_split_options *o);
 EASE_API void ease_train_options_defaults(ease_train_options *o);
 EASE_API void ease_gram_options_defaults(ease_gram_options *o);
@@ -1428,6 +1518,12 @@ static inline void ease_synth_options_init(ease_synth_options *o)
 {
     o->size = sizeof(*o);
     ease_synth_options_defaults(o);
+}
+
+static inline void ease_tag_options_init(ease_tag_options *o)
+{
+    o->size = sizeof(*o);
+    ease_tag_options_defaults(o);
 }
 
 static inline void ease_split_options_init(ease_split_options *o)

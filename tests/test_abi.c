@@ -14,6 +14,8 @@
 
 ENDS_WITH(ease_read_options, guess);
 ENDS_WITH(ease_synth_options, hooks);
+ENDS_WITH(ease_tag_options, columns_option);
+ENDS_WITH(ease_tags_info, empty);
 ENDS_WITH(ease_split_options, hooks);
 ENDS_WITH(ease_train_options, hooks);
 ENDS_WITH(ease_gram_options, hooks);

@@ -52,6 +52,63 @@ static void rank(ranking *r, int32_t item, double count)
 
 /* ---- a model --------------------------------------------------------------------- */
 
+/* The length of KIND in a tag KIND=VALUE. */
+static size_t kind_length(const char *tag)
+{
+    return strcspn(tag, "=");
+}
+
+/* True if a tag of a smaller number has the same kind. */
+static bool has_earlier(const ease_model *m, int32_t tag)
+{
+    const char *name = ease_model_tag(m, tag);
+    size_t length = kind_length(name);
+
+    for (int32_t i = 0; i < tag; i++) {
+        const char *other = ease_model_tag(m, i);
+
+        if (kind_length(other) == length && strncmp(name, other, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int64_t count_kind(const ease_model *m, int32_t first)
+{
+    const char *name = ease_model_tag(m, first);
+    size_t length = kind_length(name);
+    int64_t count = 0;
+
+    for (int32_t i = first; i < ease_model_tags(m); i++) {
+        const char *other = ease_model_tag(m, i);
+
+        count += kind_length(other) == length && strncmp(name, other, length) == 0;
+    }
+    return count;
+}
+
+/* The number of tags, and for each kind the number of its tags. */
+static void put_tags(report *r, const ease_model *m)
+{
+    enum { KINDS = 100 };
+    report_item items[KINDS];
+    char names[KINDS][64];
+    size_t count = 0;
+
+    report_count(r, "tags", "tags", ease_model_tags(m));
+    for (int32_t i = 0; i < ease_model_tags(m) && count < KINDS; i++) {
+        const char *tag = ease_model_tag(m, i);
+
+        if (has_earlier(m, i))
+            continue;
+        snprintf(names[count], sizeof(names[count]), "%.*s", (int)kind_length(tag),
+                 tag);
+        items[count] = (report_item){names[count], NULL, (double)count_kind(m, i)};
+        count++;
+    }
+    report_items(r, "tag_kinds", "tags of kind", items, count);
+}
+
 static void put_model(const info_args *a, const ease_model *m)
 {
     ease_model_info info = {.size = sizeof(info)};
@@ -78,6 +135,7 @@ static void put_model(const info_args *a, const ease_model *m)
     }
     report_text(&r, "storage", "storage", ease_storage_name(info.storage));
     report_bool(&r, "titles", "titles", info.has_titles != 0);
+    put_tags(&r, m);
     report_bytes(&r, "bytes", "size", info.bytes);
     if (a->verify)
         report_bool(&r, "verified", "verified", true);

@@ -73,7 +73,8 @@ typedef struct ease__saving {
 /* Rules for the sections that files of every form have. */
 #define EASE__COMMON_SECTIONS                                                  \
     {"params", false}, {"ids", false}, {"titles", false}, {"settings", false}, \
-        {"popularity", false},                                                 \
+        {"popularity", false}, {"tags", false}, {"tag_names", false},          \
+        {"tag_starts", false}, {"tag_numbers", false}, {"tag_weights", false}, \
     {                                                                          \
         "base", false                                                          \
     }

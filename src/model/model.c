@@ -69,7 +69,8 @@ size_t ease__model_held(const ease_model *m)
     size_t n = (size_t)m->info.items;
 
     return n * sizeof(*m->popularity) + (m->base ? n * sizeof(*m->base) : 0) +
-           ease__ids_held(&m->ids) + m->form->held(m);
+           ease__ids_held(&m->ids) + ease__item_tags_held(&m->tags, m->info.items) +
+           m->form->held(m);
 }
 
 int64_t ease_model_find_user(const ease_model *m, const char *user_id)
@@ -194,6 +195,7 @@ void ease_model_free(ease_model *m)
     }
     ease__ids_free(&m->ids);
     ease__ids_free(&m->titles);
+    ease__item_tags_free(&m->tags);
     ease__free(m->title_bytes);
     ease__free(m);
 }

@@ -20,6 +20,16 @@ typedef struct ease__sparse {
     const float *weights;
 } ease__sparse;
 
+/* The tags of the items: those of item i are numbers[starts[i] .. starts[i + 1] - 1],
+ * ascending. */
+typedef struct ease__item_tags {
+    ease__ids names;
+    const uint64_t *starts; /* items + 1; NULL: no tags */
+    const int32_t *numbers;
+    const float *weights; /* NULL: all ones */
+    bool owned;           /* the arrays are not part of the file */
+} ease__item_tags;
+
 /* Dense weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0
  * on it; negative weights are 0 for EASE >= 0. A trained model has P itself (2 n^2
  * bytes); a file has P ("packed") or rows of W. Other forms have their own members. */
@@ -44,8 +54,9 @@ struct ease_model {
     const char *settings;  /* of the method, as text; NULL: none */
     int32_t rounds;        /* of training (epochs, iterations); 0: none, or unknown */
     void *title_bytes;     /* that `titles` borrows, if not from the file */
-    ease__container file;  /* open if the arrays above are mapped from it */
-    int threads;           /* of saving and summarizing; 0: all */
+    ease__item_tags tags;
+    ease__container file; /* open if the arrays above are mapped from it */
+    int threads;          /* of saving and summarizing; 0: all */
 };
 
 /* The parts of a dense model beside the inverse. They are copied unless a comment says
@@ -74,6 +85,14 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
  * tiles are valid. */
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
+
+/* Writes the sections of the tags, if there are any. */
+ease_status ease__item_tags_write(const ease_model *m, ease__container_writer *w,
+                                  ease_error *err);
+/* Sets the tags from the sections of m->file, which are checked. */
+ease_status ease__item_tags_open(ease_model *m, ease_error *err);
+void ease__item_tags_free(ease__item_tags *t);
+size_t ease__item_tags_held(const ease__item_tags *t, int32_t items);
 
 /* The bytes of memory of a trained model. */
 size_t ease__model_held(const ease_model *m);

@@ -29,6 +29,8 @@ static ease_status put_common(const ease__saving *s, ease_error *err)
         status = ease__ids_write(&m->ids, s->writer, "ids", err);
     if (!status && m->info.has_titles)
         status = ease__ids_write(&m->titles, s->writer, "titles", err);
+    if (!status)
+        status = ease__item_tags_write(m, s->writer, err);
     if (!status && m->settings)
         status = ease__writer_add(s->writer, "settings", m->settings,
                                   strlen(m->settings) + 1, err);
@@ -280,6 +282,8 @@ static ease_status take_all(ease_model *m, const ease_open_options *o, ease_erro
                                         o->hooks, err);
     if (!status)
         status = take_tables(m, err);
+    if (!status)
+        status = ease__item_tags_open(m, err);
     if (!status)
         status = take_settings(m, err);
     if (!status)

@@ -2,9 +2,9 @@
  * perhaps a value and a time. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "read/blocks.h"
+#include "read/column_names.h"
 #include "read/layout.h"
 #include "read/readers.h"
 #include "read/recognize.h"
@@ -18,62 +18,6 @@ typedef struct dialect {
 } dialect;
 
 /* ---- columns that are given ------------------------------------------------ */
-
-static bool same_name(const ease__field *f, const char *name, size_t length)
-{
-    const char *colon = ease__has_recbole_type(f) ? memchr(f->text, ':', f->length)
-                                                  : NULL;
-    size_t bare = colon ? (size_t)(colon - f->text) : f->length;
-
-    return (f->length == length && strncasecmp(f->text, name, length) == 0) ||
-           (bare == length && strncasecmp(f->text, name, length) == 0);
-}
-
-/* "userId, movieId, rating": for a message. */
-static void list_names(const ease__layout *l, char *to, size_t size)
-{
-    size_t used = 0;
-
-    to[0] = '\0';
-    for (size_t i = 0; l->names && i < l->fields && used < size; i++) {
-        char shown[EASE__EXCERPT_CHARS];
-
-        used += (size_t)snprintf(
-            to + used, size - used, "%s%s", i ? ", " : "",
-            ease__excerpt(l->names[i].text, l->names[i].length, shown));
-    }
-}
-
-static ease_status find_column(const ease__layout *l, const char *input,
-                               const char *name, size_t length, int *out,
-                               ease_error *err)
-{
-    char shown[EASE__EXCERPT_CHARS], names[256];
-    int64_t number;
-
-    ease__excerpt(name, length, shown);
-    if (ease__parse_int(name, length, &number) == EASE__NUMBER_OK) {
-        if (number < 1 || (uint64_t)number > l->fields)
-            return ease__fail(err, EASE_E_ARG, "%s: no column %s: there are %zu", input,
-                              shown, l->fields);
-        *out = (int)number - 1;
-        return EASE_OK;
-    }
-    for (size_t i = 0; l->header && i < l->fields; i++) {
-        if (same_name(&l->names[i], name, length)) {
-            *out = (int)i;
-            return EASE_OK;
-        }
-    }
-    if (!l->header)
-        return ease__fail(err, EASE_E_ARG,
-                          "%s: no column '%s': without a header, columns are numbers "
-                          "from 1",
-                          input, shown);
-    list_names(l, names, sizeof(names));
-    return ease__fail(err, EASE_E_ARG, "%s: no column '%s' in the header: %s", input,
-                      shown, names);
-}
 
 /* Is none of the columns there twice? */
 static bool all_differ(const dialect *d)
@@ -106,7 +50,8 @@ static ease_status set_columns(dialect *d, const char *input, const char *column
             return ease__fail(err, EASE_E_ARG,
                               "columns '%.80s': not USER,ITEM[,VALUE[,TIME]]", columns);
         if (!no_value)
-            status = find_column(&d->layout, input, p, length, place[count], err);
+            status = ease__find_column(d->layout.names, d->layout.fields, input, p,
+                                       length, place[count], err);
         count++;
         if (status)
             return status;

@@ -183,8 +183,7 @@ static bool is_utf8(const ease__field *f)
     return true;
 }
 
-/* Returns the length of a title in UTF-8; writes it if `to` is not NULL. */
-static size_t put_title(const ease__field *f, char *to)
+size_t ease__utf8_put(const ease__field *f, char *to)
 {
     size_t used = 0;
 
@@ -244,7 +243,7 @@ static void *pack(const cells *c, size_t titles, const size_t *row, int64_t item
 
         if (row[i])
             f = cell_at(c, row[i] - 1, titles);
-        used += put_title(&f, NULL) + 1;
+        used += ease__utf8_put(&f, NULL) + 1;
     }
     packed = ease__budget_resize(c->budget, NULL, 0, ease__size_add(head, used));
     if (!packed)
@@ -258,7 +257,7 @@ static void *pack(const cells *c, size_t titles, const size_t *row, int64_t item
         if (row[i]) {
             ease__field f = cell_at(c, row[i] - 1, titles);
 
-            at += put_title(&f, text + at);
+            at += ease__utf8_put(&f, text + at);
         }
         text[at++] = '\0';
         offsets[i + 1] = at;

@@ -3,6 +3,7 @@
 #define EASE_READ_TITLES_H
 
 #include "data/ids.h"
+#include "text/fields.h"
 
 /* Reads a table with an id and a title column, in any place: the id column is the one
  * whose values match most items (the leftmost of equals), the title column the one
@@ -16,5 +17,9 @@ ease_status ease__titles_read(const char *path, const ease__ids *items, void **p
 /* The length of the UTF-8 character at p, where `left` bytes can be read; 0: it is not
  * valid UTF-8. */
 size_t ease__utf8_length(const unsigned char *p, size_t left);
+
+/* Returns the length of a field in UTF-8; writes it if `to` is not NULL. A field that is
+ * not valid UTF-8 is taken as Latin-1. */
+size_t ease__utf8_put(const ease__field *f, char *to);
 
 #endif

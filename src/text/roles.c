@@ -247,3 +247,30 @@ int ease__names_title(const ease__field *f)
         return 2;
     return strstr(name, "title") || strstr(name, "name") ? 1 : 0;
 }
+
+bool ease__names_tag(const ease__field *f)
+{
+    static const char tags[] =
+        " genre genres tag tags author authors category categories keyword keywords "
+        "topic topics subject subjects artist artists actor actors director directors "
+        "brand brands label labels style styles feature features class "
+        "kategorie kategorien schlagwort schlagworte autor autoren marke kuenstler "
+        "categorie auteur auteurs marque categoria categorias autores etiqueta "
+        "etiquetas genere generi genero generos ";
+    static const char *const behind[] = {"names", "name", "list", "ids", "id"};
+    char name[NAME_CHARS];
+    size_t length;
+
+    normalize(f, name);
+    length = strlen(name);
+    if (find_in(tags, name, length))
+        return true;
+    for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
+        size_t cut = strlen(behind[i]);
+
+        if (length > cut && strcmp(name + length - cut, behind[i]) == 0 &&
+            find_in(tags, name, length - cut))
+            return true;
+    }
+    return false;
+}

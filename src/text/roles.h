@@ -45,4 +45,7 @@ bool ease__names_no_number(const ease__field *f);
  * 0: no. */
 int ease__names_title(const ease__field *name);
 
+/* True if a column of this name contains tags: genres, authors, category_name. */
+bool ease__names_tag(const ease__field *name);
+
 #endif
