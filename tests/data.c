@@ -219,3 +219,37 @@ void copy_changed(const char *path, section_change change, const char *copy)
     ease__container_close(&c);
     set_flags(copy, change.name, change.flags);
 }
+
+void tag_items(ease_model *m, bool weighted)
+{
+    enum { KINDS = 6, MOST = 4 };
+    int32_t items = ease_model_items(m), matched = 0;
+    size_t room = (size_t)items * MOST;
+    char *ids = calloc(room, 64);
+    int64_t *starts = calloc(room + 1, sizeof(*starts)),
+            *of = calloc(room, sizeof(*of));
+    double *weights = calloc(room, sizeof(*weights));
+    ease_id_column item = {.bytes = ids, .offsets = starts}, tag = {.numbers = of};
+    ease_tags *tags = NULL;
+    int64_t rows = 0;
+
+    for (int32_t i = 0; i < items; i++) {
+        for (int32_t k = 0; k < i % MOST; k++) {
+            const char *id = ease_model_item_id(m, i);
+
+            memcpy(ids + starts[rows], id, strlen(id));
+            starts[rows + 1] = starts[rows] + (int64_t)strlen(id);
+            of[rows] = (i / MOST + 5 * k) % KINDS;
+            weights[rows++] = 0.5 + (double)(i % 7) + 2 * k;
+        }
+    }
+    if (ease_tags_from_table(rows, &item, &tag, weighted ? weights : NULL, NULL, &tags,
+                             NULL) ||
+        ease_model_set_tags(m, tags, &matched, NULL))
+        abort();
+    ease_tags_free(tags);
+    free(ids);
+    free(starts);
+    free(of);
+    free(weights);
+}

@@ -49,4 +49,7 @@ void copy_changed(const char *path, section_change change, const char *copy);
 void write_header(const char *path, ease__disk_header h);
 ease__disk_header read_header(const char *path);
 
+/* Gives item i of the model i % 4 of six tags, with weights or without. */
+void tag_items(ease_model *m, bool weighted);
+
 #endif

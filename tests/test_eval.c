@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "data.h"
 #include "eval/metrics.h"
 #include "eval/student.h"
 #include "model/model.h"
@@ -15,7 +16,9 @@
 
 static const char every_metric[] =
     "recall@5,plain-recall@5,ndcg@5,precision@5,hit@5,map@5,mrr@5,popularity@5,"
-    "coverage@5,gini@5,recall@1,ndcg@100,precision@100,map@100,coverage@100,gini@1";
+    "novelty@5,diversity@5,coverage@5,gini@5,recall@1,ndcg@100,precision@100,map@100,"
+    "coverage@100,gini@1,novelty@100,"
+    "diversity@100";
 
 /* ---- metrics by hand ---------------------------------------------------------- */
 
@@ -75,6 +78,69 @@ static void coverage_and_gini_are_of_the_whole_catalog(test *t)
     /* (-3 * 0 - 1 * 0 + 1 * 1 + 3 * 3) / (4 * 4) */
     check_near(t, ease__gini(some, 4), 10 / 16.0, 1e-15);
     check_near(t, ease__gini(none, 2), 0, 0);
+}
+
+static double of_items(const char *name, const ease__list *l)
+{
+    return ease__metric_kind_of(name)->from_items(l);
+}
+
+static void novelty_is_the_mean_surprise(test *t)
+{
+    const double popularity[] = {8, 2, 1, 0, 32};
+    const ease_rec recs[] = {{1, 0}, {2, 0}, {3, 0}, {0, 0}, {4, 0}};
+    ease__list l = {.recs = recs, .count = 1, .popularity = popularity, .users = 32};
+
+    check_near(t, of_items("novelty", &l), 4, 1e-15);
+    l.count = 2;
+    check_near(t, of_items("novelty", &l), 4.5, 1e-15);
+    l.count = 3; /* what nobody has counts as one */
+    check_near(t, of_items("novelty", &l), 14 / 3.0, 1e-15);
+    l.count = 5;
+    check_near(t, of_items("novelty", &l), 16 / 5.0, 1e-15);
+    l.count = 0;
+    check_near(t, of_items("novelty", &l), 0, 0);
+}
+
+static void diversity_is_the_mean_distance_of_pairs(test *t)
+{
+    static const int32_t ab[] = {0, 1}, a[] = {0}, c[] = {2};
+    static const float three_four[] = {3, 4};
+    ease_row tags[] = {{.items = ab, .count = 2},
+                       {.items = a, .count = 1},
+                       {.items = c, .count = 1},
+                       {.count = 0},
+                       {.items = ab, .weights = three_four, .count = 2}};
+    static const struct {
+        int32_t items[3], count;
+        double want;
+    } lists[] = {{{0}, 0, 0},
+                 {{0}, 1, 0},
+                 {{3}, 1, 0},
+                 {{0, 2}, 2, 1},
+                 {{2, 3}, 2, 1}, /* an item without tags */
+                 {{3, 3}, 2, 1},
+                 {{0, 0}, 2, 0},
+                 {{2, 2, 2}, 3, 0},
+                 {{1, 4}, 2, 0.4},
+                 {{1, 2, 4}, 3, (1 + 1 + 0.4) / 3}};
+    double popularity[5] = {0}, by_tag[3] = {0};
+
+    for (int i = 0; i < COUNT(lists); i++) {
+        ease_rec recs[3] = {{0}};
+        ease__list l = {.recs = recs,
+                        .count = lists[i].count,
+                        .popularity = popularity,
+                        .users = 5,
+                        .tags = tags,
+                        .by_tag = by_tag};
+
+        for (int k = 0; k < 3; k++)
+            recs[k].item = lists[i].items[k];
+        check_near(t, of_items("diversity", &l), lists[i].want, 1e-15);
+        for (int k = 0; k < 3; k++)
+            check_near(t, by_tag[k], 0, 0);
+    }
 }
 
 /* Those of the list are compared with the naive twin below. */
@@ -259,15 +325,53 @@ static int32_t rank_all(const ease_model *m, const dense *input, int64_t user,
     return count;
 }
 
+static double tag_weight(const ease_model *m, int32_t item, int32_t tag)
+{
+    ease_row row = ease_model_item_tags(m, item);
+
+    for (int32_t k = 0; k < row.count; k++)
+        if (row.items[k] == tag)
+            return row.weights ? (double)row.weights[k] : 1;
+    return 0;
+}
+
+static double naive_distance(const ease_model *m, int32_t i, int32_t j)
+{
+    double dot = 0, left = 0, right = 0;
+
+    for (int32_t tag = 0; tag < ease_model_tags(m); tag++) {
+        double a = tag_weight(m, i, tag), b = tag_weight(m, j, tag);
+
+        dot += a * b;
+        left += a * a;
+        right += b * b;
+    }
+    return left > 0 && right > 0 ? 1 - dot / sqrt(left * right) : 1;
+}
+
+static double naive_diversity(const ease_model *m, const ranked *list, int32_t shown)
+{
+    double sum = 0;
+
+    for (int32_t r = 0; r < shown; r++)
+        for (int32_t q = 0; q < r; q++)
+            sum += naive_distance(m, list[r].item, list[q].item);
+    return shown > 1 ? sum / (0.5 * shown * (shown - 1)) : 0;
+}
+
 static double naive_value(const char *name, const ease_model *m, const ranked *list,
                           int32_t length, const bool *wanted, int32_t held_out)
 {
-    double hits = 0, gain = 0, ideal = 0, precision = 0, first = 0, popular = 0;
+    double hits = 0, gain = 0, ideal = 0, precision = 0, first = 0, popular = 0,
+           surprise = 0;
     int32_t k = atoi(strchr(name, '@') + 1), shown = k < length ? k : length;
     double possible = held_out < k ? held_out : k;
 
     for (int32_t r = 0; r < shown; r++) {
-        popular += ease_model_popularity(m, list[r].item);
+        double n = ease_model_popularity(m, list[r].item);
+
+        popular += n;
+        surprise -= log(fmax(n, 1) / (double)model_info(m).users) / log(2);
         if (!wanted[list[r].item])
             continue;
         hits++;
@@ -282,6 +386,10 @@ static double naive_value(const char *name, const ease_model *m, const ranked *l
         return hits / possible;
     if (strncmp(name, "plain", 5) == 0)
         return hits / held_out;
+    if (strncmp(name, "nov", 3) == 0)
+        return shown ? surprise / shown : 0;
+    if (name[0] == 'd')
+        return naive_diversity(m, list, shown);
     if (name[0] == 'n')
         return gain / ideal;
     if (strncmp(name, "prec", 4) == 0)
@@ -429,6 +537,7 @@ static scene make_scene(uint64_t seed)
             *cell(&s.input, u, i) = !out && *cell(&s.input, u, i);
         }
     s.model = trained(&s.train, 20);
+    tag_items(s.model, seed % 2);
     s.x = shuffled(&s.input, seed);
     s.y = shuffled(&s.target, seed + 1);
     return s;
@@ -469,9 +578,9 @@ static void evaluation_equals_its_naive_twin(test *t)
 
             o.unknown = (ease_unknown)how;
             check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, NULL), EASE_OK);
-            check_int(t, report_info(r).metrics, 16);
+            check_int(t, report_info(r).metrics, 20);
             check_int(t, report_info(r).unknown, how);
-            for (int i = 0; i < 16; i++)
+            for (int i = 0; i < 20; i++)
                 check_metric(t, m, &s.input, &s.target, r, i);
             ease_report_free(r);
         }
@@ -508,6 +617,7 @@ static ease_model *trained_with_cold_items(const dense *d)
     if (ease_interactions_from_csr(d->users, d->items, rows, cols, vals, &x, NULL) ||
         ease_train(x, &o, &m, NULL))
         abort();
+    tag_items(m, false);
     ease_interactions_free(x);
     free(rows);
     free(cols);
@@ -585,6 +695,30 @@ static void warm_and_cold_items_are_measured_apart(test *t)
         ease_report_free(r);
     }
     ease_model_free(models[0]);
+    scene_free(&s);
+}
+
+static void metrics_say_what_a_model_lacks(test *t)
+{
+    scene s = make_scene(3);
+    ease_model *m = trained(&s.train, 20);
+    ease_eval_options o;
+    ease_report *r = NULL;
+    ease_error err = {0};
+
+    ease_eval_options_init(&o);
+    o.metrics = "recall@5,diversity@7";
+    check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_E_DATA);
+    check_contains(t, err.text, "diversity@7 needs tags of items");
+    check_contains(t, err.text, "--tags");
+    m->info.users = -1; /* as from a Gram matrix without their number */
+    o.metrics = "novelty@3";
+    check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_E_DATA);
+    check_contains(t, err.text, "novelty@3 needs the number of users");
+    o.metrics = "popularity@3";
+    check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_OK);
+    ease_report_free(r);
+    ease_model_free(m);
     scene_free(&s);
 }
 
@@ -2039,11 +2173,14 @@ static void tuning_survives_every_failed_allocation(test *t)
 static const test_case cases[] = {
     TEST(metrics_are_what_a_hand_works_out),
     TEST(coverage_and_gini_are_of_the_whole_catalog),
+    TEST(novelty_is_the_mean_surprise),
+    TEST(diversity_is_the_mean_distance_of_pairs),
     TEST(every_metric_of_the_table_has_a_twin),
     TEST(metrics_that_do_not_exist_are_named),
     TEST(evaluation_equals_its_naive_twin),
     TEST(warm_and_cold_items_are_measured_apart),
     TEST(kinds_of_items_are_checked),
+    TEST(metrics_say_what_a_model_lacks),
     TEST(what_is_left_out_is_counted),
     TEST(unknown_items_are_said),
     TEST(what_a_report_does_not_have_is_nan_or_null),

@@ -1,6 +1,7 @@
 /* Evaluation: makes the lists of all users batch by batch, measures them, and keeps
  * one number for each user and metric. */
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "core/csv.h"
@@ -33,6 +34,9 @@ typedef struct evaluation {
     ease_report *report;
     int64_t *users;      /* user of the target at each place of the report */
     double *popularity;  /* of each item of the model */
+    double known_users;  /* of its training data; NaN: unknown */
+    ease_row *tags;      /* of each item; NULL: not needed */
+    double *by_tag;      /* threads x tags: scratch of metrics; NULL: not needed */
     int64_t most;        /* users in a batch */
     int64_t first;       /* place of the batch's first user */
     int64_t batch;       /* users in the current batch */
@@ -102,6 +106,8 @@ static void evaluation_free(evaluation *e)
     ease__free(e->allowed);
     ease__free(e->users);
     ease__free(e->popularity);
+    ease__free(e->tags);
+    ease__free(e->by_tag);
     ease__free(e->histories);
     ease__free(e->known);
     ease__free(e->recs);
@@ -168,6 +174,54 @@ static ease_status choose_users(evaluation *e, ease_error *err)
 
         r->info.without_target += ease__ids_find(ids, id, strlen(id)) < 0;
     }
+    return EASE_OK;
+}
+
+/* Fails if the model lacks what one of the metrics needs. */
+static ease_status check_needs(const evaluation *e, ease_error *err)
+{
+    const ease_report *r = e->report;
+
+    for (int i = 0; i < r->info.metrics; i++) {
+        const ease__ranking_metric *m = &r->metric[i];
+
+        if (m->kind->needs_tags && ease_model_tags(e->model) == 0)
+            return ease__fail(err, EASE_E_DATA,
+                              "%s needs tags of items, which the model does not have: "
+                              "train it with tags (--tags)",
+                              m->name);
+        if (m->kind->needs_users && isnan(e->known_users))
+            return ease__fail(err, EASE_E_DATA,
+                              "%s needs the number of users of the training data, "
+                              "which the model does not know",
+                              m->name);
+    }
+    return EASE_OK;
+}
+
+/* Checks that the model has what the metrics need, and allocates their scratch. */
+static ease_status prepare_metrics(evaluation *e, ease_error *err)
+{
+    const ease_report *r = e->report;
+    ease_model_info info = {.size = sizeof(info)};
+    ease_status status;
+    bool tagged = false;
+
+    ease_model_describe(e->model, &info);
+    e->known_users = info.users > 0 ? (double)info.users : (double)NAN;
+    status = check_needs(e, err);
+    for (int i = 0; i < r->info.metrics; i++)
+        tagged = tagged || r->metric[i].kind->needs_tags;
+    if (status || !tagged)
+        return status;
+    e->by_tag = ease__alloc_zero(ease__size_mul((size_t)ease__threads(e->o.threads),
+                                                (size_t)ease_model_tags(e->model)),
+                                 sizeof(*e->by_tag));
+    e->tags = ease__alloc_array((size_t)info.items, sizeof(*e->tags));
+    if (!e->by_tag || !e->tags)
+        return no_memory(err);
+    for (int32_t i = 0; i < info.items; i++)
+        e->tags[i] = ease_model_item_tags(e->model, i);
     return EASE_OK;
 }
 
@@ -244,7 +298,8 @@ static bool contains(ease_row row, int32_t item)
     return low < row.count && row.items[low] == item;
 }
 
-static void measure_user(evaluation *e, int64_t b)
+/* `by_tag` is scratch of this thread. */
+static void measure_user(evaluation *e, int64_t b, double *by_tag)
 {
     ease_report *r = e->report;
     int64_t place = e->first + b, user = e->users[place];
@@ -263,7 +318,12 @@ static void measure_user(evaluation *e, int64_t b)
         if (m->kind->from_hits)
             *value = ease__metric_value(m, hits, e->counts[b], e->held_out[user]);
         else if (m->kind->from_items)
-            *value = m->kind->from_items(e->popularity, recs, best);
+            *value = m->kind->from_items(&(ease__list){.recs = recs,
+                                                       .count = best,
+                                                       .popularity = e->popularity,
+                                                       .users = e->known_users,
+                                                       .tags = e->tags,
+                                                       .by_tag = by_tag});
         else
             *value = NAN;
     }
@@ -289,6 +349,7 @@ static int report_progress(void *user, const char *stage, double fraction)
 
 static ease_status run_batch(evaluation *e, ease_error *err)
 {
+    size_t tags = (size_t)ease_model_tags(e->model);
     ease_report *r = e->report;
     ease_hooks hooks = {.progress = report_progress, .user = e};
     ease_recommend_options o;
@@ -305,9 +366,15 @@ static ease_status run_batch(evaluation *e, ease_error *err)
                                  e->counts, err);
     if (status)
         return status;
-#pragma omp parallel for schedule(dynamic, 64) num_threads(ease__threads(e->o.threads))
-    for (int64_t b = 0; b < e->batch; b++)
-        measure_user(e, b);
+#pragma omp parallel num_threads(ease__threads(e->o.threads))
+    {
+        size_t thread = (size_t)omp_get_thread_num();
+        double *by_tag = e->by_tag ? e->by_tag + thread * tags : NULL;
+
+#pragma omp for schedule(dynamic, 64)
+        for (int64_t b = 0; b < e->batch; b++)
+            measure_user(e, b, by_tag);
+    }
     for (int i = 0; i <= r->info.metrics; i++)
         if (r->times[i])
             count_items(e, i < r->info.metrics ? r->metric[i].k : r->k, r->times[i]);
@@ -462,6 +529,8 @@ static ease_status run(evaluation *e, const ease_interactions *input,
     r->info.unknown = e->o.unknown;
     r->info.targets = e->o.targets;
     r->info.among = e->o.among;
+    if (!status)
+        status = prepare_metrics(e, err);
     if (!status)
         status = choose_items(e, err);
     if (!status)
