@@ -15,7 +15,7 @@ import numpy_eval
 import scipy.stats
 import support
 
-METRICS = [f"{name}@{k}" for name in numpy_eval.ALL for k in (1, 20, 100)]
+METRICS = [f"{name}@{k}" for name in numpy_eval.UNTAGGED for k in (1, 20, 100)]
 
 
 def random_split(pairs, share, seed):
@@ -82,7 +82,7 @@ class Ratings(Split):
     @classmethod
     def numpy(cls, score):
         return numpy_eval.evaluate(score, cls.inputs, cls.targets, METRICS, cls.popularity,
-                                   cls.held)
+                                   cls.held, cls.x.shape[0])
 
     def check(self, got, want, relative):
         self.assertEqual(got["users"], len(self.users))
@@ -521,6 +521,125 @@ class Tuned(Split):
         self.assertEqual(r.out, "")
 
 
+class WarmAndCold(Split):
+    """Items with a popularity of 0 and weights of their own: the values of their rows add up
+    to 0, which in a model with tags is the lack of rows. Others the model does not know."""
+
+    lam = 50
+    source = staticmethod(made.u_data)
+    parts = {"warm": ("warm", None), "cold": ("cold", None), "cold_among_cold": ("cold", "cold")}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with open(cls.source()) as f:
+            rows = [line.split("\t")[:2] for line in f]
+        pairs = [(u, i) for u, i in rows if int(i) % 11]
+        kept, cls.held = random_split(pairs, 0.3, 3)
+        cls.held += [(u, i) for u, i in rows if int(i) % 11 == 0]
+        values, turn = {}, {}
+        for u, i in kept:
+            turn[i] = -turn.get(i, -1)
+            values[u, i] = turn[i] if int(i) % 5 == 0 else 1
+        for i, last in turn.items():  # an even number of rows
+            if int(i) % 5 == 0 and last == 1:
+                del values[next(p for p in reversed(values) if p[1] == i)]
+        with open(cls.part("train.csv"), "w") as f:
+            f.write("user,item,value\n" + "".join(f"{u},{i},{v}\n" for (u, i), v in values.items()))
+        cls.kept = [p for p in kept if int(p[1]) % 5]
+        cls.input, cls.target = cls.part("in.csv"), cls.part("out.csv")
+        numpy_eval.write_pairs(cls.input, cls.kept)
+        numpy_eval.write_pairs(cls.target, cls.held)
+        cls.items = list(dict.fromkeys(i for _, i in values))
+        users = list(dict.fromkeys(u for u, _ in values))
+        x = np.zeros((len(users), len(cls.items)))
+        places = ({u: k for k, u in enumerate(users)}, {i: k for k, i in enumerate(cls.items)})
+        for (u, i), v in values.items():
+            x[places[0][u], places[1][i]] = v
+        cls.users, cls.popularity = len(users), x.sum(axis=0)
+        p = np.linalg.inv(x.T @ x + cls.lam * np.eye(len(cls.items)))
+        cls.w = -p / np.diag(p)
+        np.fill_diagonal(cls.w, 0)
+
+    def numpy(self, targets, among, unknown, metrics):
+        cold = {i for i, n in zip(self.items, self.popularity) if n == 0}
+        known = set(self.items)
+        held = [(u, i) for u, i in self.held
+                if targets == "all" or (targets == "cold") == (i in cold or i not in known)]
+        users = numpy_eval.targets(held, self.items, unknown)
+        ranked = None if among != "cold" else self.popularity == 0
+        return users, numpy_eval.evaluate(
+            lambda rows: rows @ self.w, numpy_eval.align(self.kept, users, self.items),
+            numpy_eval.align(held, users, self.items), metrics, self.popularity,
+            numpy_eval.held_out(held, users, self.items, unknown), self.users, ranked=ranked)
+
+    def check(self, got, targets, among, unknown, metrics):
+        users, want = self.numpy(targets, among, unknown, metrics)
+        self.assertEqual(got["users"], len(users))
+        for name, values in want.items():
+            mean, error = numpy_eval.mean_and_error(values)
+            self.assertAlmostEqual(got["metrics"][name]["mean"], mean, delta=2e-6 * (1 + mean),
+                                   msg=name)
+            if error is not None:
+                self.assertAlmostEqual(got["metrics"][name]["stderr"], error,
+                                       delta=2e-5 * (1 + error), msg=name)
+
+    def test_every_part_equals_numpy(self):
+        self.ease("train", self.part("train.csv"), "-o", "m.ease", "--lambda", self.lam,
+                  "--weights", "--precision", "f64", "--storage", "f32")
+        metrics = [f"{name}@{k}" for name in numpy_eval.UNTAGGED for k in (5, 50)]
+        counts = {}
+        for unknown in "miss", "drop":
+            got = self.eval("m.ease", metrics, "--unknown", unknown)
+            self.assertEqual(got["cold_items"], (self.popularity == 0).sum())
+            counts[unknown] = got["warm_targets"], got["cold_targets"], got["unknown_targets"]
+            self.check(got, "all", None, unknown, metrics)
+            for key, (targets, among) in self.parts.items():
+                with self.subTest(part=key, unknown=unknown):
+                    self.check(got[key], targets, among, unknown, metrics)
+                    alone = self.eval("m.ease", metrics, "--unknown", unknown, "--items", targets,
+                                      "--among", among or "all", "--per-user", "u.csv")
+                    self.assertEqual((alone["users"], alone["metrics"]),
+                                     (got[key]["users"], got[key]["metrics"]))
+                    self.assertEqual((alone["items"], alone["among"]), (targets, among or "all"))
+                    self.assertNotIn("warm", alone)
+                    with open(self.path("u.csv")) as f:
+                        self.assertEqual(sum(1 for _ in f), alone["users"] + 1)
+        warm, cold, strange = counts["miss"]
+        self.assertEqual(counts["drop"], (warm, cold - strange, strange))
+        self.assertEqual(warm + cold, len(self.held))
+        self.assertGreater(strange, 0)
+        self.assertGreater(cold, strange)
+
+    def test_text_and_csv_have_every_part(self):
+        self.ease("train", self.part("train.csv"), "-o", "m.ease", "--lambda", self.lam,
+                  "--weights")
+        args = ["eval", "m.ease", "--input", self.input, "--target", self.target, "--metrics",
+                "recall@20,gini@20"]
+        got = json.loads(self.ease(*args, "--json").out)
+        r = self.ease(*args)
+        self.assertEqual(r.err.count("held-out items are unknown"), 1)
+        tables = r.out.split("\n\n")
+        self.assertEqual(len(tables), 4)
+        self.assertRegex(tables[0], r"^metric +mean +stderr\nrecall@20 ")
+        for table, (key, words) in zip(tables[1:], (
+                ("warm", "warm targets, ranked among all items"),
+                ("cold", "cold targets, ranked among all items"),
+                ("cold_among_cold", "cold targets, ranked among cold items"))):
+            self.assertRegex(table, rf"^{words}: {got[key]['users']} users\nmetric +mean +stderr\n"
+                                    rf"recall@20 +{got[key]['metrics']['recall@20']['mean']:.5f} ")
+        rows = list(csv.DictReader(self.ease(*args, "--csv").out.splitlines()))
+        self.assertEqual([(row["targets"], row["among"]) for row in rows[::2]],
+                         [("all", "all"), ("warm", "all"), ("cold", "all"), ("cold", "cold")])
+        for row, key in zip(rows[2::2], self.parts):
+            self.assertEqual(int(row["users"]), got[key]["users"])
+            self.assertAlmostEqual(float(row["mean"]), got[key]["metrics"]["recall@20"]["mean"])
+            self.assertAlmostEqual(float(row["stderr"]),
+                                   got[key]["metrics"]["recall@20"]["stderr"])
+        one = self.ease(*args, "--items", "all").out
+        self.assertEqual(one, tables[0] + "\n")
+
+
 class Small(Split):
     """What is wrong is said, and what is left out is counted."""
 
@@ -549,8 +668,40 @@ class Small(Split):
         self.assertIn("2 of 5 held-out items", r.err)
         self.assertIn("2 users with nothing known", r.err)
         r = self.ease(*args, "--csv", "--metrics", "hit@100,gini@1")
+        self.assertEqual(r.out.splitlines()[:2], ["metric,mean,stderr,targets,among,users",
+                                                  "hit@100,0.75,0.216506350946,all,all,4"])
+        self.assertRegex(r.out, r"\ngini@1,[\d.]+,,warm,all,3\n")
+        r = self.ease(*args, "--csv", "--metrics", "hit@100,gini@1", "--items", "all")
         self.assertEqual(r.out.splitlines()[:2], ["metric,mean,stderr", "hit@100,0.75,0.216506350946"])
         self.assertRegex(r.out, r"\ngini@1,[\d.]+,\n$")
+
+    def test_without_cold_targets_there_is_one_table(self):
+        """Byte for byte what was written before there were cold items."""
+        known = self.write("known.csv", "user,item\nx,c\ny,a\nz,b\n")
+        args = ["eval", "m.ease", "--input", self.input, "--target", known, "--metrics",
+                "hit@100,coverage@100"]
+        self.assertEqual(self.ease(*args).out, "metric           mean   stderr\n"
+                         "hit@100       1.00000  0.00000\ncoverage@100  1.00000         \n")
+        self.assertEqual(self.ease(*args, "--csv").out,
+                         "metric,mean,stderr\nhit@100,1,0\ncoverage@100,1,\n")
+        self.assertEqual(list(json.loads(self.ease(*args, "--json").out)),
+                         ["users", "metrics", "without_target", "without_input", "unknown",
+                          "unknown_targets", "unknown_inputs", "seconds"])
+
+    def test_kinds_of_items_that_are_not_there(self):
+        args = ["eval", "m.ease", "--input", self.input, "--target"]
+        known = self.write("known.csv", "user,item\nx,c\n")
+        self.fails(3, "no user has a cold item held out$", *args, known, "--items", "cold")
+        self.fails(3, "no user has a cold item held out that the model knows", *args,
+                   self.target, "--items", "cold", "--unknown", "drop")
+        self.fails(2, "--among cold requires --items cold", *args, known, "--among", "cold")
+        self.fails(2, "--among warm requires --items warm", *args, known, "--items", "cold",
+                   "--among", "warm")
+        self.fails(2, "all.warm.cold, not 'lukewarm'", *args, known, "--items", "lukewarm")
+        self.fails(3, "diversity@3 needs tags of items.*--tags", *args, known, "--metrics",
+                   "diversity@3")
+        r = self.ease(*args, self.target, "--unknown", "drop")
+        self.assertNotIn("targets", r.out, "what is dropped is not cold")
 
     def test_metrics_are_told_from_one_table_and_have_twins(self):
         told = self.ease("help", "metrics").out.splitlines()
