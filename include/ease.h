@@ -693,6 +693,10 @@ typedef struct ease_train_options {
     ease_unknown unknown;    /* for unknown items of validation_target; default MISS */
     int threads;             /* 0: all; results do not depend on it */
     const ease_hooks *hooks; /* NULL: none */
+    /* Tags of items, which the model keeps (see ease_model_set_tags), or NULL. Methods
+     * with from_gram also learn from them, see ease_train. */
+    const ease_tags *tags;
+    double tag_weight; /* a, at least 0; default 1. 0: tags are kept only */
 } ease_train_options;
 
 /* A backend: an implementation of the solve (the matrix inversion) for some
@@ -777,6 +781,17 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
 EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
                                               const ease_train_options *o,
                                               ease_model **out, ease_error *err);
+
+/* Tags in training: with o->tags and a = o->tag_weight above 0, methods with from_gram
+ * solve for G = X'X + a^2 T'T in place of X'X, where T_ti is the weight of tag t of item
+ * i: items are similar if they have users or tags in common. (CEASE: Jeunen, Van Balen
+ * and Goethals, RecSys 2020.) The kinds covariance and correlation centre X alone; the
+ * column sums, and with them popularity and base, stay those of X. Items that only have
+ * tags are added to the model, behind those of x in the order of the tags, with a
+ * popularity of 0: they can be recommended. The method add-ease needs tags, and uses
+ * them in another way (see its settings). Other methods, and a weight of 0, add no items
+ * and only keep the tags of known items; if there is none, training fails with
+ * EASE_E_DATA. */
 
 /* Trains a model from a Gram file, by a method with from_gram (see ease_method_info);
  * other methods fail with EASE_E_ARG. Otherwise like ease_train. */
@@ -1032,6 +1047,9 @@ EASE_API int32_t ease_model_find_tag(const ease_model *m,
                                      const char *tag); /* or EASE_NO_TAG */
 /* The tags of an item: row.items are numbers of tags. */
 EASE_API ease_row ease_model_item_tags(const ease_model *m, int32_t item);
+/* The weight of tags that the model was trained with: ease_train_options.tag_weight, or
+ * the setting `blend` of add-ease; 0: it was trained without tags. */
+EASE_API double ease_model_tag_weight(const ease_model *m);
 
 EASE_API void ease_model_describe(const ease_model *m, ease_model_info *info);
 EASE_API int32_t ease_model_items(const ease_model *m);

@@ -17,7 +17,7 @@ ENDS_WITH(ease_synth_options, hooks);
 ENDS_WITH(ease_tag_options, columns_option);
 ENDS_WITH(ease_tags_info, empty);
 ENDS_WITH(ease_split_options, hooks);
-ENDS_WITH(ease_train_options, hooks);
+ENDS_WITH(ease_train_options, tag_weight);
 ENDS_WITH(ease_gram_options, hooks);
 ENDS_WITH(ease_open_options, hooks);
 ENDS_WITH(ease_recommend_options, hooks);

@@ -1,10 +1,12 @@
 /* Options of training and of Gram matrices, and the memory that they allow. */
+#include <math.h>
+
 #include "core/sized.h"
 #include "gram/gram.h"
 
 void ease_train_options_defaults(ease_train_options *o)
 {
-    static const ease_train_options defaults = {.metric = "ndcg@100"};
+    static const ease_train_options defaults = {.metric = "ndcg@100", .tag_weight = 1};
 
     ease__options_defaults(o, &defaults, sizeof(defaults));
 }
@@ -34,6 +36,10 @@ ease_status ease__train_options_take(const ease_train_options *given,
         o->kind != EASE_GRAM_CORRELATION)
         return ease__fail(err, EASE_E_ARG, "unknown kind of Gram matrix: %d",
                           (int)o->kind);
+    if (!isfinite(o->tag_weight) || o->tag_weight < 0)
+        return ease__fail(err, EASE_E_ARG,
+                          "the weight of tags must be finite and at least 0, not %g",
+                          o->tag_weight);
     return check_common(o->precision, o->threads, err);
 }
 

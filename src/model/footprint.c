@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/sized.h"
+#include "gram/gram_tags.h"
 #include "model/model.h"
 #include "solve/solve.h"
 
@@ -238,6 +239,8 @@ static ease_status take_request(const ease_train_options *given, ease_storage st
         status = ease__method_take(o, &m, err);
     if (!status)
         status = ease__method_from_gram(m, err);
+    if (!status)
+        status = ease__method_tags(m, o, err);
     if (!status && (!form || form->trained != m->form))
         status = ease__fail(err, EASE_E_ARG, "%s has no storage %d", m->info.name,
                             (int)storage);
@@ -269,6 +272,7 @@ ease_status ease_plan_data(const ease_interactions *x, const ease_train_options 
     ease_gram_info sizes;
     const ease_backend *backend;
     ease_train_options used;
+    ease_interactions extended;
     ease_status status;
 
     status = ease__info_check(out, "ease_plan", err);
@@ -281,5 +285,13 @@ ease_status ease_plan_data(const ease_interactions *x, const ease_train_options 
         status = ease__train_info(x, &sizes, err);
     if (status)
         return status;
-    return make_plan(x, &sizes, &used, backend, storage, out, err);
+    if (!(ease__method_tag_weight(ease__method_find(used.method), &used) > 0))
+        return make_plan(x, &sizes, &used, backend, storage, out, err);
+    status = ease__tags_extend(x, used.tags, &extended, err);
+    if (status)
+        return status;
+    sizes.items = extended.items;
+    status = make_plan(&extended, &sizes, &used, backend, storage, out, err);
+    ease__tags_extended_free(&extended);
+    return status;
 }

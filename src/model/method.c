@@ -39,6 +39,31 @@ ease_status ease__method_lambda(const ease__method *m, const ease_train_options 
                       o->lambda);
 }
 
+ease_status ease__method_tags(const ease__method *m, const ease_train_options *o,
+                              ease_error *err)
+{
+    if (!m->tag_setting || o->tags)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "%s needs tags of items", m->info.name);
+}
+
+double ease__method_tag_weight(const ease__method *m, const ease_train_options *o)
+{
+    double values[EASE__MOST_SETTINGS];
+
+    if (!o->tags || !m->info.from_gram)
+        return 0;
+    if (!m->tag_setting)
+        return o->tag_weight;
+    if (ease__settings_parse(m->settings, m->info.name, o->settings, values, NULL,
+                             NULL))
+        return 0;
+    for (int i = 0; m->settings[i].name; i++)
+        if (strcmp(m->settings[i].name, m->tag_setting) == 0)
+            return values[i];
+    return 0;
+}
+
 /* ---- for users ------------------------------------------------------------- */
 
 const ease_method_info *ease_method_at(int index)

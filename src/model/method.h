@@ -15,6 +15,13 @@ typedef struct ease__method {
     /* Fails with EASE_E_ARG if the settings are valid each, but not together; may be
      * NULL. */
     ease_status (*check)(const double *settings, ease_error *err);
+    /* NULL: a method with from_gram adds tags to the Gram matrix, by the weight of the
+     * options. Otherwise the setting that is the weight of tags: they are required, and
+     * `finish` uses them. */
+    const char *tag_setting;
+    /* Changes a trained model, if the weight of tags is above 0; may be NULL. */
+    ease_status (*finish)(ease_model *m, const ease_train_options *o,
+                          const double *settings, ease_error *err);
     /* Exactly one of fit and fill is set. x has at least one item, and `o` was
      * checked.
      *
@@ -42,6 +49,11 @@ const ease__method *ease__method_numbered(uint32_t number);
 
 /* Fails with EASE_E_ARG unless the method can be trained from a Gram matrix. */
 ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
+/* Fails with EASE_E_ARG if the method requires tags, and the options have none. */
+ease_status ease__method_tags(const ease__method *m, const ease_train_options *o,
+                              ease_error *err);
+/* The weight that tags have in training; 0: they are kept only, or there are none. */
+double ease__method_tag_weight(const ease__method *m, const ease_train_options *o);
 /* Fails with EASE_E_ARG if the method has a lambda and o->lambda is not above 0. */
 ease_status ease__method_lambda(const ease__method *m, const ease_train_options *o,
                                 ease_error *err);

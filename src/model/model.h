@@ -28,6 +28,7 @@ typedef struct ease__item_tags {
     const int32_t *numbers;
     const float *weights; /* NULL: all ones */
     bool owned;           /* the arrays are not part of the file */
+    double weight;        /* in training; 0: they were not used */
 } ease__item_tags;
 
 /* Dense weights are W_ij = (P_ij * row_scale_i) * col_scale_j off the diagonal and 0
@@ -92,6 +93,10 @@ ease_status ease__item_tags_write(const ease_model *m, ease__container_writer *w
 /* Sets the tags from the sections of m->file, which are checked. */
 ease_status ease__item_tags_open(ease_model *m, ease_error *err);
 void ease__item_tags_free(ease__item_tags *t);
+/* Gives a trained model the tags of the options, and lets its method finish the model;
+ * then sets *out. Frees the model on failure. */
+ease_status ease__train_finish(ease_model *m, const ease_train_options *o,
+                               ease_model **out, ease_error *err);
 size_t ease__item_tags_held(const ease__item_tags *t, int32_t items);
 
 /* The bytes of memory of a trained model. */

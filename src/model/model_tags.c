@@ -61,6 +61,11 @@ ease_row ease_model_item_tags(const ease_model *m, int32_t item)
                       .count = (int32_t)(m->tags.starts[item + 1] - start)};
 }
 
+double ease_model_tag_weight(const ease_model *m)
+{
+    return m ? m->tags.weight : 0;
+}
+
 /* ---- setting --------------------------------------------------------------------- */
 
 /* Which tags and items are used, and their new numbers. */
@@ -165,6 +170,7 @@ ease_status ease_model_set_tags(ease_model *m, const ease_tags *t, int32_t *matc
     if (status) {
         ease__item_tags_free(&made);
     } else {
+        made.weight = m->tags.weight;
         ease__item_tags_free(&m->tags);
         m->tags = made;
         if (matched)
@@ -180,6 +186,7 @@ ease_status ease_model_set_tags(ease_model *m, const ease_tags *t, int32_t *matc
 /* The section "tags". Members are added at the end. */
 typedef struct tags_section {
     int64_t tags, pairs;
+    double weight;
 } tags_section;
 
 ease_status ease__item_tags_write(const ease_model *m, ease__container_writer *w,
@@ -193,7 +200,8 @@ ease_status ease__item_tags_write(const ease_model *m, ease__container_writer *w
     if (!t->starts)
         return EASE_OK;
     pairs = (size_t)t->starts[items];
-    head = (tags_section){.tags = t->names.count, .pairs = (int64_t)pairs};
+    head = (tags_section){
+        .tags = t->names.count, .pairs = (int64_t)pairs, .weight = t->weight};
     status = ease__writer_add(w, "tags", &head, sizeof(head), err);
     if (!status)
         status = ease__ids_write(&t->names, w, "tag_names", err);
@@ -240,9 +248,11 @@ ease_status ease__item_tags_open(ease_model *m, ease_error *err)
         return ease__model_damaged(m, "its tags", err);
     memcpy(&head, at, sizeof(head));
     if (head.tags < 1 || head.tags > INT32_MAX || head.pairs < 1 ||
-        (uint64_t)head.pairs > m->file.bytes)
+        (uint64_t)head.pairs > m->file.bytes || !isfinite(head.weight) ||
+        head.weight < 0)
         return ease__model_damaged(m, "its tags", err);
     pairs = (size_t)head.pairs;
+    t.weight = head.weight;
     t.starts = ease__take_section(file, "tag_starts", (items + 1) * sizeof(*t.starts));
     t.numbers = ease__take_section(file, "tag_numbers", pairs * sizeof(*t.numbers));
     at = ease__container_section(file, "tag_weights", &bytes);

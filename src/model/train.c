@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "gram/gram.h"
+#include "gram/gram_file.h"
+#include "gram/gram_tags.h"
 #include "model/footprint.h"
 #include "model/model.h"
 #include "solve/solve.h"
@@ -21,6 +22,8 @@ static ease_status take_options(const ease_train_options *given, ease_train_opti
         status = ease__method_from_gram(m, err);
     if (!status)
         status = ease__method_lambda(m, o, err);
+    if (!status)
+        status = ease__method_tags(m, o, err);
     return status ? status : ease__train_backend(o, backend, err);
 }
 
@@ -32,21 +35,36 @@ static const double UNSOLVED = -1; /* a residual that was not computed */
 typedef struct vectors {
     double *diagonal; /* of X'X */
     ease__scales scales;
+    ease__tag_lists tags; /* to be added; {0}: none */
 } vectors;
 
 static void vectors_free(vectors *v)
 {
     ease__free(v->diagonal);
     ease__scales_free(&v->scales);
+    ease__tag_lists_free(&v->tags);
 }
 
-static ease_status vectors_new(const ease_gram *g, ease_gram_kind kind, vectors *v,
-                               ease_error *err)
+/* True if tags are added to the Gram matrix. */
+static bool adds_tags(const ease_train_options *o)
 {
+    const ease__method *m = ease__method_find(o->method);
+
+    return !m->tag_setting && ease__method_tag_weight(m, o) > 0;
+}
+
+static ease_status vectors_new(const ease_gram *g, const ease_train_options *o,
+                               vectors *v, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
     v->diagonal = ease__alloc_array((size_t)g->g.n, sizeof(*v->diagonal));
     if (!v->diagonal)
         return ease__fail(err, EASE_E_NOMEM, "the diagonal of %d items", (int)g->g.n);
-    return ease__scales_new(g, kind, &v->scales, err);
+    if (adds_tags(o))
+        status = ease__tag_lists_new(g, o->tags, o->tag_weight, o->threads, &v->tags,
+                                     err);
+    return status ? status : ease__scales_new(g, o->kind, &v->scales, err);
 }
 
 /* Converts X'X, or a band of it, to the matrix that is solved. */
@@ -56,6 +74,8 @@ static void prepare(ease_gram *g, const ease_train_options *o, vectors *v)
 
     for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++)
         v->diagonal[i] = ease__tiled_at(&g->g, i, i);
+    if (v->tags.items)
+        ease__gram_add_tags(g, &v->tags);
     ease__gram_prepare(g, o->kind, o->lambda, o->threads, &v->scales);
 }
 
@@ -107,7 +127,7 @@ static ease_status invert_gram(ease_gram *g, const ease_train_options *o,
                                double *residual, ease_error *err)
 {
     ease_error found = {.where = -1};
-    ease_status status = vectors_new(g, o->kind, v, err);
+    ease_status status = vectors_new(g, o, v, err);
 
     if (status)
         return status;
@@ -170,7 +190,8 @@ struct source {
                         ease_gram **out, ease_error *err);
     const ease_interactions *x; /* or */
     const char *path;
-    ease_gram_info info;
+    int32_t new_items;   /* of the path: items that only have tags */
+    ease_gram_info info; /* with them */
     const ease_backend *backend;
 };
 
@@ -186,7 +207,23 @@ static ease_status load_file(const source *s, ease__element element,
                              const ease__bands *bands, const ease_train_options *o,
                              ease_gram **out, ease_error *err)
 {
-    return ease__gram_read_bands(s->path, element, bands, o->hooks, out, err);
+    ease_status status;
+
+    if (bands && s->new_items)
+        return ease__fail(
+            err, EASE_E_ARG,
+            "%s: items that only have tags cannot be added to a Gram file "
+            "that does not fit into memory",
+            s->path);
+    status = ease__gram_read_bands(s->path, element, bands, o->hooks, out, err);
+    if (status || !s->new_items)
+        return status;
+    status = ease__tags_extend_gram(*out, o->tags, o->memory_limit, err);
+    if (status) {
+        ease_gram_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 /* ---- one solve in a work file ---------------------------------------------------- */
@@ -203,7 +240,7 @@ static ease_status spill_band(void *user, ease_gram *g, ease_error *err)
     ease_status status = EASE_OK;
 
     if (g->g.first == 0)
-        status = vectors_new(g, s->o->kind, &s->v, err);
+        status = vectors_new(g, s->o, &s->v, err);
     if (status)
         return status;
     prepare(g, s->o, &s->v);
@@ -357,7 +394,14 @@ static ease_status train(const source *s, const ease_train_options *o, ease_mode
     return status;
 }
 
-ease_status ease__train_dense(const ease_interactions *x, const ease_train_options *o,
+/* Float32 may be enough for X'X, and not for the tags that are added. */
+static void widen_for_tags(ease_gram_info *info, const ease_train_options *o)
+{
+    if (adds_tags(o) && ease__beyond_float(ease__tags_diagonal(o->tags, o->tag_weight)))
+        info->wide = 1;
+}
+
+static ease_status train_data(const ease_interactions *x, const ease_train_options *o,
                               ease_model **out, ease_error *err)
 {
     source s = {.load = load_interactions, .x = x};
@@ -367,6 +411,7 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
         status = ease__train_info(x, &s.info, err);
     if (status)
         return status;
+    widen_for_tags(&s.info, o);
     if (s.info.wide && o->precision != EASE_F64)
         ease__log(o->hooks, 1,
                   "some values are too large or too small for float32: solving in "
@@ -374,11 +419,49 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
     return train(&s, o, out, err);
 }
 
+ease_status ease__train_dense(const ease_interactions *x, const ease_train_options *o,
+                              ease_model **out, ease_error *err)
+{
+    ease_interactions extended;
+    ease_status status;
+
+    if (!(ease__method_tag_weight(ease__method_find(o->method), o) > 0))
+        return train_data(x, o, out, err);
+    status = ease__tags_extend(x, o->tags, &extended, err);
+    if (status)
+        return status;
+    status = train_data(&extended, o, out, err);
+    ease__tags_extended_free(&extended);
+    return status;
+}
+
+/* Counts the items that only the tags have. */
+static ease_status find_new_items(source *s, const ease_train_options *o,
+                                  ease_error *err)
+{
+    ease__gram_file f = {.file = EASE__CONTAINER_NONE};
+    ease_status status;
+
+    if (!(ease__method_tag_weight(ease__method_find(o->method), o) > 0))
+        return EASE_OK;
+    status = ease__gram_file_open(s->path, &f, err);
+    if (status)
+        return status;
+    s->new_items = ease__tags_new_items(o->tags, &f.ids);
+    ease__gram_file_close(&f);
+    if (s->info.items > INT32_MAX - 2 - s->new_items)
+        return ease__fail(err, EASE_E_TOO_LARGE, "more than 2^31 - 2 items");
+    s->info.items += s->new_items;
+    widen_for_tags(&s->info, o);
+    return EASE_OK;
+}
+
 ease_status ease_train_gram_file(const char *path, const ease_train_options *given,
                                  ease_model **out, ease_error *err)
 {
     source s = {.load = load_file, .path = path, .info = {.size = sizeof(s.info)}};
     ease_train_options o;
+    ease_model *m = NULL;
     ease_status status;
 
     if (!path || !out)
@@ -386,10 +469,13 @@ ease_status ease_train_gram_file(const char *path, const ease_train_options *giv
     status = take_options(given, &o, &s.backend, err);
     if (!status)
         status = ease_gram_peek(path, &s.info, err);
+    if (!status)
+        status = find_new_items(&s, &o, err);
     if (status)
         return status;
     s.info.users = s.info.interactions = 0; /* no interactions are in memory */
-    return train(&s, &o, out, err);
+    status = train(&s, &o, &m, err);
+    return status ? status : ease__train_finish(m, &o, out, err);
 }
 
 /* ---- from a Gram matrix in memory ------------------------------------------------ */
@@ -432,6 +518,7 @@ ease_status ease_gram_solve(ease_gram **g, const ease_train_options *given,
     const ease_backend *backend;
     ease_train_options o;
     ease_gram *taken;
+    ease_model *m = NULL;
     double residual = UNSOLVED;
     ease_status status;
 
@@ -441,11 +528,14 @@ ease_status ease_gram_solve(ease_gram **g, const ease_train_options *given,
     *g = NULL;
     status = out ? take_options(given, &o, &backend, err)
                  : ease__fail(err, EASE_E_ARG, "a place for the model is required");
+    if (!status && ease__method_tag_weight(ease__method_find(o.method), &o) > 0)
+        status = ease__tags_extend_gram(taken, o.tags, o.memory_limit, err);
     if (!status && o.precision == EASE_F64 && taken->g.element != EASE__F64)
         status = widen(&taken->g, &o, err);
     if (status) {
         ease_gram_free(taken);
         return status;
     }
-    return fit(taken, &o, backend, &residual, out, err);
+    status = fit(taken, &o, backend, &residual, &m, err);
+    return status ? status : ease__train_finish(m, &o, out, err);
 }

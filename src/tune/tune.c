@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/sized.h"
+#include "gram/gram_tags.h"
 
 /* The unit of the search is an eighth of a decade: 0 is lambda 1, 8 is 10. */
 enum { DECADE = 8, START = 2 * DECADE, LEAST = -6 * DECADE, MOST = 9 * DECADE };
@@ -346,6 +347,8 @@ static ease_status take_options(const ease_tune_options *given, ease__tuner *t,
     if (!status && (count != 1 || !ease__metric_by_user(&metric[0])))
         status = ease__fail(err, EASE_E_ARG, "tuning needs one metric of users, not %s",
                             o->metric);
+    if (!status)
+        status = ease__method_tags(method, &t->train, err);
     if (!status && method->info.has_lambda)
         status = ease_backend_check(t->train.backend, err);
     if (!status)
@@ -414,6 +417,24 @@ static ease_status run(ease__tuner *t, ease_error *err)
     return status;
 }
 
+/* The matrix of a lambda search has a row for each item that only has tags. */
+static ease_status run_extended(ease__tuner *t, ease_error *err)
+{
+    const ease__method *method = t->result->method;
+    ease_interactions extended;
+    ease_status status;
+
+    if (!method->info.has_lambda || !(ease__method_tag_weight(method, &t->train) > 0))
+        return run(t, err);
+    status = ease__tags_extend(t->x, t->train.tags, &extended, err);
+    if (status)
+        return status;
+    t->x = &extended;
+    status = run(t, err);
+    ease__tags_extended_free(&extended);
+    return status;
+}
+
 ease_status ease_tune(const ease_interactions *x, const ease_interactions *input,
                       const ease_interactions *target, const ease_tune_options *o,
                       ease_tuning **out, ease_error *err)
@@ -438,7 +459,7 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     t.result->unknown_targets = -1;
     t.result->method = ease__method_find(t.train.method);
     t.result->metric = ease__metric_kind_of(t.o.metric);
-    status = run(&t, err);
+    status = run_extended(&t, err);
     if (status) {
         ease_tuning_free(t.result);
         return status;
