@@ -1238,8 +1238,8 @@ typedef struct ease_report_info {
     int64_t unknown_inputs;  /* interactions of the input with unknown items: ignored */
     ease_unknown unknown;    /* how unknown items of the target were counted */
     int metrics;
-    /* Interactions of the target with warm and with cold items, whichever were measured.
-     * Unknown items are cold; with EASE_UNKNOWN_DROP they are not counted here. */
+    /* Interactions of the target with warm and with cold items, whichever were
+     * measured. Unknown items are cold; with EASE_UNKNOWN_DROP they are not counted. */
     int64_t warm_targets, cold_targets;
     int64_t cold_items;             /* of the model: those with a popularity of 0 */
     ease_eval_items targets, among; /* as in the options */

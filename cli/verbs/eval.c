@@ -219,7 +219,7 @@ static void measured_free(measured *d)
         ease_report_free(d->part[i]);
 }
 
-/* ---- the verb --------------------------------------------------------------------- */
+/* ---- the verb ------------------------------------------------------------------- */
 
 static int check_per_user(console *c, const eval_args *a)
 {

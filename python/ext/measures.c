@@ -80,15 +80,13 @@ static PyObject *report_info(PyObject *self, PyObject *unused)
 
     ease_report_describe(report_of(self), &i);
     (void)unused;
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "users",
-                         (long long)i.users, "without_target",
-                         (long long)i.without_target, "without_input",
-                         (long long)i.without_input, "unknown_targets",
-                         (long long)i.unknown_targets, "unknown_inputs",
-                         (long long)i.unknown_inputs, "warm_targets",
-                         (long long)i.warm_targets, "cold_targets",
-                         (long long)i.cold_targets, "cold_items",
-                         (long long)i.cold_items);
+    return Py_BuildValue(
+        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "users", (long long)i.users,
+        "without_target", (long long)i.without_target, "without_input",
+        (long long)i.without_input, "unknown_targets", (long long)i.unknown_targets,
+        "unknown_inputs", (long long)i.unknown_inputs, "warm_targets",
+        (long long)i.warm_targets, "cold_targets", (long long)i.cold_targets,
+        "cold_items", (long long)i.cold_items);
 }
 
 /* A list of (name, mean, standard error). */

@@ -242,7 +242,7 @@ static double take_squares(const ease__list *l)
 }
 
 /* The mean of 1 - cosine over the pairs of the list. With unit vectors v_i the cosines
- * of all pairs add up to (|sum v_i|^2 - sum |v_i|^2) / 2, so that no pair is visited. */
+ * of all pairs add up to (|sum v_i|^2 - sum |v_i|^2) / 2: no pair is visited. */
 static double mean_distance(const ease__list *l)
 {
     double pairs = 0.5 * l->count * (l->count - 1.0), own = 0, mean;
