@@ -161,6 +161,8 @@ static inline ease_model *model_of(const dense_model *d, int64_t users,
                            .users = users,
                            .interactions = 77,
                            .sums = d->sums,
+                           .centre = d->sums,
+                           .mass = (double)users,
                            .scale = kind == EASE_GRAM_COUNTS ? NULL : d->scale,
                            .diagonal = d->diagonal,
                            .ids = &ids};

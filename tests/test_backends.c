@@ -493,13 +493,14 @@ static void the_plan_asks_the_backend_for_memory(test *t)
 
     ease_train_options_init(&o);
     o.memory_limit = 1000000000;
-    plain = ease__train_footprint(NULL, &sizes, EASE__F32, &o, &b);
+    plain = ease__train_footprint(NULL, &sizes, EASE__F32, &o, &b, &(ease__family){0});
     b.scratch = small_device;
-    more = ease__train_footprint(NULL, &sizes, EASE__F32, &o, &b);
+    more = ease__train_footprint(NULL, &sizes, EASE__F32, &o, &b, &(ease__family){0});
     check_int(t, (int64_t)(more.peak - plain.peak), 2000000000 - 3000 * 3000 * 8);
     /* Without files nothing less will do. */
     check(t, more.least == more.peak && more.work == 0);
-    more = ease__train_footprint(NULL, &sizes, EASE__F32, &o, &ease__cpu);
+    more = ease__train_footprint(NULL, &sizes, EASE__F32, &o, &ease__cpu,
+                                 &(ease__family){0});
     check(t, more.least < more.peak && more.work > 0);
 }
 

@@ -261,7 +261,7 @@ static ease__scales prepare(test *t, ease_gram *g, ease_gram_kind kind)
     ease__scales scales = {0};
 
     check_status(t, ease__scales_new(g, kind, &scales, NULL), EASE_OK);
-    ease__gram_prepare(g, kind, 1, 3, &scales);
+    ease__gram_prepare(g, kind, &(ease__penalty){.lambda = 1}, 3, &scales);
     return scales;
 }
 

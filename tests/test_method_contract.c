@@ -61,8 +61,10 @@ static void entries_are_complete(test *t)
 static void numbers_in_files_stay(test *t)
 {
     static const char *const names[] = {
-        "ease", "ease-nonneg", "popularity", "item-item", "slim",     "slim-free",
-        "wmf",  "ii-svd",      "cdae",       "mult-dae",  "mult-vae", "lrec"};
+        "ease",      "ease-nonneg",   "popularity", "item-item", "slim",
+        "slim-free", "wmf",           "ii-svd",     "cdae",      "mult-dae",
+        "mult-vae",  "lrec",          "edlae",      "rlae",      "rdlae",
+        "dan",       "ease-rescaled", "ease-ips",   "mrf",       "ease-family"};
 
     for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (check(t, ease__method_numbered(i) != NULL))

@@ -1150,7 +1150,9 @@ static void a_model_is_made_or_not_at_every_failed_allocation(test *t)
                                .users = 3};
         ease_model *m = NULL;
 
-        r.sums = sums;
+        r.sums = r.centre = sums;
+        r.mass = 3;
+        r.mass = 3;
         r.diagonal = diagonal;
         r.scale = scale;
         r.ids = &ids;

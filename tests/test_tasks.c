@@ -89,7 +89,8 @@ static void counting_pairs_has_no_race(test *t)
                      EASE_OK);
         check_status(t, ease__scales_new(g, EASE_GRAM_CORRELATION, &scales, NULL),
                      EASE_OK);
-        ease__gram_prepare(g, EASE_GRAM_CORRELATION, 1, THREADS, &scales);
+        ease__gram_prepare(g, EASE_GRAM_CORRELATION, &(ease__penalty){.lambda = 1},
+                           THREADS, &scales);
         ease__scales_free(&scales);
         ease_gram_free(g);
         free_interactions(x);

@@ -43,6 +43,45 @@ const char *ease_gram_item_id(const ease_gram *g, int32_t item)
     return !g || item < 0 || item >= g->ids.count ? NULL : ease__ids_at(&g->ids, item);
 }
 
+static void by_user_free(ease__by_user *b)
+{
+    if (b) {
+        ease__free(b->counts);
+        ease__free(b->weighted_sums);
+    }
+    ease__free(b);
+}
+
+/* Allocates for n items; all numbers are 0. */
+static ease__by_user *by_user_new(size_t n, bool weighted_sums)
+{
+    ease__by_user *b = ease__alloc_zero(1, sizeof(*b));
+
+    if (!b)
+        return NULL;
+    b->counts = ease__alloc_zero(n, sizeof(*b->counts));
+    if (weighted_sums)
+        b->weighted_sums = ease__alloc_zero(n, sizeof(*b->weighted_sums));
+    if (b->counts && (b->weighted_sums || !weighted_sums))
+        return b;
+    by_user_free(b);
+    return NULL;
+}
+
+static ease__by_user *by_user_copy(const ease__by_user *b, size_t n)
+{
+    ease__by_user *copy = by_user_new(n, b->weighted_sums != NULL);
+
+    if (!copy)
+        return NULL;
+    memcpy(copy->counts, b->counts, n * sizeof(*b->counts));
+    if (b->weighted_sums)
+        memcpy(copy->weighted_sums, b->weighted_sums, n * sizeof(*b->weighted_sums));
+    copy->mass = b->mass;
+    copy->mean_weight = b->mean_weight;
+    return copy;
+}
+
 void ease_gram_free(ease_gram *g)
 {
     if (!g)
@@ -50,6 +89,7 @@ void ease_gram_free(ease_gram *g)
     ease__tiled_free(&g->g);
     ease__ids_free(&g->ids);
     ease__free(g->sums);
+    by_user_free(g->by_user);
     ease__free(g);
 }
 
@@ -73,6 +113,11 @@ ease_status ease_gram_copy(const ease_gram *g, ease_gram **out, ease_error *err)
         if (copy->sums)
             memcpy(copy->sums, g->sums, n * sizeof(*copy->sums));
         else
+            status = ease__fail(err, EASE_E_NOMEM, "a copy of the Gram matrix");
+    }
+    if (!status && g->by_user) {
+        copy->by_user = by_user_copy(g->by_user, n);
+        if (!copy->by_user)
             status = ease__fail(err, EASE_E_NOMEM, "a copy of the Gram matrix");
     }
     if (!status)
@@ -120,14 +165,17 @@ static void count_row(const ease_interactions *x, const ease__item_users *c, int
     }
 }
 
-/* Weighted: row[j] += x_ui x_uj, users in increasing order. */
-static void weigh_row(const ease_interactions *x, const ease__item_users *c, int32_t i,
-                      double *row)
+/* Weighted: row[j] += w_u x_ui x_uj, users in increasing order. */
+static void weigh_row(const ease_interactions *x, const ease__item_users *c,
+                      const double *w, int32_t i, double *row)
 {
     for (int64_t k = c->ptr[i]; k < c->ptr[i + 1]; k++) {
         int64_t at = x->row_ptr[c->users[k]];
         double weight = (double)c->vals[k];
         int32_t j;
+
+        if (w)
+            weight *= w[c->users[k]];
 
         if (c->ptr[i + 1] - k > FETCH_PLACE) {
             int64_t later = x->row_ptr[c->users[k + FETCH_ROW]];
@@ -139,6 +187,31 @@ static void weigh_row(const ease_interactions *x, const ease__item_users *c, int
         do {
             j = x->cols[at];
             row[j] += weight * (double)x->vals[at++];
+        } while (j != i);
+    }
+}
+
+/* Ones with weights of users: row[j] += w_u. */
+static void add_row(const ease_interactions *x, const ease__item_users *c,
+                    const double *w, int32_t i, double *row)
+{
+    const uint32_t *user = c->users + c->ptr[i], *end = c->users + c->ptr[i + 1];
+
+    for (; user < end; user++) {
+        const int32_t *item = x->cols + x->row_ptr[*user];
+        double weight = w[*user];
+        int32_t j;
+
+        if (end - user > FETCH_PLACE) {
+            const int32_t *later = x->cols + x->row_ptr[user[FETCH_ROW]];
+
+            __builtin_prefetch(&x->row_ptr[user[FETCH_PLACE]]);
+            __builtin_prefetch(later);
+            __builtin_prefetch(later + LINE_ITEMS);
+        }
+        do {
+            j = *item++;
+            row[j] += weight;
         } while (j != i);
     }
 }
@@ -185,6 +258,7 @@ static const double REPORT_SECONDS = 0.05;
 
 typedef struct counting {
     const ease_interactions *x;
+    const double *w; /* of users; NULL: all 1 */
     const ease_hooks *hooks;
     atomic_llong done; /* interactions */
     atomic_bool cancel;
@@ -212,15 +286,36 @@ static bool stopped(counting *c)
     return stop;
 }
 
+/* Sets what is known of item i beside its row of the matrix. */
+static void sum_column(const counting *work, const ease__item_users *c, int32_t i,
+                       ease_gram *g)
+{
+    double count = (double)(c->ptr[i + 1] - c->ptr[i]), sum = 0, weighted = 0;
+
+    for (int64_t k = c->ptr[i]; (c->vals || work->w) && k < c->ptr[i + 1]; k++) {
+        double value = c->vals ? (double)c->vals[k] : 1;
+
+        sum += value;
+        if (work->w)
+            weighted += work->w[c->users[k]] * value;
+    }
+    g->sums[i] = c->vals ? sum : count;
+    g->by_user->counts[i] = count;
+    if (g->by_user->weighted_sums)
+        g->by_user->weighted_sums[i] = weighted;
+}
+
 /* Fills the rows of the band of g, long rows first, so that the last ones to be
  * assigned are short. Scratch is 8 bytes for each item and thread. */
-static bool fill_rows(counting *work, const ease__item_users *c, ease__tiled *g,
-                      double *sums, int threads, void *scratch)
+static bool fill_rows(counting *work, const ease__item_users *c, ease_gram *gram,
+                      int threads, void *scratch)
 {
     const ease_interactions *x = work->x;
+    ease__tiled *g = &gram->g;
     size_t n = (size_t)x->items;
     int64_t end = (int64_t)g->last * g->edge;
     int32_t from = g->first * g->edge, to = end < x->items ? (int32_t)end : x->items;
+    bool doubles = x->vals || work->w;
 
 #pragma omp parallel num_threads(threads)
     {
@@ -233,16 +328,14 @@ static bool fill_rows(counting *work, const ease__item_users *c, ease__tiled *g,
 
             if (stopped(work))
                 continue;
-            sums[i] = (double)(c->ptr[i + 1] - c->ptr[i]);
-            if (x->vals) {
-                sums[i] = 0;
-                for (int64_t k = c->ptr[i]; k < c->ptr[i + 1]; k++)
-                    sums[i] += (double)c->vals[k];
-                weigh_row(x, c, i, row);
-            } else {
+            sum_column(work, c, i, gram);
+            if (x->vals)
+                weigh_row(x, c, work->w, i, row);
+            else if (work->w)
+                add_row(x, c, work->w, i, row);
+            else
                 count_row(x, c, i, (uint32_t *)row);
-            }
-            store_row(g, x->vals != NULL, i, row);
+            store_row(g, doubles, i, row);
             atomic_fetch_add_explicit(&work->done, c->ptr[i + 1] - c->ptr[i],
                                       memory_order_relaxed);
         }
@@ -264,7 +357,7 @@ static ease_status fill_bands(counting *work, const ease__item_users *c, ease_gr
         g->g.element = element;
         if (g->g.first > 0) /* clears the band before */
             memset(g->g.data, 0, g->g.bytes);
-        if (!fill_rows(work, c, &g->g, g->sums, threads, scratch))
+        if (!fill_rows(work, c, g, threads, scratch))
             return ease__cancelled(err);
         ease__tiled_mirror_diagonal(&g->g, threads);
         if (!bands)
@@ -276,11 +369,33 @@ static ease_status fill_bands(counting *work, const ease__item_users *c, ease_gr
     return status;
 }
 
-static ease_status build_rows(const ease_interactions *x, const ease__bands *bands,
-                              int threads, const ease_hooks *hooks, ease_gram *g,
-                              ease_error *err)
+/* Sets w_u = (items of user u)^-power, and the sums over users. Users without items
+ * have no weight. */
+static void weigh_users(const ease_interactions *x, double power, double *w,
+                        ease__by_user *b)
+{
+    double squares = 0, weighted = 0;
+
+    for (int64_t u = 0; u < x->users; u++) {
+        int64_t count = x->row_ptr[u + 1] - x->row_ptr[u];
+        double own = x->vals ? 0 : (double)count;
+
+        for (int64_t k = x->row_ptr[u]; x->vals && k < x->row_ptr[u + 1]; k++)
+            own += (double)x->vals[k] * (double)x->vals[k];
+        w[u] = count ? pow((double)count, -power) : 0;
+        b->mass += w[u];
+        squares += own;
+        weighted += w[u] * own;
+    }
+    b->mean_weight = squares > 0 ? weighted / squares : 1;
+}
+
+static ease_status build_rows(const ease_interactions *x, double user_power,
+                              const ease__bands *bands, int threads,
+                              const ease_hooks *hooks, ease_gram *g, ease_error *err)
 {
     size_t n = (size_t)x->items;
+    double *w = NULL;
     counting work = {.x = x, .hooks = hooks};
     ease__item_users c = {0};
     ease_status status = ease__item_users_new(x, threads, &c, err);
@@ -291,10 +406,19 @@ static ease_status build_rows(const ease_interactions *x, const ease__bands *ban
         if (!scratch)
             status = ease__fail(err, EASE_E_NOMEM, "rows of %zu items", n);
     }
+    if (!status && user_power != 0) {
+        work.w = w = ease__alloc_array((size_t)x->users, sizeof(*w));
+        if (w)
+            weigh_users(x, user_power, w, g->by_user);
+        else
+            status = ease__fail(err, EASE_E_NOMEM, "weights of %lld users",
+                                (long long)x->users);
+    }
     if (!status)
         status = fill_bands(&work, &c, g, bands, threads, scratch, err);
     ease__item_users_free(&c);
     ease__free(scratch);
+    ease__free(w);
     return status;
 }
 
@@ -308,9 +432,9 @@ ease_status ease__gram_tiles_new(ease_gram *g, int32_t items, ease__element elem
 }
 
 ease_status ease__gram_build_bands(const ease_interactions *x, ease__element element,
-                                   const ease__bands *bands, int threads,
-                                   const ease_hooks *hooks, ease_gram **out,
-                                   ease_error *err)
+                                   double user_power, const ease__bands *bands,
+                                   int threads, const ease_hooks *hooks,
+                                   ease_gram **out, ease_error *err)
 {
     ease_gram *g = NULL;
     ease_status status;
@@ -318,21 +442,28 @@ ease_status ease__gram_build_bands(const ease_interactions *x, ease__element ele
     if (x->items < 1)
         return ease__fail(err, EASE_E_DATA, "no items");
     g = ease__alloc_zero(1, sizeof(*g));
-    if (g)
+    if (g) {
         g->sums = ease__alloc_zero((size_t)x->items, sizeof(*g->sums));
-    if (!g || !g->sums) {
+        g->by_user = by_user_new((size_t)x->items, user_power != 0);
+    }
+    if (!g || !g->sums || !g->by_user) {
         status = ease__fail(err, EASE_E_NOMEM, "sums of %d items", (int)x->items);
         goto done;
     }
-    g->weighted = x->vals != NULL;
+    g->weighted = x->vals || user_power != 0;
     g->users = x->users;
     g->interactions = x->nnz;
+    if (user_power == 0) {
+        g->by_user->mass = (double)x->users;
+        g->by_user->mean_weight = 1;
+    }
     status = x->item_ids.count ? ease__ids_copy(&g->ids, &x->item_ids, err)
                                : ease__ids_number(&g->ids, 0, x->items, err);
     if (!status)
         status = ease__gram_tiles_new(g, x->items, element, bands, err);
     if (!status)
-        status = build_rows(x, bands, ease__threads(threads), hooks, g, err);
+        status = build_rows(x, user_power, bands, ease__threads(threads), hooks, g,
+                            err);
     if (bands)
         ease__tiled_free(&g->g);
 
@@ -348,7 +479,7 @@ ease_status ease__gram_build(const ease_interactions *x, ease__element element,
                              int threads, const ease_hooks *hooks, ease_gram **out,
                              ease_error *err)
 {
-    return ease__gram_build_bands(x, element, NULL, threads, hooks, out, err);
+    return ease__gram_build_bands(x, element, 0, NULL, threads, hooks, out, err);
 }
 
 /* ---- public functions, which check the memory first --------------------------- */

@@ -5,12 +5,23 @@
 #include "data/interactions.h"
 #include "matrix/tiled.h"
 
+/* What is known if X'X was built from the interactions. With the user power b > 0 the
+ * matrix is X'WX, where W = diagMat(w) and w_u = (items of user u)^-b. */
+typedef struct ease__by_user {
+    double *counts;        /* the number of users of each item */
+    double *weighted_sums; /* of the columns of WX; NULL: b = 0, they are `sums` */
+    double mass;           /* sum of w; for b = 0 the number of users */
+    double mean_weight;    /* sum of w_u x_uj^2 over that of x_uj^2; 1 for b = 0 */
+} ease__by_user;
+
 struct ease_gram {
     ease__tiled g; /* U32: exact counts; F32, F64: weighted (or counts, converted) */
     bool weighted;
+    bool rounded; /* entries of counts were rounded to float32 */
     double *sums; /* of the columns of X; NULL: unknown */
     ease__ids ids;
     int64_t users, interactions; /* -1: unknown */
+    ease__by_user *by_user;      /* NULL: unknown, and every user has the weight 1 */
 };
 
 /* Builds X'X. The element is U32 or F64 for data of ones, F32 or F64 for weights. */
@@ -26,11 +37,12 @@ typedef struct ease__bands {
     void *user;
 } ease__bands;
 
-/* Builds X'X in bands; *out has no matrix then. `bands` NULL: as a whole, in *out. */
+/* Builds X'X, or with a user power X'WX, in bands; *out has no matrix then. `bands`
+ * NULL: as a whole, in *out. With a user power the element is not U32. */
 ease_status ease__gram_build_bands(const ease_interactions *x, ease__element element,
-                                   const ease__bands *bands, int threads,
-                                   const ease_hooks *hooks, ease_gram **out,
-                                   ease_error *err);
+                                   double user_power, const ease__bands *bands,
+                                   int threads, const ease_hooks *hooks,
+                                   ease_gram **out, ease_error *err);
 ease_status ease__gram_read_bands(const char *path, ease__element element,
                                   const ease__bands *bands, const ease_hooks *hooks,
                                   ease_gram **out, ease_error *err);
@@ -76,9 +88,20 @@ ease_status ease__gram_options_take(const ease_gram_options *given,
 typedef struct ease__scales {
     double *scale; /* s; 0 for a constant column */
     double *unit;  /* 1 / s, or 0 */
-    double *ridge; /* lambda, times the square of the item's power of two */
+    double *ridge; /* Lambda, times the square of the item's power of two */
     bool plain;    /* counts, and every s is 1: G is solved as it is */
 } ease__scales;
+
+/* The regularizer, a number for each item, with d the diagonal of C:
+ *
+ *     Lambda_j = lambda d_j^power + share g_j
+ *
+ * An item with d_j = 0 has no weights, and Lambda_j = lambda + share g_j. */
+typedef struct ease__penalty {
+    double lambda, power;
+    double share;    /* p / (1 - p), if entries of X are dropped with probability p */
+    const double *g; /* 0 or more; may be NULL if share is 0 */
+} ease__penalty;
 
 /* True for a nonzero diagonal entry of X'X above 2^100 or below 2^-100: near the limits
  * of float32, which the other entries of its row may exceed. */
@@ -96,8 +119,13 @@ void ease__scales_free(ease__scales *s);
 
 /* Converts counts or sums in place to the matrix that is solved: U32 becomes F32,
  * then the kind is applied (in float64, entry by entry); zero rows stay zero. For a
- * band, its rows of the scales are filled in; those above must have been before. */
-void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, double lambda, int threads,
-                        ease__scales *s);
+ * band, its rows of the scales are filled in; those above must have been before, and
+ * p->g is needed for the rows of the band alone. */
+void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, const ease__penalty *p,
+                        int threads, ease__scales *s);
+
+/* The column sums that covariance is centred by, and the number that they are divided
+ * by to get means: with a user power both are weighted. */
+const double *ease__gram_centre(const ease_gram *g, double *mass);
 
 #endif

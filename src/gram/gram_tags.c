@@ -113,15 +113,15 @@ double ease__tags_diagonal(const ease_tags *t, double weight)
     return largest * weight * weight;
 }
 
-/* Bounds on the diagonal: beyond them, sums with it might leave the range. */
-static const double MOST_NARROW = 0x1p100, MOST_WIDE = 0x1p900;
+/* The same bound for float64: beyond it, sums with the diagonal might overflow. */
+static const double MOST_WIDE = 0x1p900;
 
 static ease_status check_sizes(const ease_gram *g, const ease_tags *t, double weight,
                                ease_error *err)
 {
     double largest = ease__tags_diagonal(t, weight);
 
-    if (largest <= (g->g.element == EASE__F64 ? MOST_WIDE : MOST_NARROW))
+    if (largest <= (g->g.element == EASE__F64 ? MOST_WIDE : EASE__MOST_NARROW))
         return EASE_OK;
     return ease__fail(err, EASE_E_ACCURACY,
                       "%s: the weights of tags are too large: the largest sum of "
@@ -235,7 +235,7 @@ void ease__gram_add_tags(ease_gram *g, const ease__tag_lists *l)
     ease__tiled_mirror_diagonal(t, l->threads);
     if (t->element == EASE__U32) {
         t->element = EASE__F32;
-        g->weighted = true; /* entries are rounded to float32 */
+        g->rounded = true;
     }
 }
 

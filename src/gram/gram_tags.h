@@ -28,6 +28,8 @@ void ease__tag_lists_free(ease__tag_lists *l);
  * the numbers of users and interactions stay those of X. */
 void ease__gram_add_tags(ease_gram *g, const ease__tag_lists *l);
 
+/* A bound on the diagonal of what is added to a float32 matrix. */
+static const double EASE__MOST_NARROW = 0x1p100;
 /* The largest diagonal entry of a^2 T'T. */
 double ease__tags_diagonal(const ease_tags *t, double weight);
 

@@ -10,7 +10,7 @@
  * before. */
 static double constant_share(const ease_gram *g)
 {
-    return g->weighted ? 4 * (double)FLT_EPSILON : 1e-12;
+    return g->weighted || g->rounded ? 4 * (double)FLT_EPSILON : 1e-12;
 }
 
 /* C_ij = G_ij - sums_i sums_j / users, times unit_i unit_j. */
@@ -87,30 +87,55 @@ static double balance(double pivot)
     return abs(exponent) <= ORDINARY ? 1 : ldexp(1, -(exponent / 2));
 }
 
+const double *ease__gram_centre(const ease_gram *g, double *mass)
+{
+    if (g->by_user && g->by_user->weighted_sums) {
+        *mass = g->by_user->mass;
+        return g->by_user->weighted_sums;
+    }
+    *mass = (double)g->users;
+    return g->sums;
+}
+
+/* Lambda_i for the entry d of the diagonal. */
+static double penalty_of(const ease__penalty *p, int32_t i, double d)
+{
+    double own = p->lambda;
+
+    if (p->power != 0 && d > 0)
+        own *= pow(d, p->power);
+    if (p->share != 0)
+        own += p->share * p->g[i];
+    return own;
+}
+
 /* Sets scale_i = 1 or sqrt(C_ii) by the kind, 0 if the column is constant; unit_i =
  * 1 / scale_i, or 0, so that the row and column become zero. */
-static void find_scale(const ease_gram *g, ease_gram_kind kind, double lambda,
+static void find_scale(const ease_gram *g, ease_gram_kind kind, const ease__penalty *p,
                        ease__scales *s)
 {
     int64_t end = (int64_t)g->g.last * g->g.edge;
+    double mass;
+    const double *sums = ease__gram_centre(g, &mass);
 
     for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++) {
-        double whole = ease__tiled_at(&g->g, i, i), of_kind = 1, power;
+        double whole = ease__tiled_at(&g->g, i, i), of_kind = 1, power, own;
         double entry = whole; /* diagonal entry for the kind */
         bool constant = false;
 
         if (kind != EASE_GRAM_COUNTS) {
-            entry -= g->sums[i] * g->sums[i] / (double)g->users;
+            entry -= sums[i] * sums[i] / mass;
             constant = !(entry > constant_share(g) * whole);
         }
+        own = penalty_of(p, i, constant ? 0 : entry);
         if (kind == EASE_GRAM_CORRELATION && !constant) {
             of_kind = sqrt(entry);
             entry = 1;
         }
-        power = balance((constant ? 0 : entry) + lambda);
+        power = balance((constant ? 0 : entry) + own);
         s->scale[i] = constant ? 0 : of_kind / power;
         s->unit[i] = constant ? 0 : 1 / s->scale[i];
-        s->ridge[i] = lambda * (power * power);
+        s->ridge[i] = own * (power * power);
         s->plain = s->plain && s->scale[i] == 1;
     }
 }
@@ -145,13 +170,15 @@ ease_status ease__scales_new(const ease_gram *g, ease_gram_kind kind, ease__scal
     return EASE_OK;
 }
 
-void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, double lambda, int threads,
-                        ease__scales *s)
+void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, const ease__penalty *p,
+                        int threads, ease__scales *s)
 {
-    centering c = {.sums = kind == EASE_GRAM_COUNTS ? NULL : g->sums,
-                   .users = (double)g->users};
+    centering c = {0};
 
-    find_scale(g, kind, lambda, s);
+    c.sums = ease__gram_centre(g, &c.users);
+    if (kind == EASE_GRAM_COUNTS)
+        c.sums = NULL;
+    find_scale(g, kind, p, s);
     if (!s->plain)
         c.unit = s->unit;
     if (!s->plain || g->g.element == EASE__U32)

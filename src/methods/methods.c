@@ -72,6 +72,8 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
         status = check_weights(m, err);
     if (!status)
         status = tell_rounds(r, settings, m, err);
+    if (!status)
+        status = ease__train_tags(m, o, 0, err);
     if (status) {
         ease_model_free(m);
         return status;
@@ -88,7 +90,6 @@ ease_status ease_train(const ease_interactions *x, const ease_train_options *giv
     double settings[EASE__MOST_SETTINGS];
     ease_train_options o;
     const ease__method *m;
-    ease_model *made = NULL;
     ease_status status = ease__train_options_take(given, &o, err);
 
     if (!status)
@@ -103,13 +104,9 @@ ease_status ease_train(const ease_interactions *x, const ease_train_options *giv
         status = ease__method_tags(m, &o, err);
     if (status)
         return status;
-    if (m->fit) {
-        status = m->fit(x, &o, &made, err);
-    } else {
-        status = ease__settings_parse(m->settings, o.method, o.settings, settings, NULL,
-                                      err);
-        if (!status)
-            status = fill_model(m, x, &o, settings, &made, err);
-    }
-    return status ? status : ease__train_finish(made, &o, out, err);
+    if (m->fit)
+        return m->fit(x, &o, out, err);
+    status = ease__settings_parse(m->settings, o.method, o.settings, settings, NULL,
+                                  err);
+    return status ? status : fill_model(m, x, &o, settings, out, err);
 }

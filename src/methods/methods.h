@@ -8,18 +8,26 @@
 #include "model/settings.h"
 
 /* All methods, one in a line, in the order in which users see them. */
-#define EASE__METHODS(METHOD) \
-    METHOD(ease__ease)        \
-    METHOD(ease__ease_nonneg) \
-    METHOD(ease__popularity)  \
-    METHOD(ease__item_item)   \
-    METHOD(ease__slim)        \
-    METHOD(ease__slim_free)   \
-    METHOD(ease__wmf)         \
-    METHOD(ease__ii_svd)      \
-    METHOD(ease__cdae)        \
-    METHOD(ease__mult_dae)    \
-    METHOD(ease__mult_vae)    \
+#define EASE__METHODS(METHOD)   \
+    METHOD(ease__ease)          \
+    METHOD(ease__ease_nonneg)   \
+    METHOD(ease__edlae)         \
+    METHOD(ease__rlae)          \
+    METHOD(ease__rdlae)         \
+    METHOD(ease__dan)           \
+    METHOD(ease__ease_rescaled) \
+    METHOD(ease__ease_ips)      \
+    METHOD(ease__mrf)           \
+    METHOD(ease__ease_family)   \
+    METHOD(ease__popularity)    \
+    METHOD(ease__item_item)     \
+    METHOD(ease__slim)          \
+    METHOD(ease__slim_free)     \
+    METHOD(ease__wmf)           \
+    METHOD(ease__ii_svd)        \
+    METHOD(ease__cdae)          \
+    METHOD(ease__mult_dae)      \
+    METHOD(ease__mult_vae)      \
     METHOD(ease__lrec)
 
 #define EASE__DECLARE_METHOD(method) extern const ease__method method;

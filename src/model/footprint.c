@@ -6,6 +6,7 @@
 #include "core/sized.h"
 #include "gram/gram_tags.h"
 #include "model/model.h"
+#include "model/settings.h"
 #include "solve/solve.h"
 
 /* ---- memory ---------------------------------------------------------------------- */
@@ -19,6 +20,9 @@ enum { ID_BYTES = 40 };
 /* Doubles an item: the check's three vectors, column sums, diagonal, scales, and what
  * the model keeps. */
 enum { VECTORS = 12 };
+
+/* Doubles an item of the other members of the family: s, t, the pivots, a norm. */
+enum { FAMILY_VECTORS = 5 };
 
 ease__element ease__train_element(const ease_gram_info *of, ease_precision precision)
 {
@@ -100,14 +104,16 @@ static void plan_work(const ease_backend *backend, size_t building, size_t solvi
     f->traffic = ease__size_mul(f->work, 5 + 2 * (size_t)file.passes);
 }
 
-ease__footprint ease__train_footprint(const ease_interactions *x,
-                                      const ease_gram_info *sizes,
-                                      ease__element element,
-                                      const ease_train_options *o,
-                                      const ease_backend *backend)
+ease__footprint
+ease__train_footprint(const ease_interactions *x, const ease_gram_info *sizes,
+                      ease__element element, const ease_train_options *o,
+                      const ease_backend *backend, const ease__family *family)
 {
     int threads = ease__threads(o->threads);
+    bool plain = ease__family_plain(family) && !ease__family_scales(family) &&
+                 family->relaxation == 0;
     size_t n = (size_t)sizes->items, held = 0, building = 0, solving;
+    size_t vectors = plain ? VECTORS : VECTORS + FAMILY_VECTORS;
     size_t fixed = BASE_BYTES + n * ID_BYTES;
     ease__footprint f = {.shape = ease__tiled_shape(sizes->items,
                                                     ease__tile_edge(sizes->items),
@@ -119,9 +125,12 @@ ease__footprint ease__train_footprint(const ease_interactions *x,
         building = ease__gram_scratch_bytes(sizes->interactions, sizes->items,
                                             sizes->weighted, threads);
     }
+    if (family->user_power != 0)
+        building = ease__size_add(building,
+                                  ease__size_mul((size_t)sizes->users, sizeof(double)));
     solving = ease__size_add(
         ease__backend_scratch(backend, &f.shape, threads).host_bytes,
-        n * VECTORS * sizeof(double));
+        n * vectors * sizeof(double));
     f.data = ease__size_add(ease__size_add(held, building), n * ID_BYTES);
     /* The transpose is freed before the solver begins. */
     fixed = ease__size_add(fixed, held);
@@ -172,10 +181,20 @@ static size_t model_bytes(int32_t items, ease_storage storage)
 
 /* ---- the plan -------------------------------------------------------------------- */
 
+/* The checked options of a plan. */
+typedef struct plan_request {
+    ease_train_options o;
+    const ease_backend *backend;
+    ease__family family;
+    double tag_weight;
+} plan_request;
+
 static ease_status make_plan(const ease_interactions *x, const ease_gram_info *sizes,
-                             const ease_train_options *o, const ease_backend *backend,
-                             ease_storage storage, ease_plan *out, ease_error *err)
+                             const plan_request *r, ease_storage storage,
+                             ease_plan *out, ease_error *err)
 {
+    const ease_train_options *o = &r->o;
+    const ease_backend *backend = r->backend;
     ease__element element = ease__train_element(sizes, o->precision);
     double n = (double)sizes->items, pairs = count_pairs(x, sizes);
     ease_backend_scratch device;
@@ -185,7 +204,7 @@ static ease_status make_plan(const ease_interactions *x, const ease_gram_info *s
 
     if (status)
         return status;
-    f = ease__train_footprint(x, sizes, element, o, backend);
+    f = ease__train_footprint(x, sizes, element, o, backend, &r->family);
     device = ease__backend_scratch(backend, &f.shape, o->threads);
     p = (ease_plan){
         .users = sizes->users,
@@ -228,23 +247,30 @@ ease_status ease__train_backend(const ease_train_options *o, const ease_backend 
 }
 
 static ease_status take_request(const ease_train_options *given, ease_storage storage,
-                                ease_train_options *o, const ease_backend **backend,
-                                ease_error *err)
+                                plan_request *out, ease_error *err)
 {
     const ease__form *form = ease__form_numbered((int32_t)storage);
+    double values[EASE__MOST_SETTINGS];
     const ease__method *m;
-    ease_status status = ease__train_options_take(given, o, err);
+    ease_status status = ease__train_options_take(given, &out->o, err);
 
     if (!status)
-        status = ease__method_take(o, &m, err);
+        status = ease__method_take(&out->o, &m, err);
     if (!status)
         status = ease__method_from_gram(m, err);
     if (!status)
-        status = ease__method_tags(m, o, err);
+        status = ease__method_tags(m, &out->o, err);
     if (!status && (!form || form->trained != m->form))
         status = ease__fail(err, EASE_E_ARG, "%s has no storage %d", m->info.name,
                             (int)storage);
-    return status ? status : ease__train_backend(o, backend, err);
+    if (!status)
+        status = ease__settings_parse(m->settings, m->info.name, out->o.settings,
+                                      values, NULL, err);
+    if (status)
+        return status;
+    out->family = ease__method_family(m, values);
+    out->tag_weight = ease__method_tag_weight(m, &out->o, values);
+    return ease__train_backend(&out->o, &out->backend, err);
 }
 
 ease_status ease_plan_sizes(int64_t users, int32_t items, int64_t interactions,
@@ -253,8 +279,7 @@ ease_status ease_plan_sizes(int64_t users, int32_t items, int64_t interactions,
 {
     ease_gram_info sizes = {
         .users = users, .interactions = interactions, .items = items, .has_sums = 1};
-    const ease_backend *backend;
-    ease_train_options used;
+    plan_request used;
     ease_status status;
 
     status = ease__info_check(out, "ease_plan", err);
@@ -262,17 +287,16 @@ ease_status ease_plan_sizes(int64_t users, int32_t items, int64_t interactions,
         return status;
     if (items < 1 || users < 0 || interactions < 0)
         return ease__fail(err, EASE_E_ARG, "a plan needs a number of items");
-    status = take_request(o, storage, &used, &backend, err);
-    return status ? status : make_plan(NULL, &sizes, &used, backend, storage, out, err);
+    status = take_request(o, storage, &used, err);
+    return status ? status : make_plan(NULL, &sizes, &used, storage, out, err);
 }
 
 ease_status ease_plan_data(const ease_interactions *x, const ease_train_options *o,
                            ease_storage storage, ease_plan *out, ease_error *err)
 {
     ease_gram_info sizes;
-    const ease_backend *backend;
-    ease_train_options used;
     ease_interactions extended;
+    plan_request used;
     ease_status status;
 
     status = ease__info_check(out, "ease_plan", err);
@@ -280,18 +304,18 @@ ease_status ease_plan_data(const ease_interactions *x, const ease_train_options 
         return status;
     if (!x)
         return ease__fail(err, EASE_E_ARG, "a plan needs interactions");
-    status = take_request(o, storage, &used, &backend, err);
+    status = take_request(o, storage, &used, err);
     if (!status)
         status = ease__train_info(x, &sizes, err);
     if (status)
         return status;
-    if (!(ease__method_tag_weight(ease__method_find(used.method), &used) > 0))
-        return make_plan(x, &sizes, &used, backend, storage, out, err);
-    status = ease__tags_extend(x, used.tags, &extended, err);
+    if (!(used.tag_weight > 0))
+        return make_plan(x, &sizes, &used, storage, out, err);
+    status = ease__tags_extend(x, used.o.tags, &extended, err);
     if (status)
         return status;
     sizes.items = extended.items;
-    status = make_plan(&extended, &sizes, &used, backend, storage, out, err);
+    status = make_plan(&extended, &sizes, &used, storage, out, err);
     ease__tags_extended_free(&extended);
     return status;
 }

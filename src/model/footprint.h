@@ -3,6 +3,7 @@
 #define EASE_MODEL_FOOTPRINT_H
 
 #include "gram/gram.h"
+#include "model/family.h"
 #include "solve/backends.h"
 
 typedef struct ease__footprint {
@@ -39,10 +40,9 @@ static inline ease__element ease__solve_element(ease__element e)
 
 /* Plans the memory of training on x, or if x is NULL on a Gram file or data of these
  * sizes. With a workdir, a matrix that does not fit into memory is in a work file. */
-ease__footprint ease__train_footprint(const ease_interactions *x,
-                                      const ease_gram_info *sizes,
-                                      ease__element element,
-                                      const ease_train_options *o,
-                                      const ease_backend *backend);
+ease__footprint
+ease__train_footprint(const ease_interactions *x, const ease_gram_info *sizes,
+                      ease__element element, const ease_train_options *o,
+                      const ease_backend *backend, const ease__family *family);
 
 #endif

@@ -161,9 +161,11 @@ bool ease__params_plain(const ease__model_params *p);
 /* Sets *out to a section of n finite floats; *out stays NULL if there is none. */
 ease_status ease__take_floats(const ease_model *m, const char *name, const float **out,
                               ease_error *err);
-/* Sets m->norm to the section "norm" of a dense model, which must exist and be above
- * 0. */
+/* Sets m->norm and m->norm_to to the sections "norm", which must exist, and "norm_to"
+ * of a dense model; their numbers must be above 0. */
 ease_status ease__take_norm(ease_model *m, ease_error *err);
+/* Writes these sections. */
+ease_status ease__save_norm(const ease__saving *s, ease_error *err);
 /* Returns the section if it has exactly `bytes` bytes, else NULL. */
 const void *ease__take_section(const ease__container *file, const char *name,
                                size_t bytes);

@@ -151,7 +151,8 @@ static size_t packed_bytes(int32_t n)
 
 static size_t packed_held(const ease_model *m)
 {
-    size_t numbers = m->row_scale ? 3 : 2; /* norm and scales of an item */
+    /* norms and scales of an item */
+    size_t numbers = 2u + (m->row_scale != NULL) + (m->norm_to != NULL);
 
     return (m->work ? 0 : m->inverse.bytes) +
            numbers * (size_t)m->info.items * sizeof(float);
@@ -168,6 +169,7 @@ static void free_packed(ease_model *m)
     ease__free_const(m->row_scale);
     ease__free_const(m->col_scale);
     ease__free_const(m->norm);
+    ease__free_const(m->norm_to);
 }
 
 /* ---- files ----------------------------------------------------------------------- */
@@ -204,7 +206,7 @@ static ease_status write_tiles(const ease__saving *s, ease_error *err)
 static ease_status write_packed(const ease__saving *s, ease_error *err)
 {
     const ease_model *m = s->model;
-    ease_status status = ease__save_array(s, "norm", m->norm, sizeof(float), err);
+    ease_status status = ease__save_norm(s, err);
 
     if (!status)
         status = ease__save_array(s, "row_scale", m->row_scale, sizeof(float), err);
@@ -238,9 +240,13 @@ static ease_status open_packed(ease_model *m, const ease__model_params *p,
     return EASE_OK;
 }
 
-static const ease__section_rule sections[] = {
-    EASE__COMMON_SECTIONS, {"norm", false},   {"row_scale", false},
-    {"col_scale", false},  {"weights", true}, {0}};
+static const ease__section_rule sections[] = {EASE__COMMON_SECTIONS,
+                                              {"norm", false},
+                                              {"norm_to", false},
+                                              {"row_scale", false},
+                                              {"col_scale", false},
+                                              {"weights", true},
+                                              {0}};
 
 const ease__form ease__form_packed = {
     .name = "packed",

@@ -169,8 +169,7 @@ static ease_status write_rows(const ease__saving *s, ease_error *err)
 {
     ease__rows_job rows = rows_job(s, measuring_share(s), 1);
     ease__underflow loss = {0};
-    ease_status status = ease__save_array(s, "norm", s->model->norm, sizeof(float),
-                                          err);
+    ease_status status = ease__save_norm(s, err);
 
     if (is_rounded(s) && ease__rows_may_lose(s->model, s->params.unit))
         rows.loss = &loss;
@@ -216,7 +215,7 @@ static ease_status open_rows(ease_model *m, const ease__model_params *p,
 /* ---- the forms ------------------------------------------------------------------- */
 
 static const ease__section_rule sections[] = {
-    EASE__COMMON_SECTIONS, {"norm", false}, {"weights", true}, {0}};
+    EASE__COMMON_SECTIONS, {"norm", false}, {"norm_to", false}, {"weights", true}, {0}};
 
 const ease__form ease__form_f32 = {
     .name = "f32",

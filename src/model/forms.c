@@ -75,14 +75,26 @@ ease_status ease__take_norm(ease_model *m, ease_error *err)
 {
     ease_status status = ease__take_floats(m, "norm", &m->norm, err);
 
+    if (!status)
+        status = ease__take_floats(m, "norm_to", &m->norm_to, err);
     if (status)
         return status;
     if (!m->norm)
         return ease__model_damaged(m, "norm", err);
     for (int32_t i = 0; i < m->info.items; i++)
-        if (!(m->norm[i] > 0))
+        if (!(m->norm[i] > 0) || (m->norm_to && !(m->norm_to[i] > 0)))
             return ease__model_damaged(m, "norm", err);
     return EASE_OK;
+}
+
+ease_status ease__save_norm(const ease__saving *s, ease_error *err)
+{
+    ease_status status = ease__save_array(s, "norm", s->model->norm, sizeof(float),
+                                          err);
+
+    return status
+               ? status
+               : ease__save_array(s, "norm_to", s->model->norm_to, sizeof(float), err);
 }
 
 const void *ease__take_section(const ease__container *file, const char *name,

@@ -70,19 +70,37 @@ static ease_status too_far_apart(const ease_model *m, const extremes *e,
         ease__ids_at(&m->ids, e->least_item), ease__ids_at(&m->ids, e->most_item));
 }
 
-/* Row and column scales, and q with which similarity is W_ij q_j / q_i =
- * -P_ij / sqrt(P_ii P_jj). */
-static ease_status make_scales(const ease_model *m, const ease__model_parts *r,
-                               float *rows, float *columns, float *norm,
-                               ease_error *err)
-{
-    const ease__tiled *p = &m->inverse;
-    double middle = middle_scale(r, p->n);
-    extremes scales = NOTHING, norms = NOTHING;
+/* The scales of weights and the norms of items, n floats each. */
+typedef struct scales {
+    float *rows; /* NULL: all 1 */
+    float *columns;
+    float *norm;
+    float *norm_to; /* NULL: norm */
+} scales;
 
-    for (int32_t i = 0; i < p->n; i++) {
-        double s = scale_of(r, i) / middle;
-        double d = ease__tiled_at(p, i, i), q = sqrt(d) / s;
+/* m_j for a pivot d = P_jj of the solved matrix: 1 / d, or less with a relaxed
+ * diagonal. */
+static double multiplier(const ease__model_parts *r, int32_t j, double d)
+{
+    if (1 - r->ridge[j] * d > r->relaxation)
+        return (1 - r->relaxation) / d;
+    return r->ridge[j];
+}
+
+/* W_ij = (P_ij s_i / scale_i) (-scale_j m_j t_j). The norms are such that the
+ * similarity, W_ij norm_to_j / norm_i, is -P_ij / sqrt(P_ii P_jj). For EASE both are
+ * sqrt(P_jj) / scale_j. */
+static ease_status make_scales(const ease_model *m, const ease__model_parts *r,
+                               const double *pivots, const scales *to, ease_error *err)
+{
+    int32_t n = m->info.items;
+    double middle = middle_scale(r, n);
+    extremes sizes = NOTHING, from = NOTHING, into = NOTHING;
+
+    for (int32_t i = 0; i < n; i++) {
+        double s = scale_of(r, i) / middle, d = pivots[i];
+        double row = (r->input ? r->input[i] : 1.0) / s;
+        double column = s / d, q = sqrt(d) / s, q_to;
         bool none = is_constant(r, i);
 
         if (!(d > 0))
@@ -90,22 +108,70 @@ static ease_status make_scales(const ease_model *m, const ease__model_parts *r,
                 err, EASE_E_ACCURACY, i,
                 "the inverse has %g on its diagonal at item \"%.200s\"", d,
                 ease__ids_at(&m->ids, i));
-        columns[i] = none ? 0.0f : (float)(-s / d);
-        if (rows)
-            rows[i] = none ? 0.0f : (float)(1.0 / s);
-        norm[i] = none ? 1.0f : (float)q;
+        if (r->relaxation > 0)
+            column = s * multiplier(r, i, d);
+        if (r->output)
+            column *= r->output[i];
+        if (r->input)
+            q *= r->input[i];
+        q_to = to->norm_to ? 1 / (column * sqrt(d)) : q;
+        to->columns[i] = none ? 0.0f : (float)-column;
+        if (to->rows)
+            to->rows[i] = none ? 0.0f : (float)row;
+        to->norm[i] = none ? 1.0f : (float)q;
+        if (to->norm_to)
+            to->norm_to[i] = none ? 1.0f : (float)q_to;
         if (!none) {
-            extremes_take(&scales, s, i);
-            extremes_take(&norms, q, i);
+            extremes_take(&sizes, s, i);
+            extremes_take(&from, q, i);
+            extremes_take(&into, q_to, i);
         }
+    }
+    if (sizes.most > ldexp(1, MOST) || sizes.least < ldexp(1, -MOST))
+        return too_far_apart(m, &sizes, err);
+    if (from.most / into.least > LARGEST_WEIGHT) {
+        from.least_item = into.least_item;
+        return too_far_apart(m, &from, err);
+    }
+    return EASE_OK;
+}
+
+/* Copies the diagonal of P. */
+static void take_pivots(const ease_model *m, double *pivots)
+{
+    const ease__tiled *p = &m->inverse;
+
+    for (int32_t i = 0; i < p->n; i++) {
+        pivots[i] = ease__tiled_at(p, i, i);
         if ((i + 1) % p->edge == 0)
             ease__model_forget(m);
     }
-    if (scales.most > ldexp(1, MOST) || scales.least < ldexp(1, -MOST))
-        return too_far_apart(m, &scales, err);
-    if (norms.most / norms.least > LARGEST_WEIGHT)
-        return too_far_apart(m, &norms, err);
-    return EASE_OK;
+}
+
+/* Replaces the scales and norms of the model. */
+static ease_status set_scales(ease_model *m, const ease__model_parts *r,
+                              const double *pivots, ease_error *err)
+{
+    size_t n = (size_t)m->info.items;
+    bool rows = r->scale || r->input, norm_to = r->relaxation > 0 || r->output;
+    scales s = {
+        .rows = rows ? ease__alloc_array(n, sizeof(float)) : NULL,
+        .columns = ease__alloc_array(n, sizeof(float)),
+        .norm = ease__alloc_array(n, sizeof(float)),
+        .norm_to = norm_to ? ease__alloc_array(n, sizeof(float)) : NULL,
+    };
+
+    ease__free_const(m->row_scale);
+    ease__free_const(m->col_scale);
+    ease__free_const(m->norm);
+    ease__free_const(m->norm_to);
+    m->row_scale = s.rows;
+    m->col_scale = s.columns;
+    m->norm = s.norm;
+    m->norm_to = s.norm_to;
+    if ((rows && !s.rows) || !s.columns || !s.norm || (norm_to && !s.norm_to))
+        return ease__fail(err, EASE_E_NOMEM, "model of %zu items", n);
+    return make_scales(m, r, pivots, &s, err);
 }
 
 /* base_j = mu_j - sum_i mu_i W_ij in float64, i ascending: the same bits at any number
@@ -129,10 +195,10 @@ static void make_base(const ease_model *m, const ease__model_parts *r, int32_t f
             m->form->store->read(m, w, block, COLUMNS);
             for (int32_t i = w.top; i < w.bottom; i++)
                 for (int32_t j = 0; j < w.right - w.left; j++)
-                    sum[j] += r->sums[i] * (double)block[(i - w.top) * COLUMNS + j];
+                    sum[j] += r->centre[i] * (double)block[(i - w.top) * COLUMNS + j];
         }
         for (int32_t j = w.left; j < w.right; j++)
-            base[j] = (float)((r->sums[j] - sum[j - w.left]) / (double)r->users);
+            base[j] = (float)((r->centre[j] - sum[j - w.left]) / r->mass);
     }
 }
 
@@ -158,7 +224,7 @@ static ease_status check_recipe(const ease__tiled *p, const ease__model_parts *r
         return ease__fail(err, EASE_E_ARG,
                           "an inverse, its diagonal and an id for each "
                           "item are required");
-    if (centred && (!r->sums || r->users < 1))
+    if (centred && (!r->centre || !(r->mass > 0)))
         return ease__fail(err, EASE_E_ARG,
                           "centring needs the column sums and the number of users");
     if (centred && !r->scale)
@@ -184,48 +250,76 @@ static ease_status finish_inverse(ease_model *m, ease_error *err)
     return status ? status : ease__tilefile_map(m->work, &m->inverse, err);
 }
 
-/* Allocates the arrays of length n beside P. */
-static ease_status fill(ease_model *m, const ease__model_parts *r, ease_error *err)
+static ease_status set_base(ease_model *m, const ease__model_parts *r, ease_error *err)
 {
-    size_t n = (size_t)m->info.items;
-    bool centred = r->kind != EASE_GRAM_COUNTS;
-    double *popularity = ease__alloc_array(n, sizeof(double));
-    float *columns = ease__alloc_array(n, sizeof(float));
-    float *norm = ease__alloc_array(n, sizeof(float));
-    float *rows = r->scale ? ease__alloc_array(n, sizeof(float)) : NULL;
-    float *base = centred ? ease__alloc_array(n, sizeof(float)) : NULL;
-    ease_status status;
+    int32_t n = m->info.items, edge = m->inverse.edge;
+    float *base = NULL;
 
-    m->popularity = popularity;
-    m->col_scale = columns;
-    m->norm = norm;
-    m->row_scale = rows;
+    if (r->kind == EASE_GRAM_COUNTS)
+        return EASE_OK;
+    base = ease__alloc_array((size_t)n, sizeof(*base));
+    ease__free_const(m->base);
     m->base = base;
-    if (!popularity || !columns || !norm || (r->scale && !rows) || (centred && !base))
-        return ease__fail(err, EASE_E_NOMEM, "model of %zu items", n);
-    memcpy(popularity, r->sums ? r->sums : r->diagonal, n * sizeof(double));
-    status = make_scales(m, r, rows, columns, norm, err);
-    if (!status)
-        status = finish_inverse(m, err);
-    for (int32_t from = 0, to; !status && base && from < (int32_t)n; from = to) {
-        to = (int32_t)n - from > m->inverse.edge ? from + m->inverse.edge : (int32_t)n;
+    if (!base)
+        return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)n);
+    for (int32_t from = 0, to; from < n; from = to) {
+        to = n - from > edge ? from + edge : n;
         make_base(m, r, from, to, base);
         ease__model_forget(m);
     }
-    return status ? status : check_base(m, err);
+    return check_base(m, err);
+}
+
+/* Sets all that is beside P. */
+static ease_status fill(ease_model *m, const ease__model_parts *r, double *pivots,
+                        ease_error *err)
+{
+    size_t n = (size_t)m->info.items;
+    double *popularity = ease__alloc_array(n, sizeof(double));
+    ease_status status;
+
+    m->popularity = popularity;
+    if (!popularity)
+        return ease__fail(err, EASE_E_NOMEM, "model of %zu items", n);
+    memcpy(popularity, r->sums ? r->sums : r->diagonal, n * sizeof(double));
+    take_pivots(m, pivots);
+    status = set_scales(m, r, pivots, err);
+    if (!status)
+        status = finish_inverse(m, err);
+    if (!status)
+        status = set_base(m, r, err);
+    return status ? status : ease__model_set_settings(m, r->settings, err);
+}
+
+ease_status ease__model_rescale(ease_model *m, const ease__model_parts *r,
+                                const double *pivots, ease_error *err)
+{
+    ease_status status = set_scales(m, r, pivots, err);
+
+    if (!status)
+        status = set_base(m, r, err);
+    return status ? status : ease__model_set_settings(m, r->settings, err);
 }
 
 static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model **out,
                          ease_error *err)
 {
     ease_status status = check_recipe(inverse, r, err);
+    double *pivots = NULL;
     ease_model *m;
 
     if (status)
         return status;
+    if (!r->pivots) {
+        pivots = ease__alloc_array((size_t)inverse->n, sizeof(*pivots));
+        if (!pivots)
+            return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)inverse->n);
+    }
     m = ease__alloc_zero(1, sizeof(*m));
-    if (!m)
+    if (!m) {
+        ease__free(pivots);
         return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)inverse->n);
+    }
     m->file = EASE__CONTAINER_NONE;
     m->form = r->method->form;
     m->kernels = ease__kernels_best();
@@ -250,7 +344,8 @@ static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model 
     r->work = NULL;
     m->ids = *r->ids;
     *r->ids = (ease__ids){0};
-    status = fill(m, r, err);
+    status = fill(m, r, r->pivots ? r->pivots : pivots, err);
+    ease__free(pivots);
     if (status) {
         ease_model_free(m);
         return status;

@@ -30,6 +30,15 @@ ease_status ease__method_from_gram(const ease__method *m, ease_error *err)
                       m->info.name);
 }
 
+ease__family ease__method_family(const ease__method *m, const double *settings)
+{
+    ease__family f = {0};
+
+    if (m->family)
+        m->family(settings, &f);
+    return f;
+}
+
 ease_status ease__method_lambda(const ease__method *m, const ease_train_options *o,
                                 ease_error *err)
 {
@@ -47,20 +56,16 @@ ease_status ease__method_tags(const ease__method *m, const ease_train_options *o
     return ease__fail(err, EASE_E_ARG, "%s needs tags of items", m->info.name);
 }
 
-double ease__method_tag_weight(const ease__method *m, const ease_train_options *o)
+double ease__method_tag_weight(const ease__method *m, const ease_train_options *o,
+                               const double *settings)
 {
-    double values[EASE__MOST_SETTINGS];
-
     if (!o->tags || !m->info.from_gram)
         return 0;
     if (!m->tag_setting)
         return o->tag_weight;
-    if (ease__settings_parse(m->settings, m->info.name, o->settings, values, NULL,
-                             NULL))
-        return 0;
     for (int i = 0; m->settings[i].name; i++)
         if (strcmp(m->settings[i].name, m->tag_setting) == 0)
-            return values[i];
+            return settings[i];
     return 0;
 }
 
@@ -102,7 +107,7 @@ ease_status ease_method_check(const char *method, const char *settings, ease_err
 {
     const ease__method *m = ease__method_find(method);
     double values[EASE__MOST_SETTINGS];
-    char names[200];
+    char names[300];
     ease_status status;
 
     if (!method)
@@ -116,6 +121,41 @@ ease_status ease_method_check(const char *method, const char *settings, ease_err
     return status || !m->check ? status : m->check(values, err);
 }
 
+/* Sets the kind of a method that has only one. */
+static ease_status take_kind(const ease__method *m, ease_train_options *o,
+                             ease_error *err)
+{
+    if (m->kind && o->kind != EASE_GRAM_COUNTS && o->kind != *m->kind)
+        return ease__fail(err, EASE_E_ARG, "%s has one kind of Gram matrix, its own",
+                          m->info.name);
+    if (m->kind)
+        o->kind = *m->kind;
+    return EASE_OK;
+}
+
+/* In a correlation matrix lambda is relative to the diagonal already. */
+static ease_status check_kind(const ease__method *m, const ease_train_options *o,
+                              ease_error *err)
+{
+    double values[EASE__MOST_SETTINGS];
+    ease__family f;
+    ease_status status;
+
+    if (o->kind != EASE_GRAM_CORRELATION || !m->family)
+        return EASE_OK;
+    status = ease__settings_parse(m->settings, m->info.name, o->settings, values, NULL,
+                                  err);
+    if (status)
+        return status;
+    f = ease__method_family(m, values);
+    if (f.dropout == 0 && f.lambda_power == 0)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG,
+                      "correlation has no %s: lambda is relative to the variance of "
+                      "each item already",
+                      f.dropout != 0 ? "dropout" : "power of the diagonal");
+}
+
 ease_status ease__method_take(ease_train_options *o, const ease__method **out,
                               ease_error *err)
 {
@@ -126,5 +166,6 @@ ease_status ease__method_take(ease_train_options *o, const ease__method **out,
         return status;
     *out = ease__method_find(name);
     o->method = (*out)->info.name;
-    return EASE_OK;
+    status = take_kind(*out, o, err);
+    return status ? status : check_kind(*out, o, err);
 }

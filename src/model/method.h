@@ -3,6 +3,7 @@
 #ifndef EASE_MODEL_METHOD_H
 #define EASE_MODEL_METHOD_H
 
+#include "model/family.h"
 #include "model/form.h"
 
 typedef struct ease__method {
@@ -12,6 +13,9 @@ typedef struct ease__method {
     const ease_setting *settings;
     const ease__form *form; /* of the models that training makes */
     bool nonnegative;       /* negative weights are set to 0 */
+    /* Members of the closed-form family: what settings mean. NULL: EASE. */
+    void (*family)(const double *settings, ease__family *out);
+    const ease_gram_kind *kind; /* the only kind that it has; NULL: all */
     /* Fails with EASE_E_ARG if the settings are valid each, but not together; may be
      * NULL. */
     ease_status (*check)(const double *settings, ease_error *err);
@@ -19,7 +23,8 @@ typedef struct ease__method {
      * options. Otherwise the setting that is the weight of tags: they are required, and
      * `finish` uses them. */
     const char *tag_setting;
-    /* Changes a trained model, if the weight of tags is above 0; may be NULL. */
+    /* Changes a model that was made from an inverse, by the tags of the options; may be
+     * NULL. Can be called again with other settings. */
     ease_status (*finish)(ease_model *m, const ease_train_options *o,
                           const double *settings, ease_error *err);
     /* Exactly one of fit and fill is set. x has at least one item, and `o` was
@@ -52,8 +57,12 @@ ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
 /* Fails with EASE_E_ARG if the method requires tags, and the options have none. */
 ease_status ease__method_tags(const ease__method *m, const ease_train_options *o,
                               ease_error *err);
-/* The weight that tags have in training; 0: they are kept only, or there are none. */
-double ease__method_tag_weight(const ease__method *m, const ease_train_options *o);
+/* The weight that tags have in training, by values of its table of settings; 0: they are
+ * kept only, or there are none. */
+double ease__method_tag_weight(const ease__method *m, const ease_train_options *o,
+                               const double *settings);
+/* The settings of a member of the family, from values of its table of settings. */
+ease__family ease__method_family(const ease__method *m, const double *settings);
 /* Fails with EASE_E_ARG if the method has a lambda and o->lambda is not above 0. */
 ease_status ease__method_lambda(const ease__method *m, const ease_train_options *o,
                                 ease_error *err);

@@ -46,7 +46,8 @@ struct ease_model {
     const float *row_scale; /* packed; NULL: all ones */
     const float *col_scale; /* packed */
     const float *base;      /* c; NULL: zero */
-    const float *norm;      /* dense: q; similarity is W_ij q_j / q_i */
+    const float *norm;      /* dense: q; similarity is W_ij q_j / q_i, or ... */
+    const float *norm_to;   /* ... W_ij norm_to_j / norm_i; NULL: `norm` */
     ease__sparse sparse;    /* sparse */
     ease__latent latent;    /* latent */
     ease__known known;      /* known users */
@@ -60,6 +61,12 @@ struct ease_model {
     int threads;          /* of saving and summarizing; 0: all */
 };
 
+/* The norm of the items that weights lead to. */
+static inline const float *ease__model_norm_to(const ease_model *m)
+{
+    return m->norm_to ? m->norm_to : m->norm;
+}
+
 /* The parts of a dense model beside the inverse. They are copied unless a comment says
  * otherwise. */
 typedef struct ease__model_parts {
@@ -69,9 +76,17 @@ typedef struct ease__model_parts {
     double lambda, residual;
     int threads; /* 0: all */
     int64_t users, interactions;
-    const double *sums;     /* column sums; NULL: use `diagonal` for popularity */
-    const double *scale;    /* s; NULL: all 1. 0: a constant column */
+    const double *sums;   /* column sums; NULL: use `diagonal` for popularity */
+    const double *centre; /* covariance, correlation: sums whose means are ... */
+    double mass;          /* ... centre / mass */
+    const double *scale;  /* of the solved matrix; NULL: all 1. 0: a constant column */
+    const double *ridge;  /* Lambda of the solved matrix; needed with a relaxation */
     const double *diagonal; /* of X'X, n */
+    double relaxation;      /* xi of the family */
+    const double *input;    /* s of the family; NULL: s and t are 1 */
+    const double *output;   /* t */
+    const char *settings;   /* of the method; NULL: none */
+    double *pivots;         /* receives the diagonal of P; may be NULL */
     ease__ids *ids;         /* taken over */
     ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */
 } ease__model_parts;
@@ -87,16 +102,23 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
 
+/* Sets the scales, the norms and the base of a dense model again, from parts with other
+ * relaxation, input, output and settings: the same bits as a model that is made with
+ * these. `pivots` is from ease__model_from_inverse(). After a failure the model can
+ * only be freed. */
+ease_status ease__model_rescale(ease_model *m, const ease__model_parts *r,
+                                const double *pivots, ease_error *err);
+
 /* Writes the sections of the tags, if there are any. */
 ease_status ease__item_tags_write(const ease_model *m, ease__container_writer *w,
                                   ease_error *err);
 /* Sets the tags from the sections of m->file, which are checked. */
 ease_status ease__item_tags_open(ease_model *m, ease_error *err);
 void ease__item_tags_free(ease__item_tags *t);
-/* Gives a trained model the tags of the options, and lets its method finish the model;
- * then sets *out. Frees the model on failure. */
-ease_status ease__train_finish(ease_model *m, const ease_train_options *o,
-                               ease_model **out, ease_error *err);
+/* Gives a trained model the tags of the options, if there are any; `weight` is what they
+ * had in training. Logs how many items of them it does not know (level 2). */
+ease_status ease__train_tags(ease_model *m, const ease_train_options *o, double weight,
+                             ease_error *err);
 size_t ease__item_tags_held(const ease__item_tags *t, int32_t items);
 
 /* The bytes of memory of a trained model. */

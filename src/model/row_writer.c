@@ -215,11 +215,12 @@ static float vanishing(float unit)
 
 bool ease__rows_may_lose(const ease_model *m, float unit)
 {
+    const float *to = ease__model_norm_to(m);
     float least = INFINITY, most = 0;
 
     for (int32_t i = 0; i < m->info.items; i++) {
         least = m->norm[i] < least ? m->norm[i] : least;
-        most = m->norm[i] > most ? m->norm[i] : most;
+        most = to[i] > most ? to[i] : most;
     }
     return vanishing(unit) * (most / least) > EASE__NO_SIMILARITY;
 }
@@ -227,7 +228,7 @@ bool ease__rows_may_lose(const ease_model *m, float unit)
 /* Counts the window's rows from `first` on: rows before it belong to another unit. */
 static void count_loss(pass *p, ease__window w, const float *window, int32_t first)
 {
-    const float *q = p->job->model->norm;
+    const float *q = p->job->model->norm, *to = ease__model_norm_to(p->job->model);
     float bound = vanishing(p->job->unit);
     int64_t weights = 0, lost = 0;
 
@@ -237,7 +238,7 @@ static void count_loss(pass *p, ease__window w, const float *window, int32_t fir
 
             weights += size > 0;
             lost += size > 0 && size <= bound &&
-                    size * (q[j] / q[i]) > EASE__NO_SIMILARITY;
+                    size * (to[j] / q[i]) > EASE__NO_SIMILARITY;
         }
     omp_set_lock(&p->lock);
     p->job->loss->weights += weights;

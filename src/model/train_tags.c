@@ -1,9 +1,6 @@
-/* What training does with tags after the weights are there. */
-#include <stdio.h>
-
+/* The tags of a model that was trained with them. */
 #include "data/tags.h"
 #include "model/model.h"
-#include "model/settings.h"
 
 /* Items of the tags that the model does not know, of which one is named. */
 static void log_unknown(const ease_model *m, const ease_train_options *o,
@@ -23,32 +20,18 @@ static void log_unknown(const ease_model *m, const ease_train_options *o,
     }
 }
 
-static ease_status finish(ease_model *m, const ease_train_options *o, ease_error *err)
+ease_status ease__train_tags(ease_model *m, const ease_train_options *o, double weight,
+                             ease_error *err)
 {
-    const ease__method *method = ease__method_find(m->info.method);
-    double settings[EASE__MOST_SETTINGS];
     int32_t matched = 0;
-    ease_status status = ease_model_set_tags(m, o->tags, &matched, err);
+    ease_status status;
 
+    if (!o->tags)
+        return EASE_OK;
+    status = ease_model_set_tags(m, o->tags, &matched, err);
     if (status)
         return status;
     log_unknown(m, o, matched);
-    m->tags.weight = ease__method_tag_weight(method, o);
-    if (!method->finish || !(m->tags.weight > 0))
-        return EASE_OK;
-    status = ease__settings_parse(method->settings, method->info.name, o->settings,
-                                  settings, NULL, err);
-    return status ? status : method->finish(m, o, settings, err);
-}
-
-ease_status ease__train_finish(ease_model *m, const ease_train_options *o,
-                               ease_model **out, ease_error *err)
-{
-    ease_status status = o->tags ? finish(m, o, err) : EASE_OK;
-
-    if (status)
-        ease_model_free(m);
-    else
-        *out = m;
-    return status;
+    m->tags.weight = weight;
+    return EASE_OK;
 }

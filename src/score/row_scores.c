@@ -41,10 +41,11 @@ ease_status ease__score_rows(ease_scorer *s, ease_row history, int64_t user,
 ease_status ease__similar_rows(const ease_model *m, int32_t item, float *out,
                                ease_error *err)
 {
+    const float *to = ease__model_norm_to(m);
     ease_status status = ease_model_row(m, item, out, err);
 
     for (int32_t j = 0; !status && j < m->info.items && m->norm; j++)
-        out[j] = (float)((double)out[j] * (double)m->norm[j] / (double)m->norm[item]);
+        out[j] = (float)((double)out[j] * (double)to[j] / (double)m->norm[item]);
     return status;
 }
 

@@ -417,14 +417,22 @@ static ease_status run(ease__tuner *t, ease_error *err)
     return status;
 }
 
-/* The matrix of a lambda search has a row for each item that only has tags. */
-static ease_status run_extended(ease__tuner *t, ease_error *err)
+/* True if tags may have a weight above 0 in some trial. */
+static bool trains_tags(const ease__tuner *t)
 {
     const ease__method *method = t->result->method;
+
+    return t->train.tags && method->info.from_gram &&
+           (method->tag_setting || t->train.tag_weight > 0);
+}
+
+/* Every trial has the items that only have tags. */
+static ease_status run_extended(ease__tuner *t, ease_error *err)
+{
     ease_interactions extended;
     ease_status status;
 
-    if (!method->info.has_lambda || !(ease__method_tag_weight(method, &t->train) > 0))
+    if (!trains_tags(t))
         return run(t, err);
     status = ease__tags_extend(t->x, t->train.tags, &extended, err);
     if (status)
