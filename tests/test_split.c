@@ -433,7 +433,7 @@ static void cold_items_are_held_out_whole(test *t)
 
 static void cold_items_need_items_to_train_on(test *t)
 {
-    const char *data = test_path("few.csv"), *dir = test_path("few");
+    const char *data = test_path("two.csv"), *dir = test_path("two");
     ease_split_options o = protocol("cold-items");
     ease_error err = {0};
 
