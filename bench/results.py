@@ -282,6 +282,12 @@ def parts(methods):
     yield "volkovs15-systems", lambda run: systems(
         run, "volkovs15-systems", make_weak, ["--metrics", "ndcg@10", "--metric", "ndcg@10"],
         methods or SYSTEMS)
+    yield "tags", cold_items
+
+
+def cold_items(run):
+    import tags  # it uses this module
+    return tags.everything(run)
 
 
 def keep(name, run, made):
@@ -453,6 +459,13 @@ def weak_page():
     yield from systems_table("volkovs15-systems", ["ndcg@10"])
 
 
+def cold_items_page():
+    part = kept("tags")
+    if part:
+        import tags
+        yield from tags.section(part)
+
+
 def page():
     yield "# Results\n"
     yield ("This page is written by `bench/results.py`, which anyone with the data can run "
@@ -463,6 +476,7 @@ def page():
     for name in STRONG:
         yield from strong_page(name)
     yield from weak_page()
+    yield from cold_items_page()
 
 
 def main():
