@@ -825,6 +825,7 @@ typedef struct ease_method_info {
     /* The grid that tuning tries by default: "rank=64|128,alpha=1|10" is every rank
      * with every alpha. "": there is nothing to tune. NULL: lambda is tuned. */
     const char *grid;
+    int needs_tags; /* 1: ease_train_options.tags are required */
 } ease_method_info;
 
 /* The method at `index`, from 0 on, and the method with a name; NULL: there is none. */
@@ -1345,6 +1346,8 @@ typedef struct ease_trial {
     const char *settings;        /* that were tried, "" for EASE; borrowed */
     double mean, standard_error; /* of the metric */
     double seconds;              /* of training and evaluating */
+    int64_t solves;              /* matrices that were inverted for it: 0 if its weights
+                                    were read off the inverse of another trial */
 } ease_trial;
 
 typedef struct ease_tune_options {
@@ -1357,7 +1360,9 @@ typedef struct ease_tune_options {
                               search for the best one */
     int count;
     ease_unknown unknown; /* for unknown items of the target; default MISS */
-    const char *grid;   /* other methods: "rank=64|128"; NULL: the method's own grid */
+    const char *grid;   /* other methods: "rank=64|128"; NULL: the method's own grid.
+                           Methods with a lambda and settings: the settings to try with
+                           each of `lambdas`; NULL: search if lambdas is NULL too */
     const char *metric; /* that has a value for each user; "ndcg@100" */
     double seconds;     /* time limit: no trial begins that would probably end later;
                            0: none */
@@ -1379,6 +1384,13 @@ EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_optio
  * down to an eighth of a decade; its lambdas have three significant digits. A lambda
  * that is too small to solve with is skipped with a warning (level 1).
  *
+ * Methods with a lambda and settings (edlae, dan, ease-family ...): lambda and all
+ * settings that train->settings does not fix are searched together, with at most 12
+ * solves. lambda, lambda-power, dropout and user-power need another inverse; all other
+ * settings are read off the inverse at hand, at the cost of an evaluation. The memory
+ * is that of one Gram matrix and one inverse. Trials have the order in which they were
+ * made; of equal ones, the first is the best.
+ *
  * Other methods: every point of the grid is tried; settings of train->settings are
  * fixed. A method that is trained by epochs uses the best epoch by the metric, and the
  * trial's settings contain its number. A point that the data cannot be trained with is
@@ -1398,6 +1410,8 @@ EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out
 /* The number of the best trial; of equal ones, that with the largest lambda or the
  * first point of the grid. */
 EASE_API int ease_tuning_best(const ease_tuning *t);
+/* The number of matrices that were inverted; the other trials were evaluations alone. */
+EASE_API int ease_tuning_solves(const ease_tuning *t);
 /* 1 if tuning was cancelled or ran out of time before all trials were made, else 0. */
 EASE_API int ease_tuning_stopped(const ease_tuning *t);
 /* The number of interactions of the validation target with unknown items. */

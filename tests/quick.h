@@ -24,6 +24,25 @@ static inline ease_interactions *quick_data(int64_t users, int32_t items)
     return copy;
 }
 
+/* Tags "0", "1" and "2" of the items "0" .. "items - 1". */
+static inline ease_tags *quick_tags(int32_t items)
+{
+    int64_t *item = calloc((size_t)items, sizeof(*item));
+    int64_t *tag = calloc((size_t)items, sizeof(*tag));
+    ease_id_column from = {.numbers = item}, to = {.numbers = tag};
+    ease_tags *tags = NULL;
+
+    for (int32_t i = 0; i < items; i++) {
+        item[i] = i;
+        tag[i] = i % 3;
+    }
+    if (ease_tags_from_table(items, &from, &to, NULL, NULL, &tags, NULL))
+        abort();
+    free(item);
+    free(tag);
+    return tags;
+}
+
 /* True if the method has a setting `name`, which ends with a NUL or "=VALUE". */
 static inline bool has_setting(const ease__method *m, const char *name)
 {
@@ -59,15 +78,36 @@ static inline ease_train_options quick_options(const ease__method *m, int thread
     return o;
 }
 
-static inline ease_status train_quickly(const ease__method *m,
-                                        const ease_interactions *x, int threads,
-                                        ease_model **out)
+/* With `tags`, which may be NULL, if the method needs them. */
+static inline ease_status train_quickly_with(const ease__method *m,
+                                             const ease_interactions *x,
+                                             const ease_tags *tags, int threads,
+                                             ease_model **out)
 {
     char text[QUICK_TEXT];
     ease_train_options o = quick_options(m, threads, text);
 
     o.method = m->info.name;
+    o.tags = m->info.needs_tags ? tags : NULL;
     return ease_train(x, &o, out, NULL);
+}
+
+static inline ease_status train_quickly(const ease__method *m,
+                                        const ease_interactions *x, int threads,
+                                        ease_model **out)
+{
+    ease_tags *tags = m->info.needs_tags ? quick_tags(ease_interactions_items(x))
+                                         : NULL;
+    ease_status status = train_quickly_with(m, x, tags, threads, out);
+
+    ease_tags_free(tags);
+    return status;
+}
+
+/* False for methods whose models cannot be saved in a form of their family. */
+static inline bool has_form(const ease__method *m, const ease__form *form)
+{
+    return m->form == form->trained && !(m->finish && form == &ease__form_packed);
 }
 
 #endif

@@ -33,7 +33,7 @@ ENDS_WITH(ease_gram_info, wide);
 ENDS_WITH(ease_model_info, bytes);
 ENDS_WITH(ease_report_info, among);
 ENDS_WITH(ease_metric, standard_error);
-ENDS_WITH(ease_trial, seconds);
+ENDS_WITH(ease_trial, solves);
 ENDS_WITH(ease_weight_summary, quantile);
 
 enum { MORE = 32, POISON = 0xAA }; /* bytes of a newer structure */

@@ -63,7 +63,7 @@ static void for_every_form(test *t, void (*run)(subject *s))
         int methods = 0;
 
         for (int m = 0; ease__methods[m]; m++)
-            if (ease__methods[m]->form == ease__forms[f]->trained) {
+            if (has_form(ease__methods[m], ease__forms[f])) {
                 subject s = {
                     .t = t, .form = ease__forms[f], .method = ease__methods[m], .x = x};
 

@@ -189,6 +189,7 @@ static int stop_at_once(void *user, const char *stage, double fraction)
 static void training_can_be_cancelled(test *t)
 {
     ease_interactions *x = small_data();
+    ease_tags *tags = quick_tags(ease_interactions_items(x));
 
     for (int i = 0; ease__methods[i]; i++) {
         const ease__method *m = ease__methods[i];
@@ -199,18 +200,21 @@ static void training_can_be_cancelled(test *t)
 
         o = quick_options(m, 2, text);
         o.hooks = &(ease_hooks){.progress = stop_at_once};
+        o.tags = m->info.needs_tags ? tags : NULL;
         status = train_method(x, m->info.name, &o, &model, NULL);
         check(t, status == EASE_E_CANCELLED || (status == EASE_OK && model));
         check(t, status == EASE_E_CANCELLED || m->info.rounds ||
                      m->form == &ease__form_none);
         ease_model_free(model);
     }
+    ease_tags_free(tags);
     ease_interactions_free(x);
 }
 
 static void training_survives_every_failed_allocation(test *t)
 {
     ease_interactions *x = small_data();
+    ease_tags *tags = quick_tags(ease_interactions_items(x));
 
     for (int i = 0; ease__methods[i]; i++) {
         ease_status status;
@@ -220,13 +224,14 @@ static void training_survives_every_failed_allocation(test *t)
             ease_model *m = NULL;
 
             alloc_fail_after(n++);
-            status = train_quickly(ease__methods[i], x, 1, &m);
+            status = train_quickly_with(ease__methods[i], x, tags, 1, &m);
             alloc_fail_after(-1);
             check_int(t, m != NULL, status == EASE_OK);
             ease_model_free(m);
         } while (status == EASE_E_NOMEM);
         check_status(t, status, EASE_OK);
     }
+    ease_tags_free(tags);
     ease_interactions_free(x);
 }
 

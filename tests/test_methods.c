@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "core/random.h"
-#include "data.h"
+#include "quick.h"
 #include "test.h"
 
 static ease_interactions *some_data(bool weighted)
@@ -60,6 +60,7 @@ static void methods_have_names(test *t)
 static void methods_train_what_they_say(test *t)
 {
     ease_interactions *x = some_data(false);
+    ease_tags *tags = quick_tags(100);
     ease_train_options o;
     ease_error err;
 
@@ -71,6 +72,7 @@ static void methods_train_what_they_say(test *t)
 
         /* Its default rank is above the number of users here. */
         o.settings = strcmp(method_name(i), "ii-svd") == 0 ? "rank=20" : NULL;
+        o.tags = ease_method_at(i)->needs_tags ? tags : NULL;
         check_status(t, train_method(x, method_name(i), &o, &m, NULL), EASE_OK);
         check_text(t, model_info(m).method, method_name(i));
         check_int(t, model_info(m).nonnegative, i == 1);
@@ -79,6 +81,7 @@ static void methods_train_what_they_say(test *t)
         ease_model_free(m);
         ease_model_free(back);
     }
+    o.tags = NULL;
     {
         ease_model *m = NULL;
 
@@ -90,6 +93,7 @@ static void methods_train_what_they_say(test *t)
         check_status(t, train_method(x, "popularity", &o, NULL, NULL), EASE_E_ARG);
         check(t, m == NULL);
     }
+    ease_tags_free(tags);
     ease_interactions_free(x);
 }
 
@@ -101,6 +105,7 @@ static void every_method_refuses_what_is_too_wide(test *t)
     int32_t cols[] = {0, 5, 99999999};
     struct rusage before, after;
     ease_interactions *x = NULL;
+    ease_tags *tags = quick_tags(3);
     ease_train_options o;
 
     getrusage(RUSAGE_SELF, &before);
@@ -119,6 +124,7 @@ static void every_method_refuses_what_is_too_wide(test *t)
 
         o.lambda = ease_method_at(i)->has_lambda;
         o.settings = svd ? "rank=2" : NULL; /* of three users no more */
+        o.tags = ease_method_at(i)->needs_tags ? tags : NULL;
         check_status(t, train_method(x, method, &o, &m, &err), EASE_E_MEMORY_LIMIT);
         check_contains(t, err.text, "GB are available");
     }
@@ -126,6 +132,7 @@ static void every_method_refuses_what_is_too_wide(test *t)
 #ifndef SANITIZED /* which marks every byte that is allocated */
     check(t, after.ru_maxrss - before.ru_maxrss < 10000);
 #endif
+    ease_tags_free(tags);
     ease_interactions_free(x);
 }
 

@@ -414,6 +414,150 @@ static void tuning_finds_models_with_tags(test *t)
     tagged_free(&d);
 }
 
+/* ---- add-ease -------------------------------------------------------------------- */
+
+static void add_ease_blends_two_models(test *t)
+{
+    static const double blends[] = {0.25, 1};
+
+    for (int round = 0; round < 6; round++) {
+        tagged d = make_tagged(round < 2 ? 700 : 30, 3, round % 2, (uint64_t)round);
+        tagged only = d; /* no interactions: X is 0 */
+        size_t n = (size_t)d.items;
+        double *x = twin_weights(&d, 0, 3, EASE_GRAM_COUNTS), *tags;
+        ease_interactions nothing = *d.x;
+        double blend = blends[round / 2 % 2];
+        ease_train_options o = options_of(&d, 1);
+        ease_model *m = NULL, *back;
+        ease_error err = {0};
+        char text[64];
+
+        nothing.nnz = 0;
+        nothing.row_ptr = calloc((size_t)d.x->users + 1, sizeof(*nothing.row_ptr));
+        only.x = &nothing;
+        tags = twin_weights(&only, 1, 7, EASE_GRAM_COUNTS);
+        for (size_t k = 0; k < n * n; k++)
+            x[k] = (1 - blend) * x[k] + blend * tags[k];
+        snprintf(text, sizeof(text), "blend=%g,tag-lambda=7", blend);
+        o.method = "add-ease";
+        o.settings = text;
+        o.precision = n > 100 ? EASE_F64 : EASE_F32;
+        if (check_status(t, ease_train(d.x, &o, &m, &err), EASE_OK)) {
+            check_int(t, ease_model_items(m), d.items);
+            check_weights(t, m, x, 20);
+            check_text(t, model_info(m).settings, text);
+            check(t, ease_model_tag_weight(m) == blend);
+            back = reopened(t, m, EASE_STORE_F32);
+            check(t, same_models(m, back));
+            check_text(t, model_info(back).settings, text);
+            ease_model_free(back);
+            back = reopened(t, m, EASE_STORE_F16);
+            check_int(t, model_info(back).storage, EASE_STORE_F16);
+            ease_model_free(back);
+            check_status(
+                t,
+                ease_model_save(m, test_path("p.ease"), EASE_STORE_PACKED, NULL, &err),
+                EASE_E_ARG);
+            check_contains(t, err.text, "save it as f16 or f32");
+        } else {
+            printf("  %s\n", err.text);
+        }
+        ease_model_free(m);
+        free(nothing.row_ptr);
+        free(x);
+        free(tags);
+        tagged_free(&d);
+    }
+}
+
+static void a_blend_of_0_gives_the_bits_of_ease(test *t)
+{
+    tagged d = make_tagged(40, 4, true, 8);
+    ease_train_options o = options_of(&d, 1), plain;
+    ease_model *m = NULL, *want = NULL;
+
+    plain = o;
+    plain.tags = NULL;
+    o.method = "add-ease";
+    o.settings = "blend=0";
+    check_status(t, ease_train(d.x, &plain, &want, NULL), EASE_OK);
+    check_status(t, ease_train(d.x, &o, &m, NULL), EASE_OK);
+    check(t, same_models(m, want));
+    for (int32_t i = 0; i < 40; i++)
+        check(t, m->norm[i] == want->norm[i]);
+    ease_model_free(m);
+    ease_model_free(want);
+    tagged_free(&d);
+}
+
+static void add_ease_needs_tags_and_counts_both_inverses(test *t)
+{
+    tagged d = make_tagged(300, 0, false, 9);
+    ease_train_options o = options_of(&d, 1);
+    ease_plan one = {.size = sizeof(one)}, two = {.size = sizeof(two)};
+    ease_model *m = NULL;
+    ease_error err = {0};
+
+    check_status(t, ease_plan_data(d.x, &o, EASE_STORE_F32, &one, NULL), EASE_OK);
+    o.method = "add-ease";
+    check_status(t, ease_plan_data(d.x, &o, EASE_STORE_F32, &two, NULL), EASE_OK);
+    check_int(t, two.peak_bytes, one.peak_bytes + one.matrix_bytes);
+    check_status(t, ease_plan_data(d.x, &o, EASE_STORE_PACKED, &two, &err), EASE_E_ARG);
+    check_contains(t, err.text, "f16 or f32");
+    o.tags = NULL;
+    check_status(t, ease_plan_data(d.x, &o, EASE_STORE_F32, &two, &err), EASE_E_ARG);
+    check_status(t, ease_train(d.x, &o, &m, &err), EASE_E_ARG);
+    check_contains(t, err.text, "add-ease needs tags of items");
+    o = options_of(&d, 1);
+    o.method = "add-ease";
+    o.kind = EASE_GRAM_COVARIANCE;
+    check_status(t, ease_train(d.x, &o, &m, &err), EASE_E_ARG);
+    check(t, m == NULL);
+    tagged_free(&d);
+}
+
+/* ---- the family ------------------------------------------------------------------ */
+
+static void every_method_with_a_gram_matrix_learns_from_tags(test *t)
+{
+    tagged d = make_tagged(40, 5, false, 3);
+
+    for (int i = 0; ease_method_at(i); i++) {
+        const ease_method_info *method = ease_method_at(i);
+        ease_train_options o = options_of(&d, 1);
+        ease_model *m = NULL, *other = NULL;
+        float row[45], cold = 0;
+        ease_error err = {0};
+
+        if (!method->from_gram)
+            continue;
+        o.method = method->name;
+        if (!check_status(t, ease_train(d.x, &o, &m, &err), EASE_OK)) {
+            printf("  %s: %s\n", method->name, err.text);
+            continue;
+        }
+        check_int(t, ease_model_items(m), 45);
+        check_status(t, ease_model_row(m, 44, row, NULL), EASE_OK);
+        for (int j = 0; j < 45; j++) {
+            check(t, isfinite(row[j]));
+            cold = fmaxf(cold, fabsf(row[j]));
+        }
+        if (!check(t, cold > 0))
+            printf("  %s\n", method->name);
+        if (!method->needs_tags) {
+            o.tag_weight = 0;
+            check_status(t, ease_train(d.x, &o, &other, NULL), EASE_OK);
+            o.tags = NULL;
+            ease_model_free(m);
+            check_status(t, ease_train(d.x, &o, &m, NULL), EASE_OK);
+            check(t, same_models(m, other));
+            ease_model_free(other);
+        }
+        ease_model_free(m);
+    }
+    tagged_free(&d);
+}
+
 static const test_case cases[] = {
     TEST(weights_are_those_of_cease),
     TEST(items_with_nothing_but_tags_are_recommended),
@@ -424,5 +568,9 @@ static const test_case cases[] = {
     TEST(wrong_weights_and_foreign_tags_are_refused),
     TEST(training_with_tags_survives_every_failed_allocation),
     TEST(tuning_finds_models_with_tags),
+    TEST(add_ease_blends_two_models),
+    TEST(a_blend_of_0_gives_the_bits_of_ease),
+    TEST(add_ease_needs_tags_and_counts_both_inverses),
+    TEST(every_method_with_a_gram_matrix_learns_from_tags),
 };
 TEST_MAIN(cases)

@@ -79,7 +79,9 @@ static bool is_tuned(const contest *all, const contender *k, const lambdas *l)
     const ease_method_info *method = ease_method_find(k->name);
     const char *grid = k->grid ? k->grid : method->grid;
 
-    return method->has_lambda ? l->count != 1 : !all->untuned && grid[0];
+    if (method->has_lambda)
+        return l->count != 1 || k->grid;
+    return !all->untuned && grid[0];
 }
 
 static lambdas lambdas_for(const contender *k, const lambdas *l)
@@ -137,6 +139,7 @@ static int tune(console *c, const common_args *common, const tuning_args *tuning
         ease_tuning_trial(t, ease_tuning_best(t), &best);
         k->lambda = best.lambda > 0 ? best.lambda : (double)NAN;
         snprintf(k->chosen, sizeof(k->chosen), "%s", name_of_trial(text, &best));
+        snprintf(k->trained, sizeof(k->trained), "%s", best.settings);
         k->trials = ease_tuning_count(t);
         k->tuning_seconds = seconds_now() - began;
     }
@@ -148,14 +151,15 @@ static int choose(console *c, const common_args *common, const tuning_args *tuni
                   const lambdas *l, const ease_split_parts *parts, const contest *all,
                   contender *k)
 {
+    ease_trial as_given = {.settings = k->settings ? k->settings : ""};
+    char text[SETTINGS_CHARS];
+
     if (is_tuned(all, k, l))
         return tune(c, common, tuning, l, parts, k);
-    if (ease_method_find(k->name)->has_lambda) {
-        k->lambda = l->at[0];
-        snprintf(k->chosen, sizeof(k->chosen), "lambda=%g", k->lambda);
-    } else if (k->settings) {
-        snprintf(k->chosen, sizeof(k->chosen), "%s", k->settings);
-    }
+    if (ease_method_find(k->name)->has_lambda)
+        k->lambda = as_given.lambda = l->at[0];
+    snprintf(k->chosen, sizeof(k->chosen), "%s", name_of_trial(text, &as_given));
+    snprintf(k->trained, sizeof(k->trained), "%s", as_given.settings);
     return EXIT_DONE;
 }
 
@@ -169,8 +173,7 @@ static int train(console *c, const common_args *common, const tuning_args *tunin
 
     o.method = k->name;
     o.lambda = k->lambda;
-    if (!ease_method_find(k->name)->has_lambda)
-        o.settings = k->chosen;
+    o.settings = k->trained;
     counted = bench_forget_peak();
     before = bench_memory("VmRSS:");
     began = seconds_now();

@@ -11,7 +11,8 @@ typedef struct contender {
     const char *settings, *grid; /* as given; NULL: no settings, and the default grid */
     double lambda;               /* NAN: the method has none */
     char chosen[SETTINGS_CHARS]; /* "lambda=150", "rank=64"; "": only the defaults */
-    int trials;                  /* 0: it was not tuned */
+    char trained[SETTINGS_CHARS]; /* the same without lambda */
+    int trials;                   /* 0: it was not tuned */
     double tuning_seconds;
     double seconds; /* of training with the chosen settings */
     double bytes;   /* peak of training beside the data; NAN: unknown */

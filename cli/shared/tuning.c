@@ -17,8 +17,9 @@ const option tuning_options[] = {
      AT(lambda),
      .value = "L,L,...",
      .help =
-         "for ease and ease-nonneg: values to try, or auto (the default): a search by "
-         "powers of ten from 100 on, then by smaller steps around the best"},
+         "for models with a lambda: values to try, or auto (the default). For ease, "
+         "auto is a search by powers of ten from 100 on, then by smaller steps around "
+         "the best; for its relatives, lambda and the settings are searched together"},
     {.name = "metric",
      .type = OPTION_TEXT,
      AT(metric),
@@ -161,9 +162,10 @@ ease_train_options train_options_of(console *c, const common_args *common,
 
 const char *name_of_trial(char *to, const ease_trial *trial)
 {
-    if (trial->settings[0] || !(trial->lambda > 0))
+    if (!(trial->lambda > 0))
         return trial->settings;
-    snprintf(to, SETTINGS_CHARS, "lambda=%g", trial->lambda);
+    snprintf(to, SETTINGS_CHARS, "lambda=%g%s%s", trial->lambda,
+             trial->settings[0] ? "," : "", trial->settings);
     return to;
 }
 
@@ -172,6 +174,7 @@ static void note_best(console *c, const tuning_args *a, const lambdas *l,
 {
     int count = ease_tuning_count(t), best = ease_tuning_best(t);
     ease_trial trial = {.size = sizeof(trial)};
+    char text[SETTINGS_CHARS];
 
     ease_tuning_trial(t, best, &trial);
     console_clear(c);
@@ -179,10 +182,14 @@ static void note_best(console *c, const tuning_args *a, const lambdas *l,
         warn(c, "%s after %d trial%s: the best so far is used",
              signals_caught() ? "interrupted" : "out of time", count,
              count == 1 ? "" : "s");
-    else if (l->count > 1 && (best == 0 || best == count - 1))
+    else if (l->count > 1 && !trial.settings[0] && (best == 0 || best == count - 1))
         warn(c, "the best lambda, %g, is at the end of the range that was tried",
              trial.lambda);
-    if (trial.lambda > 0)
+    if (trial.settings[0] && trial.lambda > 0)
+        note(c, "best of %d with %d solve%s, %s: %s %.5f", count, ease_tuning_solves(t),
+             ease_tuning_solves(t) == 1 ? "" : "s", name_of_trial(text, &trial),
+             a->metric, trial.mean);
+    else if (trial.lambda > 0)
         note(c, "best lambda %g: %s %.5f", trial.lambda, a->metric, trial.mean);
     else
         note(c, "best of %d, %s: %s %.5f", count,

@@ -94,18 +94,30 @@ static void json_choice(json *j, const ease_trial *trial)
 {
     if (trial->lambda > 0)
         json_real(j, "lambda", trial->lambda);
-    else
+    if (trial->settings[0] || !(trial->lambda > 0))
         json_text(j, "settings", trial->settings);
+}
+
+/* True for a method with a lambda and settings. */
+static bool is_family(const tune_args *a)
+{
+    const char *method = method_of(a);
+
+    return ease_method_find(method)->has_lambda && ease_method_setting(method, 0);
 }
 
 static int put_trials(console *c, const tune_args *a, const ease_tuning *t)
 {
     table_form form = a->common.csv ? TABLE_CSV : TABLE_TEXT;
-    table shown = table_begin(form, a->common.csv ? 4 : 5);
     bool lambda = ease_method_find(method_of(a))->has_lambda;
+    bool settings = !lambda || is_family(a);
+    table shown = table_begin(form, 3u + lambda + settings + (form == TABLE_TEXT));
     int best = ease_tuning_best(t);
 
-    table_text(&shown, lambda ? "lambda" : "settings");
+    if (lambda)
+        table_text(&shown, "lambda");
+    if (settings)
+        table_text(&shown, "settings");
     table_text(&shown, a->tuning.metric);
     table_text(&shown, "stderr");
     table_text(&shown, "seconds");
@@ -117,7 +129,7 @@ static int put_trials(console *c, const tune_args *a, const ease_tuning *t)
         ease_tuning_trial(t, i, &trial);
         if (lambda)
             table_value(&shown, trial.lambda);
-        else
+        if (settings)
             table_text(&shown, trial.settings);
         table_real(&shown, trial.mean, measure_decimals(trial.mean));
         table_real(&shown, trial.standard_error, measure_decimals(trial.mean));
@@ -140,6 +152,7 @@ static void json_trials(json *j, const ease_tuning *t)
         json_real(j, "mean", trial.mean);
         json_real(j, "stderr", trial.standard_error);
         json_real(j, "seconds", trial.seconds);
+        json_count(j, "solves", trial.solves);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -154,6 +167,7 @@ static int put_json(const tune_args *a, const outcome *did)
     json_text(&j, "metric", a->tuning.metric);
     json_trials(&j, did->tuning);
     json_choice(&j, &did->best);
+    json_count(&j, "solves", ease_tuning_solves(did->tuning));
     json_bool(&j, "stopped", ease_tuning_stopped(did->tuning) != 0);
     json_unknown(&j, (ease_unknown)a->tuning.unknown,
                  ease_tuning_unknown_targets(did->tuning));
@@ -190,6 +204,7 @@ static void note_test(console *c, const ease_report *r)
 static int put_test(console *c, const tune_args *a, const outcome *did)
 {
     char size[NUMBER_CHARS], took[NUMBER_CHARS], users[NUMBER_CHARS];
+    char text[SETTINGS_CHARS];
 
     note(c, "wrote %s, %s, in %s", a->output,
          format_bytes(size, sizeof(size), file_bytes(a->output)),
@@ -203,11 +218,11 @@ static int put_test(console *c, const tune_args *a, const outcome *did)
         return EXIT_DONE;
     }
     format_count(users, sizeof(users), ease_report_users(did->report));
-    if (did->best.lambda > 0)
+    if (did->best.lambda > 0 && !did->best.settings[0])
         printf("\n%s test users, lambda %g\n\n", users, did->best.lambda);
     else
         printf("\n%s test users, %s\n\n", users,
-               did->best.settings[0] ? did->best.settings : method_of(a));
+               did->best.settings[0] ? name_of_trial(text, &did->best) : method_of(a));
     return put_report(c, OUTPUT_TEXT, did->report);
 }
 

@@ -19,6 +19,7 @@
     METHOD(ease__ease_ips)      \
     METHOD(ease__mrf)           \
     METHOD(ease__ease_family)   \
+    METHOD(ease__add_ease)      \
     METHOD(ease__popularity)    \
     METHOD(ease__item_item)     \
     METHOD(ease__slim)          \

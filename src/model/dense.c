@@ -43,6 +43,14 @@ void ease__dense_order_set(ease__dense_order *d, const double *values)
     d->o.settings = NULL; /* the caller's text may be gone */
 }
 
+ease_status ease__dense_load(const ease_interactions *x, const ease__dense_order *d,
+                             ease__element element, const ease__bands *bands,
+                             ease_gram **out, ease_error *err)
+{
+    return ease__gram_build_bands(x, element, d->family.user_power, bands, d->o.threads,
+                                  d->o.hooks, out, err);
+}
+
 /* ---- the vectors beside the matrix ------------------------------------------------ */
 
 void ease__dense_vectors_free(ease__dense_vectors *v)

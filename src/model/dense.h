@@ -26,6 +26,11 @@ ease_status ease__dense_order_take(const ease_train_options *o, ease__dense_orde
 /* Replaces the settings by these values, which are in range. */
 void ease__dense_order_set(ease__dense_order *d, const double *values);
 
+/* Builds the matrix of an order from interactions: X'X, or with a user power X'WX. */
+ease_status ease__dense_load(const ease_interactions *x, const ease__dense_order *d,
+                             ease__element element, const ease__bands *bands,
+                             ease_gram **out, ease_error *err);
+
 /* The vectors that a model is made from, n entries each, beside the matrix. */
 typedef struct ease__dense_vectors {
     int32_t items;    /* n */

@@ -120,6 +120,8 @@ ease__train_footprint(const ease_interactions *x, const ease_gram_info *sizes,
                                                     ease__solve_element(element))};
 
     f.matrix = f.shape.bytes;
+    if (o->tags && ease__method_find(o->method)->finish)
+        fixed = ease__size_add(fixed, f.matrix); /* the inverse for tags */
     if (x || sizes->interactions > 0) {
         held = x ? ease__interactions_bytes(x) : estimate_interactions(sizes);
         building = ease__gram_scratch_bytes(sizes->interactions, sizes->items,
@@ -263,6 +265,11 @@ static ease_status take_request(const ease_train_options *given, ease_storage st
     if (!status && (!form || form->trained != m->form))
         status = ease__fail(err, EASE_E_ARG, "%s has no storage %d", m->info.name,
                             (int)storage);
+    if (!status && m->finish && storage == EASE_STORE_PACKED)
+        status = ease__fail(err, EASE_E_ARG,
+                            "a model of %s has two inverses and cannot be packed: save "
+                            "it as f16 or f32",
+                            m->info.name);
     if (!status)
         status = ease__settings_parse(m->settings, m->info.name, out->o.settings,
                                       values, NULL, err);

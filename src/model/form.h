@@ -133,6 +133,9 @@ extern const ease__scoring ease__scoring_rows, ease__scoring_base, ease__scoring
     FORM(ease__form_latent) \
     FORM(ease__form_known)
 
+/* A form of models in memory that have two inverses. Files have none of it. */
+extern const ease__form ease__form_blended;
+
 #define EASE__DECLARE_FORM(form) extern const ease__form form;
 EASE__FORMS(EASE__DECLARE_FORM)
 extern const ease__form *const ease__forms[]; /* all of them, then NULL */

@@ -176,6 +176,12 @@ static void free_packed(ease_model *m)
 
 static ease_status prepare_packed(ease__saving *s, const char *path, ease_error *err)
 {
+    if (s->model->form == &ease__form_blended)
+        return ease__fail(
+            err, EASE_E_ARG,
+            "%s: a model of %s has two inverses and cannot be packed: save "
+            "it as f16 or f32",
+            path, s->model->info.method);
     if (s->model->form != s->form)
         return ease__fail(err, EASE_E_ARG,
                           "%s: a model of rows cannot be packed: packing needs the "

@@ -51,7 +51,7 @@ ease_status ease__method_lambda(const ease__method *m, const ease_train_options 
 ease_status ease__method_tags(const ease__method *m, const ease_train_options *o,
                               ease_error *err)
 {
-    if (!m->tag_setting || o->tags)
+    if (!m->info.needs_tags || o->tags)
         return EASE_OK;
     return ease__fail(err, EASE_E_ARG, "%s needs tags of items", m->info.name);
 }

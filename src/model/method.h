@@ -6,6 +6,15 @@
 #include "model/family.h"
 #include "model/form.h"
 
+/* A setting that the search of src/tune/search.c changes. */
+typedef struct ease__axis {
+    int setting;        /* its place in the table of settings */
+    double start, step; /* first value, and first change of it */
+    bool odds;          /* a share p, of which log(p / (1 - p)) is changed by `step` */
+} ease__axis;
+
+enum { EASE__MOST_AXES = 8 };
+
 typedef struct ease__method {
     ease_method_info info; /* what users see */
     uint32_t number;       /* in model files: never changed, never reused */
@@ -15,13 +24,13 @@ typedef struct ease__method {
     bool nonnegative;       /* negative weights are set to 0 */
     /* Members of the closed-form family: what settings mean. NULL: EASE. */
     void (*family)(const double *settings, ease__family *out);
+    const ease__axis *axes; /* with `family`: ended by a step of 0 */
     const ease_gram_kind *kind; /* the only kind that it has; NULL: all */
     /* Fails with EASE_E_ARG if the settings are valid each, but not together; may be
      * NULL. */
     ease_status (*check)(const double *settings, ease_error *err);
     /* NULL: a method with from_gram adds tags to the Gram matrix, by the weight of the
-     * options. Otherwise the setting that is the weight of tags: they are required, and
-     * `finish` uses them. */
+     * options. Otherwise the setting that is the weight of tags, which `finish` uses. */
     const char *tag_setting;
     /* Changes a model that was made from an inverse, by the tags of the options; may be
      * NULL. Can be called again with other settings. */

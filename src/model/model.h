@@ -48,6 +48,8 @@ struct ease_model {
     const float *base;      /* c; NULL: zero */
     const float *norm;      /* dense: q; similarity is W_ij q_j / q_i, or ... */
     const float *norm_to;   /* ... W_ij norm_to_j / norm_i; NULL: `norm` */
+    ease_model *second;     /* blended: the model whose weights are added; else NULL */
+    float share;            /* blended: of its weights */
     ease__sparse sparse;    /* sparse */
     ease__latent latent;    /* latent */
     ease__known known;      /* known users */
@@ -101,6 +103,11 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
  * tiles are valid. */
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
+
+/* Makes a packed model one of the form blended, with `share` of the weights of `second`,
+ * which it takes over and which replaces an earlier one; NULL: makes it packed again.
+ * The similarity of a blended model is the weight. */
+void ease__model_blend(ease_model *m, ease_model *second, float share);
 
 /* Sets the scales, the norms and the base of a dense model again, from parts with other
  * relaxation, input, output and settings: the same bits as a model that is made with

@@ -56,10 +56,7 @@ static ease_status load_interactions(const source *s, ease__element element,
                                      const ease__bands *bands, ease_gram **out,
                                      ease_error *err)
 {
-    const ease_train_options *o = &s->order.o;
-
-    return ease__gram_build_bands(s->x, element, s->order.family.user_power, bands,
-                                  o->threads, o->hooks, out, err);
+    return ease__dense_load(s->x, &s->order, element, bands, out, err);
 }
 
 static ease_status load_file(const source *s, ease__element element,
@@ -295,6 +292,19 @@ static ease_status train_data(source *s, ease_model **out, ease_error *err)
     return train(s, out, err);
 }
 
+/* Checks the memory for the items of s->x, before their ids are copied: a matrix may
+ * have far more columns than can be trained. */
+static ease_status check_items(source *s, ease_error *err)
+{
+    ease__footprint f;
+    ease_status status = ease__train_info(s->x, &s->info, err);
+
+    if (status)
+        return status;
+    f = footprint_of(s, ease__train_element(&s->info, s->order.o.precision));
+    return ease__memory_check("training", s->info.items, f.peak, f.allowed, err);
+}
+
 ease_status ease__train_dense(const ease_interactions *x, const ease_train_options *o,
                               ease_model **out, ease_error *err)
 {
@@ -304,7 +314,9 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
 
     if (status || !(s.order.tag_weight > 0))
         return status ? status : train_data(&s, out, err);
-    status = ease__tags_extend(x, o->tags, &extended, err);
+    status = check_items(&s, err);
+    if (!status)
+        status = ease__tags_extend(x, o->tags, &extended, err);
     if (status)
         return status;
     s.x = &extended;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/sized.h"
-#include "gram/gram_tags.h"
+#include "model/dense.h"
 
 /* The unit of the search is an eighth of a decade: 0 is lambda 1, 8 is 10. */
 enum { DECADE = 8, START = 2 * DECADE, LEAST = -6 * DECADE, MOST = 9 * DECADE };
@@ -70,7 +70,7 @@ int ease_tuning_best(const ease_tuning *t)
         double now = t->tried[i].trial.mean, before = t->tried[best].trial.mean;
 
         if (ease__metric_better(t->metric, now, before) ||
-            (now == before && t->method->info.has_lambda))
+            (now == before && t->method->info.has_lambda && !t->method->family))
             best = i;
     }
     return best;
@@ -307,7 +307,7 @@ static ease_status check_lambdas(const ease__tuner *t, ease_error *err)
 {
     const ease_tune_options *o = &t->o;
 
-    if (o->grid)
+    if (o->grid && !ease__method_find(t->train.method)->family)
         return ease__fail(err, EASE_E_ARG, "%s has no settings to tune",
                           t->train.method);
     if (o->lambdas && (o->count < 1 || o->count > EASE__MOST_TRIALS))
@@ -354,6 +354,8 @@ static ease_status take_options(const ease_tune_options *given, ease__tuner *t,
     if (!status)
         status = method->info.has_lambda ? check_lambdas(t, err)
                                          : ease__tune_grid_check(t, err);
+    if (!status && method->family)
+        status = ease__tune_family_check(t, err);
     return status;
 }
 
@@ -406,8 +408,10 @@ static ease_status tune_lambda(ease__tuner *t, ease_error *err)
 
 static ease_status run(ease__tuner *t, ease_error *err)
 {
-    ease_status status = t->result->method->info.has_lambda ? tune_lambda(t, err)
-                                                            : ease__tune_grid(t, err);
+    const ease__method *m = t->result->method;
+    ease_status status = m->family            ? ease__tune_family(t, err)
+                         : m->info.has_lambda ? tune_lambda(t, err)
+                                              : ease__tune_grid(t, err);
 
     if (!status && t->result->count == 0) {
         status = t->why.status;
@@ -434,7 +438,9 @@ static ease_status run_extended(ease__tuner *t, ease_error *err)
 
     if (!trains_tags(t))
         return run(t, err);
-    status = ease__tags_extend(t->x, t->train.tags, &extended, err);
+    status = check_memory(t->x, &t->train, err);
+    if (!status)
+        status = ease__tags_extend(t->x, t->train.tags, &extended, err);
     if (status)
         return status;
     t->x = &extended;
@@ -476,6 +482,40 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     return EASE_OK;
 }
 
+int ease_tuning_solves(const ease_tuning *t)
+{
+    return !t                                                 ? 0
+           : t->method->info.has_lambda && !t->method->family ? t->count
+                                                              : t->solves;
+}
+
+/* Solves the best trial of a method of the family from the Gram matrix. */
+static ease_status train_family(ease_tuning *t, const ease_train_options *o,
+                                const ease__attempt *best, ease_model **out,
+                                ease_error *err)
+{
+    ease__dense_order order;
+    ease__dense d = {0};
+    ease_gram *g = t->gram;
+    ease_status status = ease__dense_order_take(o, &order, err);
+
+    t->gram = NULL;
+    if (!status && o->precision == EASE_F64)
+        status = ease__gram_widen(g, o, err);
+    if (status) {
+        ease_gram_free(g);
+        return status;
+    }
+    ease__dense_order_set(&order, best->values);
+    status = ease__dense_solve(g, &order, &d, err);
+    if (status)
+        return status;
+    *out = d.model;
+    d.model = NULL;
+    ease__dense_free(&d);
+    return EASE_OK;
+}
+
 ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_model **out,
                               ease_error *err)
 {
@@ -497,5 +537,6 @@ ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_mode
     if (best->wide)
         o.precision = EASE_F64;
     o.hooks = hooks;
-    return ease_gram_solve(&t->gram, &o, out, err);
+    return t->method->family ? train_family(t, &o, best, out, err)
+                             : ease_gram_solve(&t->gram, &o, out, err);
 }

@@ -16,7 +16,8 @@ _Static_assert((int)EASE__GRID_POINTS <= (int)EASE__MOST_TRIALS, "a trial for ea
 typedef struct ease__attempt {
     ease_trial trial; /* without settings, which follow */
     char settings[EASE__SETTINGS_CHARS];
-    bool wide; /* it was solved in float64 */
+    double values[EASE__MOST_SETTINGS]; /* of the family */
+    bool wide;                          /* it was solved in float64 */
 } ease__attempt;
 
 struct ease_tuning {
@@ -28,6 +29,7 @@ struct ease_tuning {
     ease_train_options train;
     ease__attempt tried[EASE__MOST_TRIALS]; /* in the order of lambda, or of the grid */
     int count;
+    int solves; /* of the family */
     int stopped;
     int64_t unknown_targets; /* among the validation targets; -1: not measured yet */
 };
@@ -53,5 +55,9 @@ ease_status ease__tuner_measure(const ease__tuner *t, const ease_model *m,
 /* Check the grid of the options, without data, and tune settings by it. */
 ease_status ease__tune_grid_check(const ease__tuner *t, ease_error *err);
 ease_status ease__tune_grid(ease__tuner *t, ease_error *err);
+
+/* Check options without data, and tune a method of the closed-form family. */
+ease_status ease__tune_family_check(const ease__tuner *t, ease_error *err);
+ease_status ease__tune_family(ease__tuner *t, ease_error *err);
 
 #endif

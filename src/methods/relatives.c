@@ -38,6 +38,8 @@ enum { EDLAE_DROPOUT };
 
 static const ease_setting edlae_settings[] = {DROPOUT(0.33), {0}};
 
+static const ease__axis edlae_axes[] = {{EDLAE_DROPOUT, 0.5, 1, true}, {0}};
+
 static void edlae(const double *settings, ease__family *f)
 {
     f->dropout = settings[EDLAE_DROPOUT];
@@ -55,12 +57,15 @@ const ease__method ease__edlae = {
     .settings = edlae_settings,
     .form = &ease__form_packed,
     .family = edlae,
+    .axes = edlae_axes,
     .fit = fit,
 };
 
 enum { RLAE_RELAXATION };
 
 static const ease_setting rlae_settings[] = {RELAXATION(0.5), {0}};
+
+static const ease__axis rlae_axes[] = {{RLAE_RELAXATION, 0, 0.2, false}, {0}};
 
 static void rlae(const double *settings, ease__family *f)
 {
@@ -79,12 +84,16 @@ const ease__method ease__rlae = {
     .settings = rlae_settings,
     .form = &ease__form_packed,
     .family = rlae,
+    .axes = rlae_axes,
     .fit = fit,
 };
 
 enum { RDLAE_DROPOUT, RDLAE_RELAXATION };
 
 static const ease_setting rdlae_settings[] = {DROPOUT(0.33), RELAXATION(0.5), {0}};
+
+static const ease__axis rdlae_axes[] = {
+    {RDLAE_DROPOUT, 0.5, 1, true}, {RDLAE_RELAXATION, 0, 0.2, false}, {0}};
 
 static void rdlae(const double *settings, ease__family *f)
 {
@@ -104,6 +113,7 @@ const ease__method ease__rdlae = {
     .settings = rdlae_settings,
     .form = &ease__form_packed,
     .family = rdlae,
+    .axes = rdlae_axes,
     .fit = fit,
 };
 
@@ -122,6 +132,12 @@ static const ease_setting dan_settings[] = {
      .most = 2},
     RELAXATION(0),
     {0}};
+
+static const ease__axis dan_axes[] = {{DAN_USER_POWER, 0.4, 0.2, false},
+                                      {DAN_DROPOUT, 0.5, 1, true},
+                                      {DAN_ITEM_POWER, 0.1, 0.1, false},
+                                      {DAN_RELAXATION, 0, 0.2, false},
+                                      {0}};
 
 static void dan(const double *settings, ease__family *f)
 {
@@ -145,6 +161,7 @@ const ease__method ease__dan = {
     .settings = dan_settings,
     .form = &ease__form_packed,
     .family = dan,
+    .axes = dan_axes,
     .fit = fit,
 };
 
@@ -159,6 +176,8 @@ static const ease_setting rescaled_settings[] = {
      .least = -2,
      .most = 2},
     {0}};
+
+static const ease__axis rescaled_axes[] = {{RESCALED_POWER, 0.1, 0.1, false}, {0}};
 
 static void rescaled(const double *settings, ease__family *f)
 {
@@ -177,6 +196,7 @@ const ease__method ease__ease_rescaled = {
     .settings = rescaled_settings,
     .form = &ease__form_packed,
     .family = rescaled,
+    .axes = rescaled_axes,
     .fit = fit,
 };
 
@@ -194,6 +214,8 @@ static const ease_setting ips_settings[] = {
      .value = 0.1,
      .most = 2},
     {0}};
+
+static const ease__axis ips_axes[] = {{IPS_POWER, 0.1, 0.1, false}, {0}};
 
 static void ips(const double *settings, ease__family *f)
 {
@@ -214,6 +236,7 @@ const ease__method ease__ease_ips = {
     .settings = ips_settings,
     .form = &ease__form_packed,
     .family = ips,
+    .axes = ips_axes,
     .fit = fit,
 };
 
@@ -227,6 +250,8 @@ static const ease_setting mrf_settings[] = {
      .value = 0.75,
      .most = 2},
     {0}};
+
+static const ease__axis mrf_axes[] = {{MRF_POWER, 0.75, 0.25, false}, {0}};
 
 static void mrf(const double *settings, ease__family *f)
 {
@@ -247,6 +272,7 @@ const ease__method ease__mrf = {
     .settings = mrf_settings,
     .form = &ease__form_packed,
     .family = mrf,
+    .axes = mrf_axes,
     .kind = &covariance,
     .fit = fit,
 };
@@ -278,6 +304,14 @@ static const ease_setting family_settings[] = {
      .most = 2},
     {0}};
 
+static const ease__axis family_axes[] = {{USER_POWER_, 0.4, 0.2, false},
+                                         {DROPOUT_, 0.5, 1, true},
+                                         {LAMBDA_POWER, 0, 0.25, false},
+                                         {INPUT_POWER, 0.1, 0.1, false},
+                                         {OUTPUT_POWER, 0, 0.1, false},
+                                         {RELAXATION_, 0, 0.2, false},
+                                         {0}};
+
 static void family(const double *settings, ease__family *f)
 {
     f->lambda_power = settings[LAMBDA_POWER];
@@ -300,5 +334,6 @@ const ease__method ease__ease_family = {
     .settings = family_settings,
     .form = &ease__form_packed,
     .family = family,
+    .axes = family_axes,
     .fit = fit,
 };

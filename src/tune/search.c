@@ -1,0 +1,594 @@
+/* Tuning of the closed-form family: lambda and all settings of a method together.
+ *
+ * Some settings need another inverse (a solve), others are read off the inverse at hand
+ * (an evaluation). The search changes one setting after the other. Each line along a
+ * setting tries both neighbours of the best point, and goes on in a direction that
+ * improves; then all settings move at once to the vertices of the parabolas through
+ * their three points. Steps are halved, and lines are repeated, as long as solves are
+ * left. After each solve that improves, the settings that need none are searched. */
+#include <math.h>
+#include <string.h>
+
+#include "model/dense.h"
+#include "tune/tune.h"
+
+enum { MOST_SOLVES = 12 };
+
+/* The axis of lambda, beside those of the method. Its logarithm is changed. */
+enum { LAMBDA = -1 };
+static const double LAMBDA_STEP = 0.375; /* decades */
+
+/* Steps are halved once. */
+static const double LEAST_SCALE = 0.5;
+
+typedef struct point {
+    double lambda;
+    double values[EASE__MOST_SETTINGS];
+} point;
+
+typedef struct axis {
+    ease__axis of;
+    bool solves;   /* another value needs another inverse */
+    double vertex; /* of the parabola through the last line, relative to the best */
+} axis;
+
+typedef struct search {
+    ease__tuner *t;
+    ease_tuning *result;
+    const ease__method *method;
+    ease__dense_order order;
+    ease_gram *gram;
+    double gram_power; /* the user power of `gram` */
+    ease__dense dense; /* the inverse at hand; dense.model NULL: none */
+    point at;          /* that the inverse was solved for */
+    bool wide;         /* in float64 */
+    axis axes[EASE__MOST_AXES + 1];
+    int axis_count;
+    point best;
+    double best_score; /* -INFINITY: nothing was measured */
+    double mean_diagonal;
+    bool shown[EASE__MOST_SETTINGS];
+    bool limited; /* to MOST_SOLVES */
+    bool go_on;
+} search;
+
+static ease__family family_of(const search *s, const point *p)
+{
+    return ease__method_family(s->method, p->values);
+}
+
+static bool may_solve(const search *s)
+{
+    return s->result->solves < MOST_SOLVES;
+}
+
+/* ---- the inverse at hand --------------------------------------------------------- */
+
+static bool same_inverse(const search *s, const point *a, const point *b)
+{
+    ease__family f = family_of(s, a), g = family_of(s, b);
+
+    return a->lambda == b->lambda && f.lambda_power == g.lambda_power &&
+           f.dropout == g.dropout && f.user_power == g.user_power;
+}
+
+/* Makes s->gram that of the user power of the point. */
+static ease_status load(search *s, const point *p, ease_error *err)
+{
+    double power = family_of(s, p).user_power;
+    const ease_interactions *x = s->t->x;
+    ease__element element;
+    ease_status status;
+
+    if (s->gram && s->gram_power == power)
+        return EASE_OK;
+    ease_gram_free(s->gram);
+    s->gram = NULL;
+    status = ease__gram_element(x, s->order.o.precision, &element, err);
+    if (status)
+        return status;
+    if (element == EASE__U32 && power != 0)
+        element = s->order.o.precision == EASE_F64 ? EASE__F64 : EASE__F32;
+    ease__dense_order_set(&s->order, p->values);
+    s->gram_power = power;
+    return ease__dense_load(x, &s->order, element, NULL, &s->gram, err);
+}
+
+static ease_status solve_once(search *s, const point *p, bool wide, ease_error *err)
+{
+    ease_gram *copy = NULL;
+    ease_status status = ease_gram_copy(s->gram, &copy, err);
+
+    if (status)
+        return status;
+    if (wide)
+        status = ease__gram_widen(copy, &s->order.o, err);
+    if (status) {
+        ease_gram_free(copy);
+        return status;
+    }
+    s->order.o.lambda = p->lambda;
+    ease__dense_order_set(&s->order, p->values);
+    return ease__dense_solve(copy, &s->order, &s->dense, err);
+}
+
+static bool numerical(ease_status status)
+{
+    return status == EASE_E_ACCURACY || status == EASE_E_NOT_POSDEF;
+}
+
+/* Makes the inverse at hand that of the point. The one before is freed first: there is
+ * never more than one. */
+static ease_status solve(search *s, const point *p, ease_error *err)
+{
+    bool wide = s->order.o.precision == EASE_F64;
+    ease_error first = {0};
+    ease_status status;
+
+    ease__dense_free(&s->dense);
+    status = load(s, p, err);
+    if (status)
+        return status;
+    s->result->solves++;
+    status = solve_once(s, p, wide, &first);
+    if (numerical(status) && !wide) {
+        wide = true;
+        if (solve_once(s, p, true, NULL) == EASE_OK)
+            status = EASE_OK;
+    }
+    if (status && err)
+        *err = first;
+    s->at = *p;
+    s->wide = wide;
+    return status;
+}
+
+/* Makes the model at hand that of the point. */
+static ease_status make(search *s, const point *p, ease_error *err)
+{
+    if (!s->dense.model || !same_inverse(s, p, &s->at))
+        return solve(s, p, err);
+    return ease__dense_read(&s->dense, p->values, err);
+}
+
+/* ---- one trial ------------------------------------------------------------------- */
+
+static void name_point(const search *s, const point *p, ease__attempt *a)
+{
+    ease__settings_print(s->method->settings, p->values, s->shown, a->settings);
+    memcpy(a->values, p->values, sizeof(a->values));
+}
+
+static double score_of(const search *s, double mean)
+{
+    return s->result->metric->info.direction < 0 ? -mean : mean;
+}
+
+static const ease__attempt *find_attempt(const search *s, const point *p)
+{
+    for (int i = 0; i < s->result->count; i++) {
+        const ease__attempt *a = &s->result->tried[i];
+
+        if (a->trial.lambda == p->lambda &&
+            memcmp(a->values, p->values, sizeof(a->values)) == 0)
+            return a;
+    }
+    return NULL;
+}
+
+static ease_status measure(search *s, const point *p, double begin, bool solved,
+                           ease_error *err)
+{
+    ease__attempt a = {.trial = {.lambda = p->lambda}, .wide = s->wide};
+    ease_status status = ease__tuner_measure(s->t, s->dense.model, s->order.o.hooks,
+                                             begin, &a, err);
+
+    if (status)
+        return status;
+    name_point(s, p, &a);
+    a.trial.solves = solved;
+    s->result->tried[s->result->count++] = a;
+    ease__log(s->order.o.hooks, 2,
+              "trial %d, lambda %g, %s: %s %.5f, standard error %.5f, %.2g s%s",
+              s->result->count, p->lambda, a.settings, s->t->o.metric, a.trial.mean,
+              a.trial.standard_error, a.trial.seconds, solved ? ", a solve" : "");
+    if (score_of(s, a.trial.mean) > s->best_score) {
+        s->best_score = score_of(s, a.trial.mean);
+        s->best = *p;
+    }
+    return EASE_OK;
+}
+
+/* Tries a point, unless it was tried; *score receives its score, -INFINITY if it cannot
+ * be solved. Afterwards s->go_on says whether more may be tried. */
+static ease_status visit(search *s, const point *p, double *score, ease_error *err)
+{
+    const ease__attempt *known = find_attempt(s, p);
+    double begin = ease__seconds();
+    bool solved = !s->dense.model || !same_inverse(s, p, &s->at);
+    ease_error found = {0};
+    ease_status status;
+
+    *score = known ? score_of(s, known->trial.mean) : -INFINITY;
+    if (known || !s->go_on || (solved && s->limited && !may_solve(s)))
+        return EASE_OK;
+    if (s->result->count == EASE__MOST_TRIALS || ease__tuner_late(s->t)) {
+        s->result->stopped = ease__tuner_late(s->t);
+        s->go_on = false;
+        return EASE_OK;
+    }
+    status = make(s, p, &found);
+    if (!status)
+        status = measure(s, p, begin, solved, &found);
+    if (!status) {
+        *score = score_of(s, s->result->tried[s->result->count - 1].trial.mean);
+        return EASE_OK;
+    }
+    ease__dense_free(&s->dense); /* it may be half made */
+    if (status == EASE_E_CANCELLED && s->result->count > 0) {
+        s->result->stopped = 1;
+        s->go_on = false;
+        return EASE_OK;
+    }
+    if (numerical(status)) {
+        ease__log(s->order.o.hooks, 1, "lambda %g is left out: %s", p->lambda,
+                  found.text);
+        s->t->why = found;
+        return EASE_OK;
+    }
+    if (err)
+        *err = found;
+    return status;
+}
+
+/* ---- moving along an axis -------------------------------------------------------- */
+
+/* Three significant digits, so that the value shown is exact. */
+static double rounded(double value)
+{
+    double unit;
+
+    if (value == 0)
+        return 0;
+    unit = pow(10, floor(log10(fabs(value))) - 2);
+    return unit < 1 ? round(value / unit) / round(1 / unit)
+                    : round(value / unit) * unit;
+}
+
+/* Hundredths. */
+static double hundredths(double value)
+{
+    double r = round(value * 100) / 100;
+
+    return r == 0 ? 0 : r; /* not -0 */
+}
+
+/* About the mean of d^power. */
+static double mean_power(const search *s, double power)
+{
+    return pow(s->mean_diagonal, power);
+}
+
+/* Moves a point by `steps` steps along the axis. With another power of the diagonal
+ * lambda keeps its mean size. */
+static point moved(const search *s, const point *from, const axis *a, double steps)
+{
+    const ease_setting *setting;
+    point p = *from;
+    double *value, change = a->of.step * steps;
+    double before = family_of(s, from).lambda_power, after;
+
+    if (a->of.setting == LAMBDA) {
+        p.lambda = rounded(from->lambda * pow(10, change));
+        return p;
+    }
+    value = &p.values[a->of.setting];
+    setting = &s->method->settings[a->of.setting];
+    if (a->of.odds) {
+        double share = fmin(fmax(*value, 0.02), 0.98);
+
+        *value = 1 / (1 + (1 - share) / share * exp(-change));
+    } else {
+        *value += change;
+    }
+    *value = hundredths(fmin(fmax(*value, setting->least), setting->most));
+    after = family_of(s, &p).lambda_power;
+    if (after != before)
+        p.lambda = rounded(p.lambda * mean_power(s, before) / mean_power(s, after));
+    return p;
+}
+
+static bool equal(const point *a, const point *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* Tries both neighbours of the best point, and goes on while that improves. `scale`
+ * shrinks the step. Sets the vertex. */
+static ease_status line(search *s, axis *a, double scale, ease_error *err)
+{
+    point centre = s->best;
+    double middle = s->best_score, low = -INFINITY, high = -INFINITY;
+    int most = a->solves ? 4 : 8;
+    ease_status status = EASE_OK;
+
+    a->vertex = 0;
+    for (int tried = 0; !status && s->go_on && tried < most; tried++) {
+        bool up = isinf(high) && high < 0;
+        point p = moved(s, &centre, a, up ? scale : -scale);
+        double score = -INFINITY;
+
+        if (!up && !(isinf(low) && low < 0))
+            break;
+        if (!equal(&p, &centre))
+            status = visit(s, &p, &score, err);
+        if (score > middle) { /* the centre moves; what was the centre is known */
+            if (up) {
+                low = middle;
+                high = -INFINITY;
+            } else {
+                high = middle;
+                low = -INFINITY;
+            }
+            middle = score;
+            centre = p;
+        } else if (up) {
+            high = isinf(score) ? -HUGE_VAL : score;
+            if (isinf(score))
+                high = -1e300; /* the end of the range */
+        } else {
+            low = isinf(score) ? -1e300 : score;
+        }
+    }
+    if (high > -1e299 && low > -1e299 && middle > high && middle > low)
+        a->vertex = scale * (high - low) / (2 * (2 * middle - high - low));
+    return status;
+}
+
+/* Moves all axes of one sort to their vertices at once. */
+static ease_status jump(search *s, bool solves, ease_error *err)
+{
+    point p = s->best;
+    double score;
+
+    for (int i = 0; i < s->axis_count; i++)
+        if (s->axes[i].solves == solves && s->axes[i].vertex != 0) {
+            p = moved(s, &p, &s->axes[i], s->axes[i].vertex);
+            s->axes[i].vertex = 0;
+        }
+    return equal(&p, &s->best) ? EASE_OK : visit(s, &p, &score, err);
+}
+
+/* Searches the settings that need no other inverse. */
+static ease_status polish(search *s, double scale, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int i = 0; !status && s->go_on && i < s->axis_count; i++)
+        if (!s->axes[i].solves)
+            status = line(s, &s->axes[i], scale, err);
+    return status || !s->go_on ? status : jump(s, false, err);
+}
+
+/* ---- the search ------------------------------------------------------------------ */
+
+/* Lines along all axes that need solves, each followed by the settings that need none
+ * if it has improved. */
+static ease_status sweep(search *s, double scale, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int i = 0; !status && s->go_on && i < s->axis_count; i++)
+        if (s->axes[i].solves)
+            status = line(s, &s->axes[i], scale, err);
+    if (!status && s->go_on)
+        status = jump(s, true, err);
+    return status;
+}
+
+static ease_status run(search *s, point *start, ease_error *err)
+{
+    double score, scale = 1;
+    ease_status status = visit(s, start, &score, err);
+
+    if (!status && s->go_on && s->result->count > 0)
+        status = polish(s, scale, err);
+    while (!status && s->go_on && s->result->count > 0) {
+        int before = s->result->count;
+
+        status = sweep(s, scale, err);
+        if (!status && s->go_on)
+            status = polish(s, scale, err);
+        scale /= 2;
+        if (scale < LEAST_SCALE || s->result->count == before)
+            break;
+    }
+    return status;
+}
+
+/* ---- lists of values ------------------------------------------------------------- */
+
+/* Tries every lambda with every point of the grid, points that share an inverse one
+ * after the other as far as the order of the grid allows. */
+static ease_status try_grid(search *s, const ease__grid *g, const point *start,
+                            ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int i = 0; !status && s->go_on && i < s->t->o.count; i++)
+        for (int k = 0; !status && s->go_on && k < g->points; k++) {
+            point p = *start;
+            double score;
+
+            p.lambda = s->t->o.lambdas[i];
+            ease__grid_point(g, k, p.values);
+            status = visit(s, &p, &score, err);
+        }
+    return status;
+}
+
+/* ---- beginning and end ----------------------------------------------------------- */
+
+static bool needs_solve(const search *s, int setting)
+{
+    point a = {.lambda = 1}, b;
+
+    for (int i = 0; s->method->settings[i].name; i++)
+        a.values[i] = s->method->settings[i].value;
+    b = a;
+    b.values[setting] = a.values[setting] == 0.5 ? 0.25 : 0.5;
+    return !same_inverse(s, &a, &b);
+}
+
+static void add_axis(search *s, ease__axis of, bool solves)
+{
+    s->axes[s->axis_count++] = (axis){.of = of, .solves = solves};
+}
+
+/* The settings that are not fixed, and lambda. */
+static void find_axes(search *s, const bool *fixed, point *start)
+{
+    const ease__axis *a = s->method->axes;
+
+    add_axis(s, (ease__axis){.setting = LAMBDA, .step = LAMBDA_STEP}, true);
+    for (; a->step != 0; a++)
+        if (!fixed[a->setting]) {
+            add_axis(s, *a, needs_solve(s, a->setting));
+            start->values[a->setting] = a->start;
+            s->shown[a->setting] = true;
+        }
+}
+
+/* lambda begins at three times the mean of the diagonal, which is about right for most
+ * data, divided by the mean of its power. */
+static void find_start(search *s, point *start)
+{
+    const ease_interactions *x = s->t->x;
+    double sum = 0;
+
+    for (int64_t k = 0; k < x->nnz; k++)
+        sum += x->vals ? (double)x->vals[k] * (double)x->vals[k] : 1;
+    s->mean_diagonal = s->order.o.kind == EASE_GRAM_CORRELATION || sum <= 0
+                           ? 1
+                           : sum / (double)x->items;
+    start->lambda = rounded(3 * s->mean_diagonal /
+                            mean_power(s, family_of(s, start).lambda_power));
+}
+
+/* Keeps what ease_tuning_train() needs: the inverse of the best trial if it is at hand,
+ * else the Gram matrix that it is solved from. */
+static ease_status finish(search *s, ease_error *err)
+{
+    ease_tuning *t = s->result;
+    bool at_hand = s->dense.model && same_inverse(s, &s->best, &s->at);
+    ease_status status = EASE_OK;
+
+    if (t->count == 0)
+        return EASE_OK;
+    if (at_hand && ease__dense_read(&s->dense, s->best.values, NULL) == EASE_OK) {
+        t->model = s->dense.model;
+        s->dense.model = NULL;
+        return EASE_OK;
+    }
+    ease__dense_free(&s->dense);
+    s->order.o.hooks = NULL; /* a cancelled search ends with its best trial */
+    status = load(s, &s->best, err);
+    t->gram = s->gram;
+    s->gram = NULL;
+    return status;
+}
+
+/* The memory of the search: the data, a Gram matrix, a copy that becomes the inverse, or
+ * the scratch of building. */
+static ease_status check_memory(const search *s, ease_error *err)
+{
+    const ease_interactions *x = s->t->x;
+    const ease_train_options *o = &s->order.o;
+    size_t held = ease__interactions_bytes(x);
+    ease__element element = o->precision == EASE_F64 ? EASE__F64 : EASE__F32;
+    size_t matrix = ease__tiled_bytes(x->items, element);
+    size_t scratch = ease__size_add(
+        ease__gram_scratch_bytes(x->nnz, x->items, x->vals, ease__threads(o->threads)),
+        ease__size_mul((size_t)x->users, sizeof(double)));
+    size_t more = matrix > scratch ? matrix : scratch;
+
+    if (s->method->finish) /* the inverse for tags */
+        more = ease__size_add(more, matrix);
+    return ease__memory_check("tuning", x->items,
+                              ease__size_add(ease__size_add(matrix, more), held),
+                              ease__memory_allowed(o->memory_limit, held), err);
+}
+
+static ease_status begin(search *s, point *start, ease__grid *grid, ease_error *err)
+{
+    ease__tuner *t = s->t;
+    bool fixed[EASE__MOST_SETTINGS];
+    ease_status status;
+
+    t->train.lambda = 1; /* any: each trial has its own */
+    status = ease__dense_order_take(&t->train, &s->order, err);
+    if (!status)
+        status = ease__settings_parse(s->method->settings, s->method->info.name,
+                                      t->train.settings, start->values, fixed, err);
+    if (status)
+        return status;
+    memcpy(s->shown, fixed, sizeof(fixed));
+    if (t->o.lambdas) {
+        status = ease__grid_parse(s->method->settings, s->method->info.name,
+                                  t->o.grid ? t->o.grid : "", grid, err);
+        for (int i = 0; !status && i < grid->axes; i++) {
+            if (fixed[grid->axis[i].setting])
+                return ease__fail(err, EASE_E_ARG,
+                                  "%s is fixed, and in the grid as well",
+                                  s->method->settings[grid->axis[i].setting].name);
+            s->shown[grid->axis[i].setting] = true;
+        }
+        return status;
+    }
+    if (t->o.grid)
+        return ease__fail(err, EASE_E_ARG,
+                          "a grid of %s needs the values of lambda too",
+                          s->method->info.name);
+    find_axes(s, fixed, start);
+    return EASE_OK;
+}
+
+ease_status ease__tune_family_check(const ease__tuner *t, ease_error *err)
+{
+    ease__tuner copy = *t;
+    search s = {.t = &copy, .method = ease__method_find(t->train.method)};
+    ease__grid grid;
+    point start;
+
+    memset(&start, 0, sizeof(start));
+    return begin(&s, &start, &grid, err);
+}
+
+ease_status ease__tune_family(ease__tuner *t, ease_error *err)
+{
+    search s = {.t = t,
+                .result = t->result,
+                .method = t->result->method,
+                .best_score = -INFINITY,
+                .go_on = true};
+    ease__grid grid;
+    point start;
+    ease_status status;
+
+    memset(&start, 0, sizeof(start));
+    status = begin(&s, &start, &grid, err);
+    if (!status)
+        status = check_memory(&s, err);
+    if (!status && t->o.lambdas)
+        status = try_grid(&s, &grid, &start, err);
+    if (!status && !t->o.lambdas) {
+        s.limited = true;
+        find_start(&s, &start);
+        status = run(&s, &start, err);
+    }
+    if (!status)
+        status = finish(&s, err);
+    ease__dense_free(&s.dense);
+    ease_gram_free(s.gram);
+    return status;
+}
