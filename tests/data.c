@@ -220,36 +220,37 @@ void copy_changed(const char *path, section_change change, const char *copy)
     set_flags(copy, change.name, change.flags);
 }
 
-void tag_items(ease_model *m, bool weighted)
+ease_tags *some_tags(int32_t items, bool weighted)
 {
     enum { KINDS = 6, MOST = 4 };
-    int32_t items = ease_model_items(m), matched = 0;
-    size_t room = (size_t)items * MOST;
-    char *ids = calloc(room, 64);
-    int64_t *starts = calloc(room + 1, sizeof(*starts)),
-            *of = calloc(room, sizeof(*of));
-    double *weights = calloc(room, sizeof(*weights));
-    ease_id_column item = {.bytes = ids, .offsets = starts}, tag = {.numbers = of};
-    ease_tags *tags = NULL;
+    size_t most = (size_t)items * MOST;
+    int64_t *item = calloc(most, sizeof(*item)), *tag = calloc(most, sizeof(*tag));
+    double *weights = calloc(most, sizeof(*weights));
+    ease_id_column items_of = {.numbers = item}, tags_of = {.numbers = tag};
+    ease_tags *made = NULL;
     int64_t rows = 0;
 
     for (int32_t i = 0; i < items; i++) {
         for (int32_t k = 0; k < i % MOST; k++) {
-            const char *id = ease_model_item_id(m, i);
-
-            memcpy(ids + starts[rows], id, strlen(id));
-            starts[rows + 1] = starts[rows] + (int64_t)strlen(id);
-            of[rows] = (i / MOST + 5 * k) % KINDS;
+            item[rows] = i;
+            tag[rows] = (i / MOST + 5 * k) % KINDS;
             weights[rows++] = 0.5 + (double)(i % 7) + 2 * k;
         }
     }
-    if (ease_tags_from_table(rows, &item, &tag, weighted ? weights : NULL, NULL, &tags,
-                             NULL) ||
-        ease_model_set_tags(m, tags, &matched, NULL))
+    if (ease_tags_from_table(rows, &items_of, &tags_of, weighted ? weights : NULL, NULL,
+                             &made, NULL))
+        abort();
+    free(item);
+    free(tag);
+    free(weights);
+    return made;
+}
+
+void tag_items(ease_model *m, bool weighted)
+{
+    ease_tags *tags = some_tags(ease_model_items(m), weighted);
+
+    if (ease_model_set_tags(m, tags, NULL, NULL))
         abort();
     ease_tags_free(tags);
-    free(ids);
-    free(starts);
-    free(of);
-    free(weights);
 }

@@ -590,38 +590,29 @@ static void evaluation_equals_its_naive_twin(test *t)
     }
 }
 
-/* A model in which every fifth item is cold, with weights of its own: users have it
- * with values that add up to 0. */
+/* A model in which every fifth item is cold: nobody has it, and most of these have
+ * weights from their tags. */
 static ease_model *trained_with_cold_items(const dense *d)
 {
-    int64_t *rows = calloc((size_t)d->users + 1, sizeof(*rows)), n = 0;
-    int32_t *cols = calloc((size_t)d->users * (size_t)d->items, sizeof(*cols));
-    float *vals = calloc((size_t)d->users * (size_t)d->items, sizeof(*vals));
-    ease_interactions *x = NULL;
+    dense warm = dense_new(d->users, d->items);
+    ease_interactions *x;
     ease_train_options o;
+    ease_tags *tags = some_tags(d->items, false);
     ease_model *m = NULL;
 
-    for (int64_t u = 0; u < d->users; u++) {
-        for (int32_t i = 0; i < d->items; i++) {
-            bool cold = i % 5 == 2, has = cold ? u < 100 : *cell(d, u, i);
-
-            if (has) {
-                cols[n] = i;
-                vals[n++] = cold && (u * 7 + i) % 2 ? -1.0f : 1.0f;
-            }
-        }
-        rows[u + 1] = n;
-    }
+    for (int64_t u = 0; u < d->users; u++)
+        for (int32_t i = 0; i < d->items; i++)
+            *cell(&warm, u, i) = i % 5 != 2 && *cell(d, u, i);
+    x = interactions_of(&warm);
     ease_train_options_init(&o);
     o.lambda = 20;
-    if (ease_interactions_from_csr(d->users, d->items, rows, cols, vals, &x, NULL) ||
-        ease_train(x, &o, &m, NULL))
+    o.tags = tags;
+    o.tag_weight = 5;
+    if (ease_train(x, &o, &m, NULL))
         abort();
-    tag_items(m, false);
+    ease_tags_free(tags);
     ease_interactions_free(x);
-    free(rows);
-    free(cols);
-    free(vals);
+    free(warm.at);
     return m;
 }
 
