@@ -111,7 +111,9 @@ int contest_check(console *c, const common_args *common, const tuning_args *tuni
         tuned what = {k->name, k->settings, k->grid};
         ease_error err;
 
-        if (is_tuned(all, k, l) || k->grid)
+        if (ease_method_find(k->name)->needs_tags && !tuning->tags)
+            code = usage_error(c, common->verb, "%s needs --tags FILE", k->name);
+        else if (is_tuned(all, k, l) || k->grid)
             code = check_tuning(c, common, tuning, &own, &what);
         else if (ease_method_check(k->name, k->settings, &err))
             code = fail_with(c, &err);

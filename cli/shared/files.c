@@ -93,7 +93,7 @@ bool reading_is_default(const reading_args *a)
            a->min_user < 0 && a->min_item < 0 && a->recipe < 0;
 }
 
-static const char *separator_named(const char *word)
+const char *separator_named(const char *word)
 {
     if (!word)
         return NULL;

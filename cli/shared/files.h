@@ -29,6 +29,8 @@ typedef struct reading_args {
 
 extern const option reading_options[];
 bool reading_is_default(const reading_args *a);
+/* The separator that a word such as tab stands for, or the word itself; NULL for NULL. */
+const char *separator_named(const char *word);
 
 /* The options of the library for these arguments. */
 ease_read_options reading_options_of(console *c, const common_args *common,

@@ -156,6 +156,8 @@ ease_train_options train_options_of(console *c, const common_args *common,
     o.threads = (int)common->threads;
     o.memory_limit = a->memory_limit;
     o.backend = a->backend;
+    o.tags = a->tags;
+    o.tag_weight = a->tag_weight;
     o.hooks = console_hooks(c);
     return o;
 }

@@ -10,11 +10,13 @@ typedef struct tuning_args {
     int kind, precision, unknown;
     size_t memory_limit;
     const char *backend;
+    const ease_tags *tags; /* set after they were read */
+    double tag_weight;
 } tuning_args;
 
-#define TUNING_DEFAULTS                        \
-    {                                          \
-        .lambda = "auto", .metric = "ndcg@100" \
+#define TUNING_DEFAULTS                                         \
+    {                                                           \
+        .lambda = "auto", .metric = "ndcg@100", .tag_weight = 1 \
     }
 #define TUNING_GROUP(args)                               \
     {                                                    \

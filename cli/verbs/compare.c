@@ -3,11 +3,13 @@
 #include "contest.h"
 #include "measuring.h"
 #include "table.h"
+#include "tagging.h"
 #include "verbs.h"
 
 typedef struct compare_args {
     common_args common;
     tuning_args tuning;
+    tagging_args tagging;
     const char *models, *metrics, *plot;
     text_list settings, grids;
     int untuned, markdown;
@@ -320,11 +322,19 @@ static int check(console *c, const compare_args *a, contest *all, lambdas *l)
 
 static int run(console *c, void *args)
 {
-    const compare_args *a = args;
+    compare_args *a = args;
     ease_split_parts parts = {.size = sizeof(parts)};
     contest all = {.count = 0};
     lambdas l = {0};
-    int code = check(c, a, &all, &l);
+    ease_tags *tags = NULL;
+    int code = check_tagging(c, a->common.verb, &a->tagging, NULL);
+
+    if (!code)
+        code = read_tags(c, &a->tagging, a->tuning.memory_limit, &tags);
+    a->tuning.tags = tags;
+    a->tuning.tag_weight = tag_weight_of(&a->tagging);
+    if (!code)
+        code = check(c, a, &all, &l);
 
     if (!code)
         code = open_split(c, a->common.operands[0], &parts);
@@ -337,14 +347,18 @@ static int run(console *c, void *args)
         code = plot_tail(c, a, &all, ease_interactions_items(parts.train));
     contest_free(&all);
     ease_split_close(&parts);
+    ease_tags_free(tags);
     lambdas_free(&l);
     return code;
 }
 
-static const option_group groups[] = {
-    {"Comparing", compare_options, 0}, TUNING_GROUP(compare_args),
-    FORMAT_GROUP(output_options),      {"Markdown", form_options, 0},
-    {"General", threads_options, 0},   GROUPS_END};
+static const option_group groups[] = {{"Comparing", compare_options, 0},
+                                      TUNING_GROUP(compare_args),
+                                      TAGGING_GROUP(compare_args),
+                                      FORMAT_GROUP(output_options),
+                                      {"Markdown", form_options, 0},
+                                      {"General", threads_options, 0},
+                                      GROUPS_END};
 static const operand operands[] = {{"DIR", "a split, as ease split writes it"},
                                    {NULL, NULL}};
 static const char *const usage[] = {
@@ -379,6 +393,7 @@ const verb verb_compare = {
     .most_operands = 1,
     .size = sizeof(compare_args),
     .defaults = &(const compare_args){.tuning = TUNING_DEFAULTS,
+                                      .tagging = TAGGING_DEFAULTS,
                                       .metrics = METRICS_DEFAULT},
     .run = run,
 };

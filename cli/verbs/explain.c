@@ -33,12 +33,45 @@ typedef struct explanation {
     float base, score;
 } explanation;
 
+/* The next tag that two items share, *i and *k being places in their rows, which start
+ * at 0; EASE_NO_TAG: there is none. */
+static int32_t next_shared(ease_row a, ease_row b, int32_t *i, int32_t *k)
+{
+    while (*i < a.count && *k < b.count) {
+        int32_t tag = a.items[*i], other = b.items[*k];
+
+        *i += tag <= other;
+        *k += other <= tag;
+        if (tag == other)
+            return tag;
+    }
+    return EASE_NO_TAG;
+}
+
 static int id_width(const ease_model *m, int32_t item)
 {
     return text_width(ease_model_item_id(m, item));
 }
 
-static void put_row(const ease_model *m, ease_rec row, int decimals, int width)
+/* "  [genre=Comedy, genre=Drama]": the tags that two items share; of an item with
+ * itself, all. */
+static void put_shared(const ease_model *m, int32_t a, int32_t b)
+{
+    ease_row x = ease_model_item_tags(m, a), y = ease_model_item_tags(m, b);
+    const char *before = "  [";
+    int32_t i = 0, k = 0, tag;
+
+    while ((tag = next_shared(x, y, &i, &k)) != EASE_NO_TAG) {
+        fputs(before, stdout);
+        text_put(stdout, ease_model_tag(m, tag));
+        before = ", ";
+    }
+    if (before[0] == ',')
+        fputc(']', stdout);
+}
+
+static void put_row(const ease_model *m, int32_t explained, ease_rec row, int decimals,
+                    int width)
 {
     const char *title = ease_model_title(m, row.item);
 
@@ -48,6 +81,7 @@ static void put_row(const ease_model *m, ease_rec row, int decimals, int width)
         text_pad(stdout, width - id_width(m, row.item) + 2);
         text_put(stdout, title);
     }
+    put_shared(m, explained, row.item);
     fputc('\n', stdout);
 }
 
@@ -64,10 +98,10 @@ static void put_text(const ease_model *m, const explanation *e)
 
         width = w > width ? w : width;
     }
-    put_row(m, (ease_rec){e->item, e->score}, decimals, width);
+    put_row(m, e->item, (ease_rec){e->item, e->score}, decimals, width);
     puts("because of");
     for (int32_t i = 0; i < e->count; i++)
-        put_row(m, e->reasons[i], decimals, width);
+        put_row(m, e->item, e->reasons[i], decimals, width);
     if (model_info_of(m).has_base)
         printf("%+12.*f  (base)\n", decimals, (double)e->base);
     if (!e->count)
@@ -86,6 +120,21 @@ static void put_json_item(json *j, const ease_model *m, int32_t item)
         json_text(j, "title", title);
 }
 
+/* Writes the tags that two items share, if the model has tags. */
+static void json_shared(json *j, const char *key, const ease_model *m, int32_t a,
+                        int32_t b)
+{
+    ease_row x = ease_model_item_tags(m, a), y = ease_model_item_tags(m, b);
+    int32_t i = 0, k = 0, tag;
+
+    if (!ease_model_tags(m))
+        return;
+    json_open(j, key, '[');
+    while ((tag = next_shared(x, y, &i, &k)) != EASE_NO_TAG)
+        json_text(j, NULL, ease_model_tag(m, tag));
+    json_close(j, ']');
+}
+
 static void put_json(const ease_model *m, const explanation *e)
 {
     json j = {.to = stdout};
@@ -94,6 +143,7 @@ static void put_json(const ease_model *m, const explanation *e)
     put_json_item(&j, m, e->item);
     json_float(&j, "score", e->score);
     json_float(&j, "base", e->base);
+    json_shared(&j, "tags", m, e->item, e->item);
     if (e->unknown)
         json_count(&j, "unknown", e->unknown);
     json_open(&j, "reasons", '[');
@@ -101,6 +151,7 @@ static void put_json(const ease_model *m, const explanation *e)
         json_open(&j, NULL, '{');
         put_json_item(&j, m, e->reasons[i].item);
         json_float(&j, "contribution", e->reasons[i].score);
+        json_shared(&j, "shared_tags", m, e->item, e->reasons[i].item);
         json_close(&j, '}');
     }
     json_close(&j, ']');
@@ -108,8 +159,24 @@ static void put_json(const ease_model *m, const explanation *e)
     fputc('\n', stdout);
 }
 
-static void put_csv_row(const ease_model *m, const char *role, int32_t item,
-                        float value)
+/* The tags in one field, separated by '|'. */
+static void csv_shared(const ease_model *m, int32_t a, int32_t b)
+{
+    ease_row x = ease_model_item_tags(m, a), y = ease_model_item_tags(m, b);
+    int32_t i = 0, k = 0, tag;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+
+    while (f && (tag = next_shared(x, y, &i, &k)) != EASE_NO_TAG)
+        fprintf(f, "%s%s", ftell(f) > 0 ? "|" : "", ease_model_tag(m, tag));
+    if (f && fclose(f) == 0)
+        csv_put(stdout, text);
+    free(text);
+}
+
+static void put_csv_row(const ease_model *m, const char *role, int32_t explained,
+                        int32_t item, float value)
 {
     const char *title = item == EASE_NO_ITEM ? NULL : ease_model_title(m, item);
 
@@ -119,17 +186,23 @@ static void put_csv_row(const ease_model *m, const char *role, int32_t item,
         fputc(',', stdout);
         csv_put(stdout, title ? title : "");
     }
-    printf(",%.9g\n", (double)value);
+    printf(",%.9g", (double)value);
+    if (ease_model_tags(m)) {
+        fputc(',', stdout);
+        csv_shared(m, explained, item);
+    }
+    fputc('\n', stdout);
 }
 
 static void put_csv(const ease_model *m, const explanation *e)
 {
-    printf("role,item%s,contribution\n", model_info_of(m).has_titles ? ",title" : "");
-    put_csv_row(m, "score", e->item, e->score);
+    printf("role,item%s,contribution%s\n", model_info_of(m).has_titles ? ",title" : "",
+           ease_model_tags(m) ? ",shared_tags" : "");
+    put_csv_row(m, "score", e->item, e->item, e->score);
     if (model_info_of(m).has_base)
-        put_csv_row(m, "base", EASE_NO_ITEM, e->base);
+        put_csv_row(m, "base", e->item, EASE_NO_ITEM, e->base);
     for (int32_t i = 0; i < e->count; i++)
-        put_csv_row(m, "reason", e->reasons[i].item, e->reasons[i].score);
+        put_csv_row(m, "reason", e->item, e->reasons[i].item, e->reasons[i].score);
 }
 
 static int explain(console *c, const explain_args *a, const ease_model *m,
@@ -207,10 +280,13 @@ const verb verb_explain = {
         "contribution of each item of the history, the strongest first. Models "
         "trained with --kind covariance or correlation also have a base, the score "
         "without any history. Models with factors and lrec have no such sum, and "
-        "cannot be explained.\n\n"
+        "cannot be explained. If the model has tags (ease train --tags), each reason "
+        "also shows the tags that it shares with the item, and the item all of its "
+        "tags.\n\n"
         "--json gives one object with id, title, score, base and reasons (id, "
         "title, contribution), --csv the columns role (score, base or reason), "
-        "item, title (if there are any) and contribution.",
+        "item, title (if there are any) and contribution. Models with tags add tags, "
+        "shared_tags of each reason, and a column shared_tags, separated by |.",
     .operands = operands,
     .groups = groups,
     .examples = examples,

@@ -2,11 +2,13 @@
 
 #include "files.h"
 #include "planning.h"
+#include "tagging.h"
 #include "verbs.h"
 
 typedef struct plan_args {
     common_args common;
     reading_args reading;
+    tagging_args tagging;
     int64_t items, users, interactions;
     int precision, storage;
     size_t memory_limit;
@@ -76,7 +78,9 @@ static int check(console *c, const plan_args *a)
         return usage_error(c, v, "--users and --interactions go with --items");
     if (a->items && !reading_is_default(&a->reading))
         return usage_error(c, v, "options for reading do not go with --items");
-    return EXIT_DONE;
+    if (a->items && a->tagging.tags)
+        return usage_error(c, v, "--tags does not go with --items");
+    return check_tagging(c, v, &a->tagging, NULL);
 }
 
 static int find_subject(console *c, const plan_args *a, subject *s)
@@ -171,6 +175,7 @@ static int run(console *c, void *args)
     ease_plan by_storage[3];
     const ease_plan *p = &by_storage[a->storage];
     subject s = {0};
+    ease_tags *tags = NULL;
     int code = check(c, a);
 
     if (!code)
@@ -186,6 +191,10 @@ static int run(console *c, void *args)
     o.backend = a->backend;
     o.hooks = console_hooks(c);
     if (!code)
+        code = read_tags(c, &a->tagging, a->memory_limit, &tags);
+    o.tags = tags;
+    o.tag_weight = tag_weight_of(&a->tagging);
+    if (!code)
         code = find_subject(c, a, &s);
     for (int i = 0; !code && i < 3; i++)
         code = plan_for(c, &s, &o, (ease_storage)i, &by_storage[i]);
@@ -196,14 +205,14 @@ static int run(console *c, void *args)
             code = refuse_plan(c, p, a->workdir != NULL);
     }
     ease_interactions_free(s.data);
+    ease_tags_free(tags);
     return code;
 }
 
-static const option_group groups[] = {{"Planning", plan_options, 0},
-                                      READING_GROUP(plan_args),
-                                      FORMAT_GROUP(output_options),
-                                      {"General", threads_options, 0},
-                                      GROUPS_END};
+static const option_group groups[] = {
+    {"Planning", plan_options, 0},   READING_GROUP(plan_args),
+    TAGGING_GROUP(plan_args),        FORMAT_GROUP(output_options),
+    {"General", threads_options, 0}, GROUPS_END};
 static const operand operands[] = {
     {"DATA", "interactions, as for train, or a Gram file"}, {NULL, NULL}};
 static const char *const usage[] = {
@@ -225,6 +234,7 @@ const verb verb_plan = {
     .most_operands = 1,
     .size = sizeof(plan_args),
     .defaults = &(const plan_args){.reading = READING_DEFAULTS,
+                                   .tagging = TAGGING_DEFAULTS,
                                    .storage = EASE_STORE_F16},
     .run = run,
 };

@@ -5,16 +5,19 @@
 #include "files.h"
 #include "measuring.h"
 #include "planning.h"
+#include "tagging.h"
 #include "verbs.h"
 
 typedef struct train_args {
     common_args common;
     reading_args reading;
+    tagging_args tagging;
     const char *output, *gram, *titles, *model, *settings;
     double lambda;
     int kind, precision, storage, nonnegative;
     size_t memory_limit;
     const char *workdir, *backend;
+    ease_tags *tag_table; /* of --tags, once they were read */
 } train_args;
 
 #define AT(member) .at = offsetof(train_args, member)
@@ -109,6 +112,8 @@ static ease_train_options options_of(console *c, const train_args *a)
     o.workdir = a->workdir;
     o.backend = a->backend;
     o.settings = a->settings;
+    o.tags = a->tag_table;
+    o.tag_weight = tag_weight_of(&a->tagging);
     o.hooks = console_hooks(c);
     return o;
 }
@@ -148,6 +153,9 @@ static int check_model(console *c, const train_args *a)
     unused = unused_option(a, m);
     if (unused)
         return usage_error(c, a->common.verb, "%s takes no %s", a->model, unused);
+    code = check_tagging(c, a->common.verb, &a->tagging, m);
+    if (code)
+        return code;
     return m->from_gram ? check_backend(c, a->backend) : EXIT_DONE;
 }
 
@@ -171,6 +179,8 @@ static int check(console *c, const train_args *a)
         code = check_differs(c, a->output, a->titles);
     if (!code && format_of(&a->common) != OUTPUT_TEXT)
         code = check_outputs_differ(c, a->output, "-");
+    if (!code)
+        code = check_differs(c, a->output, a->tagging.tags);
     if (!code && a->titles)
         code = check_readable(c, a->titles);
     if (!code && a->workdir)
@@ -308,13 +318,15 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
 
 static int run(console *c, void *args)
 {
-    const train_args *a = args;
+    train_args *a = args;
     const ease_hooks *hooks = console_hooks(c);
     ease_model *m = NULL;
     outcome did = {.seconds = seconds_now()};
     ease_error err;
     int code = check(c, a);
 
+    if (!code)
+        code = read_tags(c, &a->tagging, a->memory_limit, &a->tag_table);
     if (!code)
         code = a->gram ? train_gram(c, a, &m) : train_data(c, a, &m);
     if (!code)
@@ -328,14 +340,14 @@ static int run(console *c, void *args)
         report_model(c, a, m, &did);
     }
     ease_model_free(m);
+    ease_tags_free(a->tag_table);
     return code;
 }
 
-static const option_group groups[] = {{"Training", model_options, 0},
-                                      READING_GROUP(train_args),
-                                      FORMAT_GROUP(output_options),
-                                      {"General", threads_options, 0},
-                                      GROUPS_END};
+static const option_group groups[] = {
+    {"Training", model_options, 0},  TAGGING_GROUP(train_args),
+    READING_GROUP(train_args),       FORMAT_GROUP(output_options),
+    {"General", threads_options, 0}, GROUPS_END};
 static const operand operands[] = {
     {"DATA", "interactions, in a format of ease help formats, plain or compressed by "
              "gzip, zstd or zip; a directory with MovieLens' ratings.csv or "
@@ -350,6 +362,7 @@ static const char *const examples[] = {
     "ratings.csv -o model.ease --lambda 300 --min-rating 4 --titles items.csv",
     "--gram all.gram -o model.ease --lambda 500 --kind correlation",
     "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
+    "ratings.csv -o model.ease --lambda 500 --tags movies.csv --tag-split '|'",
     "ratings.csv -o popular.ease --model popularity",
     "ratings.csv -o near.ease --model item-item --set neighbours=50,shrinkage=10",
     "ratings.csv -o factors.ease --model wmf --set rank=8,alpha=3",
@@ -361,13 +374,18 @@ const verb verb_train = {
     .usage = usage,
     .about = "Reads interactions of users with items, reports the memory, time and "
              "disk that training needs, and writes the model to one file. An existing "
-             "file is replaced only by a complete one.",
+             "file is replaced only by a complete one.\n\n"
+             "With --tags the model also learns which items have tags in common, and "
+             "knows items that only have tags. Of a pair of an item and a tag that "
+             "occurs several times the weights are added. A value such as author=Ann "
+             "says its kind itself.",
     .operands = operands,
     .groups = groups,
     .examples = examples,
     .most_operands = 1,
     .size = sizeof(train_args),
     .defaults = &(const train_args){.reading = READING_DEFAULTS,
+                                    .tagging = TAGGING_DEFAULTS,
                                     .storage = EASE_STORE_F16,
                                     .model = "ease"},
     .run = run,

@@ -6,12 +6,14 @@
 #include "measuring.h"
 #include "planning.h"
 #include "table.h"
+#include "tagging.h"
 #include "tuning.h"
 #include "verbs.h"
 
 typedef struct tune_args {
     common_args common;
     tuning_args tuning;
+    tagging_args tagging;
     const char *output, *metrics, *plot, *titles;
     const char *model, *settings, *grid;
     int nonnegative, storage;
@@ -335,6 +337,8 @@ static int check_output_of(console *c, const tune_args *a, const char *path)
         code = check_differs_split(c, path, a->common.operands[0]);
     if (!code)
         code = check_differs(c, path, a->titles);
+    if (!code)
+        code = check_differs(c, path, a->tagging.tags);
     return code ? code : check_outputs_differ(c, path, "-");
 }
 
@@ -360,6 +364,8 @@ static int check_model(console *c, const tune_args *a, lambdas *l)
     const char *unused;
     int code = check_method(c, a->common.verb, a->model);
 
+    if (!code)
+        code = check_tagging(c, a->common.verb, &a->tagging, m);
     unused = code ? NULL : unused_option(a, m);
     if (unused)
         code = usage_error(c, a->common.verb, "%s takes no %s", a->model, unused);
@@ -404,11 +410,19 @@ static void tell_written(console *c, const tune_args *a, const outcome *did)
 
 static int run(console *c, void *args)
 {
-    const tune_args *a = args;
+    tune_args *a = args;
     ease_split_parts parts = {.size = sizeof(parts)};
     outcome did = {.seconds = seconds_now()};
     lambdas l = {0};
-    int code = check(c, a, &l);
+    ease_tags *tags = NULL;
+    int code = check_tagging(c, a->common.verb, &a->tagging, NULL);
+
+    if (!code)
+        code = read_tags(c, &a->tagging, a->tuning.memory_limit, &tags);
+    a->tuning.tags = tags;
+    a->tuning.tag_weight = tag_weight_of(&a->tagging);
+    if (!code)
+        code = check(c, a, &l);
 
     if (!code)
         code = open_split(c, a->common.operands[0], &parts);
@@ -428,15 +442,15 @@ static int run(console *c, void *args)
     ease_model_free(did.model);
     ease_tuning_free(did.tuning);
     ease_split_close(&parts);
+    ease_tags_free(tags);
     lambdas_free(&l);
     return code;
 }
 
-static const option_group groups[] = {TUNING_GROUP(tune_args),
-                                      {"Model", tune_options, 0},
-                                      FORMAT_GROUP(output_options),
-                                      {"General", threads_options, 0},
-                                      GROUPS_END};
+static const option_group groups[] = {
+    TUNING_GROUP(tune_args),         {"Model", tune_options, 0},
+    TAGGING_GROUP(tune_args),        FORMAT_GROUP(output_options),
+    {"General", threads_options, 0}, GROUPS_END};
 static const operand operands[] = {{"DIR", "a split, as ease split writes it"},
                                    {NULL, NULL}};
 static const char *const usage[] = {
@@ -471,6 +485,7 @@ const verb verb_tune = {
     .most_operands = 1,
     .size = sizeof(tune_args),
     .defaults = &(const tune_args){.tuning = TUNING_DEFAULTS,
+                                   .tagging = TAGGING_DEFAULTS,
                                    .model = "ease",
                                    .storage = EASE_STORE_F16,
                                    .metrics = METRICS_DEFAULT},
