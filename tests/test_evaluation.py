@@ -522,44 +522,43 @@ class Tuned(Split):
 
 
 class WarmAndCold(Split):
-    """Items with a popularity of 0 and weights of their own: the values of their rows add up
-    to 0, which in a model with tags is the lack of rows. Others the model does not know."""
+    """Items that nobody has but that have tags, and others that the model does not know."""
 
     lam = 50
     source = staticmethod(made.u_data)
     parts = {"warm": ("warm", None), "cold": ("cold", None), "cold_among_cold": ("cold", "cold")}
+    metrics = [f"{name}@{k}" for name in numpy_eval.ALL for k in (5, 50)]
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         with open(cls.source()) as f:
-            rows = [line.split("\t")[:2] for line in f]
-        pairs = [(u, i) for u, i in rows if int(i) % 11]
-        kept, cls.held = random_split(pairs, 0.3, 3)
-        cls.held += [(u, i) for u, i in rows if int(i) % 11 == 0]
-        values, turn = {}, {}
-        for u, i in kept:
-            turn[i] = -turn.get(i, -1)
-            values[u, i] = turn[i] if int(i) % 5 == 0 else 1
-        for i, last in turn.items():  # an even number of rows
-            if int(i) % 5 == 0 and last == 1:
-                del values[next(p for p in reversed(values) if p[1] == i)]
-        with open(cls.part("train.csv"), "w") as f:
-            f.write("user,item,value\n" + "".join(f"{u},{i},{v}\n" for (u, i), v in values.items()))
-        cls.kept = [p for p in kept if int(p[1]) % 5]
-        cls.input, cls.target = cls.part("in.csv"), cls.part("out.csv")
+            rows = [tuple(line.split("\t")[:2]) for line in f]
+        warm = [bool(int(i) % 5 and int(i) % 11) for _, i in rows]
+        cls.kept, cls.held = random_split([p for p, w in zip(rows, warm) if w], 0.3, 3)
+        cls.held += [p for p, w in zip(rows, warm) if not w]
+        rng = np.random.default_rng(4)
+        own = {i: rng.permutation(12)[:rng.integers(1, 5)] for i in sorted({i for _, i in rows})
+               if int(i) % 11 and int(i) % 7}  # of warm items only some, of unknown ones none
+        cls.input, cls.target, cls.tagged = (cls.part(n) for n in ("in.csv", "out.csv", "tags.csv"))
         numpy_eval.write_pairs(cls.input, cls.kept)
         numpy_eval.write_pairs(cls.target, cls.held)
-        cls.items = list(dict.fromkeys(i for _, i in values))
-        users = list(dict.fromkeys(u for u, _ in values))
-        x = np.zeros((len(users), len(cls.items)))
-        places = ({u: k for k, u in enumerate(users)}, {i: k for k, i in enumerate(cls.items)})
-        for (u, i), v in values.items():
-            x[places[0][u], places[1][i]] = v
-        cls.users, cls.popularity = len(users), x.sum(axis=0)
-        p = np.linalg.inv(x.T @ x + cls.lam * np.eye(len(cls.items)))
-        cls.w = -p / np.diag(p)
-        np.fill_diagonal(cls.w, 0)
+        with open(cls.tagged, "w") as f:
+            f.write("item,tag\n" + "".join(f"{i},t{t}\n" for i, tags in own.items() for t in tags))
+        cls.model, cls.users = cls.part("m.ease"), len({u for u, _ in cls.kept})
+        for args in (["train", cls.input, "-o", cls.model, "--lambda", cls.lam, "--tags",
+                      cls.tagged, "--tag-weight", 3, "--precision", "f64", "--storage", "f32"],
+                     ["export", cls.model, "-o", cls.part("w.npy"), "--items", cls.part("ids")]):
+            r = support.run(*args)
+            assert r.code == 0, r
+        cls.w = np.load(cls.part("w.npy")).astype(float)
+        with open(cls.part("ids")) as f:
+            cls.items = f.read().splitlines()
+        count = {}
+        for _, i in cls.kept:
+            count[i] = count.get(i, 0) + 1
+        cls.popularity = np.array([count.get(i, 0) for i in cls.items], float)
+        cls.tags = np.array([np.isin(np.arange(12), own.get(i, [])) for i in cls.items], float)
 
     def numpy(self, targets, among, unknown, metrics):
         cold = {i for i, n in zip(self.items, self.popularity) if n == 0}
@@ -571,7 +570,7 @@ class WarmAndCold(Split):
         return users, numpy_eval.evaluate(
             lambda rows: rows @ self.w, numpy_eval.align(self.kept, users, self.items),
             numpy_eval.align(held, users, self.items), metrics, self.popularity,
-            numpy_eval.held_out(held, users, self.items, unknown), self.users, ranked=ranked)
+            numpy_eval.held_out(held, users, self.items, unknown), self.users, self.tags, ranked)
 
     def check(self, got, targets, among, unknown, metrics):
         users, want = self.numpy(targets, among, unknown, metrics)
@@ -585,19 +584,17 @@ class WarmAndCold(Split):
                                        delta=2e-5 * (1 + error), msg=name)
 
     def test_every_part_equals_numpy(self):
-        self.ease("train", self.part("train.csv"), "-o", "m.ease", "--lambda", self.lam,
-                  "--weights", "--precision", "f64", "--storage", "f32")
-        metrics = [f"{name}@{k}" for name in numpy_eval.UNTAGGED for k in (5, 50)]
-        counts = {}
+        metrics, counts = self.metrics, {}
+        self.assertGreater(self.w[:, self.popularity == 0].any(axis=0).sum(), 100)
         for unknown in "miss", "drop":
-            got = self.eval("m.ease", metrics, "--unknown", unknown)
+            got = self.eval(self.model, metrics, "--unknown", unknown)
             self.assertEqual(got["cold_items"], (self.popularity == 0).sum())
             counts[unknown] = got["warm_targets"], got["cold_targets"], got["unknown_targets"]
             self.check(got, "all", None, unknown, metrics)
             for key, (targets, among) in self.parts.items():
                 with self.subTest(part=key, unknown=unknown):
                     self.check(got[key], targets, among, unknown, metrics)
-                    alone = self.eval("m.ease", metrics, "--unknown", unknown, "--items", targets,
+                    alone = self.eval(self.model, metrics, "--unknown", unknown, "--items", targets,
                                       "--among", among or "all", "--per-user", "u.csv")
                     self.assertEqual((alone["users"], alone["metrics"]),
                                      (got[key]["users"], got[key]["metrics"]))
@@ -612,9 +609,7 @@ class WarmAndCold(Split):
         self.assertGreater(cold, strange)
 
     def test_text_and_csv_have_every_part(self):
-        self.ease("train", self.part("train.csv"), "-o", "m.ease", "--lambda", self.lam,
-                  "--weights")
-        args = ["eval", "m.ease", "--input", self.input, "--target", self.target, "--metrics",
+        args = ["eval", self.model, "--input", self.input, "--target", self.target, "--metrics",
                 "recall@20,gini@20"]
         got = json.loads(self.ease(*args, "--json").out)
         r = self.ease(*args)
