@@ -18,6 +18,7 @@ The parts, with the time they take on two cores:
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -128,7 +129,7 @@ class Run:
         self.models = models or work
 
     def __call__(self, *args, unless=None):
-        shown = " ".join(str(a) for a in args)
+        shown = shlex.join(map(str, args))
         for place in (self.data, self.work, self.models, FIGURES):
             shown = shown.replace(place + "/", "")
         self.commands.append("ease " + shown)

@@ -7,8 +7,8 @@ Splits each data set by the protocol cold-items, tunes lambda without tags, then
 the weight of tags together on the validation part, and measures the test part once: warm
 and cold targets apart, as ease eval prints them. The same figures follow for two baselines
 in NumPy: items by the cosine of their tags with those of the history (ties in a seeded
-random order), and a random order (its expected value, exactly). Prints a table; with all
-data sets, docs/results/tags.json keeps it for bench/results.py --write.
+random order), and a random order (its expected value, exactly). Prints the tables, and keeps
+the figures of each data set in docs/results/tags.json for bench/results.py --write.
 """
 import argparse
 import csv
@@ -19,7 +19,7 @@ import tempfile
 import numpy as np
 import scipy.sparse as sparse
 
-from results import ROOT, Run, cell, keep
+from results import ROOT, Run, cell, keep, kept
 
 METRICS = "recall@20,ndcg@100"
 FACTORS = (0.5, 1, 2)  # of the lambda that is best without tags
@@ -222,11 +222,20 @@ def section(made):
                f"{best['weight']:g}.\n")
         yield from table(part)
         yield ""
-    yield "\n".join("    " + c for c in made["commands"]) + "\n"
+        yield "\n".join("    " + c for c in part["commands"]) + "\n"
 
 
-def everything(run):
-    return {"data": {name: compared(run, name) for name in DATA}}
+def everything(run, names=tuple(DATA)):
+    """Each data set is kept when it is done."""
+    for name in names:
+        run.commands = []
+        found = compared(run, name)
+        made = kept("tags") or {"data": {}}
+        found["commands"] = run.commands
+        found["processors"] = len(os.sched_getaffinity(0))
+        made["data"] = {n: found if n == name else made["data"][n] for n in DATA
+                        if n == name or n in made["data"]}
+        keep("tags", run, made)
 
 
 def main():
@@ -239,13 +248,8 @@ def main():
     if set(a.names) - set(DATA):
         p.error(f"the data sets are {', '.join(DATA)}")
     with tempfile.TemporaryDirectory() as work:
-        run = Run(a.ease, a.data, work, None)
-        made = {"data": {name: compared(run, name) for name in a.names or DATA}}
-        made["commands"] = run.commands
-        print("\n".join(section(made)))
-        if set(made["data"]) == set(DATA):
-            made["processors"] = len(os.sched_getaffinity(0))
-            keep("tags", run, made)
+        everything(Run(a.ease, a.data, work, None), a.names or tuple(DATA))
+    print("\n".join(section(kept("tags"))))
 
 
 if __name__ == "__main__":
