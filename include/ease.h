@@ -56,8 +56,8 @@
  *  - Items are numbered 0 .. items-1, users 0 .. users-1, both in the order in which
  *    their ids first appear. Ids are strings of any bytes except NUL.
  *  - Accessors accept a NULL object and any index: out of range, they return 0, NULL,
- *    an empty row, NaN, EASE_NO_ITEM, EASE_NO_USER or EASE_NO_TAG. ease_X_describe(NULL, &info) sets
- *    the members of `info` to such values.
+ *    an empty row, NaN, EASE_NO_ITEM, EASE_NO_USER or EASE_NO_TAG.
+ *    ease_X_describe(NULL, &info) sets the members of `info` to such values.
  *  - The library never prints, exits, aborts or changes process state.
  *
  * Rules of structures. They let a compiled program work with later versions of the
@@ -426,7 +426,7 @@ EASE_API int64_t ease_interactions_find_user(const ease_interactions *x,
                                              const char *user_id); /* or EASE_NO_USER */
 EASE_API void ease_interactions_free(ease_interactions *x);
 
-/* ---- tags of items ---------------------------------------------------------------- */
+/* ---- tags of items --------------------------------------------------------------- */
 
 /* Tags are properties of items, such as genres, authors or categories. A tag is a text
  * KIND=VALUE: genre=Comedy. Models keep the tags of their items, see
@@ -773,6 +773,17 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
  * the last round, or of the best round if there are validation users, and logs a
  * warning (level 1). Any other cancelled training fails with EASE_E_CANCELLED.
  *
+ * Tags in training: with o->tags and a = o->tag_weight above 0, methods with from_gram
+ * solve for G = X'X + a^2 T'T in place of X'X, where T_ti is the weight of tag t of
+ * item i: items are similar if they have users or tags in common. (CEASE: Jeunen, Van
+ * Balen and Goethals, RecSys 2020.) The kinds covariance and correlation centre X
+ * alone; the column sums, and with them popularity and base, stay those of X. Items
+ * that only have tags are added to the model, behind those of x in the order of the
+ * tags, with a popularity of 0: they can be recommended. The method add-ease needs
+ * tags, and uses them in another way (see its settings). Other methods, and a weight of
+ * 0, add no items and only keep the tags of known items; if there is none, training
+ * fails with EASE_E_DATA.
+ *
  * Fails with EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (a missing lambda, a
  * wrong setting, a rank that the data cannot have, or data with a `doubt`, see
  * ease_interactions_info), EASE_E_DATA (wmf: a negative value), EASE_E_NOT_POSDEF,
@@ -781,17 +792,6 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
 EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
                                               const ease_train_options *o,
                                               ease_model **out, ease_error *err);
-
-/* Tags in training: with o->tags and a = o->tag_weight above 0, methods with from_gram
- * solve for G = X'X + a^2 T'T in place of X'X, where T_ti is the weight of tag t of item
- * i: items are similar if they have users or tags in common. (CEASE: Jeunen, Van Balen
- * and Goethals, RecSys 2020.) The kinds covariance and correlation centre X alone; the
- * column sums, and with them popularity and base, stay those of X. Items that only have
- * tags are added to the model, behind those of x in the order of the tags, with a
- * popularity of 0: they can be recommended. The method add-ease needs tags, and uses
- * them in another way (see its settings). Other methods, and a weight of 0, add no items
- * and only keep the tags of known items; if there is none, training fails with
- * EASE_E_DATA. */
 
 /* Trains a model from a Gram file, by a method with from_gram (see ease_method_info);
  * other methods fail with EASE_E_ARG. Otherwise like ease_train. */
@@ -1172,9 +1172,9 @@ EASE_API EASE_MUST_USE ease_status ease_recommend_many(
 
 /* Finds the k items most similar to `item`, best first, as ease_recommend returns them.
  * The similarity is the partial correlation -P_ij / sqrt(P_ii P_jj), which is symmetric
- * and within -1 .. 1; in sparse models the weight, in latent models the cosine of the
- * factors of the items. Fails as ease_recommend does, and with EASE_E_ARG for a model
- * without weights. */
+ * and within -1 .. 1; in sparse models and those of add-ease the weight, in latent
+ * models the cosine of the factors of the items. Fails as ease_recommend does, and with
+ * EASE_E_ARG for a model without weights. */
 EASE_API EASE_MUST_USE ease_status ease_similar(ease_scorer *s, int32_t item,
                                                 const ease_recommend_options *o,
                                                 ease_rec *recs, int32_t *count,
@@ -1353,18 +1353,18 @@ typedef struct ease_trial {
 typedef struct ease_tune_options {
     size_t size;
     /* The method to tune. The settings in it are fixed; its lambda, metric and unknown
-     * are ignored. NULL: the defaults, which are EASE. The string `backend` must stay
-     * valid until ease_tuning_train has returned. */
+     * are ignored. NULL: the defaults, which are EASE. The string `backend` and the
+     * tags must stay valid until ease_tuning_train has returned. */
     const ease_train_options *train;
     const double *lambdas; /* methods with a lambda: the `count` lambdas to try; NULL:
                               search for the best one */
     int count;
     ease_unknown unknown; /* for unknown items of the target; default MISS */
-    const char *grid;   /* other methods: "rank=64|128"; NULL: the method's own grid.
+    const char *grid;     /* other methods: "rank=64|128"; NULL: the method's own grid.
                            Methods with a lambda and settings: the settings to try with
                            each of `lambdas`; NULL: search if lambdas is NULL too */
-    const char *metric; /* that has a value for each user; "ndcg@100" */
-    double seconds;     /* time limit: no trial begins that would probably end later;
+    const char *metric;   /* that has a value for each user; "ndcg@100" */
+    double seconds;       /* time limit: no trial begins that would probably end later;
                            0: none */
 } ease_tune_options;
 
@@ -1410,7 +1410,7 @@ EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out
 /* The number of the best trial; of equal ones, that with the largest lambda or the
  * first point of the grid. */
 EASE_API int ease_tuning_best(const ease_tuning *t);
-/* The number of matrices that were inverted; the other trials were evaluations alone. */
+/* The number of matrices that were inverted; the other trials were only evaluated. */
 EASE_API int ease_tuning_solves(const ease_tuning *t);
 /* 1 if tuning was cancelled or ran out of time before all trials were made, else 0. */
 EASE_API int ease_tuning_stopped(const ease_tuning *t);

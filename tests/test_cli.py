@@ -187,6 +187,7 @@ class Documents(Case):
         for name in ("ratings.csv", "monday.csv", "tuesday.csv"):
             self.write(name, as_csv([(u, i, 3 + len(i) % 3) for u, i in pairs],
                                     "user,item,rating"))
+        self.write("movies.csv", "id,genre\n" + "".join(f"{i},A|B\n" for i in ITEMS))
         self.write("items.csv", "id,title\n" + "".join(f"{i},About {i}\n" for i in ITEMS))
         self.write("mine.txt", "react\nlodash\n")
         self.write("seen.txt", "redux\n")

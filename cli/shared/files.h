@@ -29,7 +29,8 @@ typedef struct reading_args {
 
 extern const option reading_options[];
 bool reading_is_default(const reading_args *a);
-/* The separator that a word such as tab stands for, or the word itself; NULL for NULL. */
+/* The separator that a word such as tab stands for, or the word itself; NULL for NULL.
+ * */
 const char *separator_named(const char *word);
 
 /* The options of the library for these arguments. */

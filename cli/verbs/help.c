@@ -29,6 +29,11 @@ static void print_models(void)
                m->known_users ? "; scores only users it was trained with" : "");
         if (m->has_lambda)
             printf("    --lambda L\n");
+        if (m->needs_tags)
+            printf("    --tags FILE\n");
+        else if (m->from_gram)
+            printf("    --tags FILE, to learn from tags of items too (CEASE, Jeunen et "
+                   "al., RecSys 2020)\n");
         if (ease_method_setting(m->name, 0))
             printf("    --set NAME=VALUE,... with these settings:\n");
         for (int k = 0; (s = ease_method_setting(m->name, k)); k++)

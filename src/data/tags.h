@@ -54,9 +54,9 @@ ease_status ease__tag_draft_finish(ease__tag_draft *d, const char *source,
 void ease__tag_draft_free(ease__tag_draft *d);
 
 /* Converts the name of a column to a kind: letters (also all bytes beyond ASCII),
- * digits, '-' and '_' stay, a type as in `genres:token_seq` is cut off, blanks at the ends are
- * trimmed, and other characters become '_'. The kind of an empty name is "tag". Returns
- * NULL if there is no memory; the caller frees it. */
+ * digits, '-' and '_' stay, a type as in `genres:token_seq` is cut off, blanks at the
+ * ends are trimmed, and other characters become '_'. The kind of an empty name is
+ * "tag". Returns NULL if there is no memory; the caller frees it. */
 char *ease__tag_kind(const char *name, size_t length);
 
 /* The length of KIND in a tag KIND=VALUE; 0: the tag has none. */

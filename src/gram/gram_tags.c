@@ -129,6 +129,13 @@ static ease_status check_sizes(const ease_gram *g, const ease_tags *t, double we
                       t->source, largest);
 }
 
+static ease_status no_item(const ease_tags *t, ease_error *err)
+{
+    return ease__fail(err, EASE_E_DATA,
+                      "%s: the data has no item of the tags, such as \"%.100s\"",
+                      t->source, ease__ids_at(&t->items, 0));
+}
+
 ease_status ease__tag_lists_new(const ease_gram *g, const ease_tags *t, double weight,
                                 int threads, ease__tag_lists *out, ease_error *err)
 {
@@ -143,9 +150,7 @@ ease_status ease__tag_lists_new(const ease_gram *g, const ease_tags *t, double w
     if (!row || !reserve_lists(t, &l)) {
         status = ease__fail(err, EASE_E_NOMEM, "tags of %d items", (int)g->g.n);
     } else if (find_rows(t, &g->ids, row, g->g.n) == 0) {
-        status = ease__fail(err, EASE_E_DATA,
-                            "%s: the data has no item of the tags, such as \"%.100s\"",
-                            t->source, ease__ids_at(&t->items, 0));
+        status = no_item(t, err);
     } else {
         list_by_item(t, row, &l);
         list_by_tag(&l, (int32_t)t->names.count);
@@ -258,6 +263,8 @@ static ease_status extend_ids(const ease__ids *from, const ease_tags *t, ease__i
     const ease__ids *parts[] = {from, &t->items};
     ease__ids ids = {0};
 
+    if (ease__tags_new_items(t, from) == (int32_t)t->items.count)
+        return no_item(t, err);
     for (int k = 0; k < 2; k++)
         for (int64_t i = 0; i < parts[k]->count; i++)
             if (ease__ids_add(&ids, ease__ids_at(parts[k], i),

@@ -24,8 +24,8 @@ ease_status ease__tag_lists_new(const ease_gram *g, const ease_tags *t, double w
                                 int threads, ease__tag_lists *out, ease_error *err);
 void ease__tag_lists_free(ease__tag_lists *l);
 
-/* Adds a^2 T'T to the matrix, or to a band of it; counts become F32. The column sums and
- * the numbers of users and interactions stay those of X. */
+/* Adds a^2 T'T to the matrix, or to a band of it; counts become F32. The column sums
+ * and the numbers of users and interactions stay those of X. */
 void ease__gram_add_tags(ease_gram *g, const ease__tag_lists *l);
 
 /* A bound on the diagonal of what is added to a float32 matrix. */
@@ -40,7 +40,7 @@ int32_t ease__tags_new_items(const ease_tags *t, const ease__ids *ids);
 
 /* Makes interactions with the items of x, and behind them the items that only the tags
  * have, in the order of the tags. The rows are borrowed from x. Fails with
- * EASE_E_TOO_LARGE or EASE_E_NOMEM. */
+ * EASE_E_DATA if x has no item of the tags, EASE_E_TOO_LARGE or EASE_E_NOMEM. */
 ease_status ease__tags_extend(const ease_interactions *x, const ease_tags *t,
                               ease_interactions *out, ease_error *err);
 void ease__tags_extended_free(ease_interactions *x);

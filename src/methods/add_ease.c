@@ -12,7 +12,7 @@ enum { BLEND, TAG_LAMBDA };
 static const ease_setting settings[] = {
     {.name = "blend",
      .about = "share of the weights that come from tags",
-     .value = 0.1,
+     .value = 0.2,
      .most = 1},
     {.name = "tag-lambda",
      .about = "lambda of the weights from tags",
@@ -125,7 +125,7 @@ static void plain(const double *values, ease__family *f)
 }
 
 static const ease__axis axes[] = {
-    {.setting = BLEND, .start = 0.1, .step = 1, .odds = true}, {0}};
+    {.setting = BLEND, .start = 0.2, .step = 1, .odds = true}, {0}};
 
 static ease_status fit(const ease_interactions *x, const ease_train_options *o,
                        ease_model **out, ease_error *err)

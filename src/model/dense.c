@@ -51,7 +51,8 @@ ease_status ease__dense_load(const ease_interactions *x, const ease__dense_order
                                   d->o.hooks, out, err);
 }
 
-/* ---- the vectors beside the matrix ------------------------------------------------ */
+/* ---- the vectors beside the matrix ------------------------------------------------
+ * */
 
 void ease__dense_vectors_free(ease__dense_vectors *v)
 {

@@ -61,8 +61,8 @@ ease__model_parts ease__dense_parts(ease_gram *g, const ease__dense_order *d,
                                     const ease__dense_vectors *v, ease__element element,
                                     double residual);
 
-/* Makes the model from the inverse and its parts as ease__model_from_inverse does, gives
- * it the tags of the options, and lets the method finish it. */
+/* Makes the model from the inverse and its parts as ease__model_from_inverse does,
+ * gives it the tags of the options, and lets the method finish it. */
 ease_status ease__dense_model(ease__tiled *inverse, ease__model_parts *r,
                               const ease__dense_order *d, ease_model **out,
                               ease_error *err);

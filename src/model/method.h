@@ -24,13 +24,13 @@ typedef struct ease__method {
     bool nonnegative;       /* negative weights are set to 0 */
     /* Members of the closed-form family: what settings mean. NULL: EASE. */
     void (*family)(const double *settings, ease__family *out);
-    const ease__axis *axes; /* with `family`: ended by a step of 0 */
+    const ease__axis *axes;     /* with `family`: ended by a step of 0 */
     const ease_gram_kind *kind; /* the only kind that it has; NULL: all */
     /* Fails with EASE_E_ARG if the settings are valid each, but not together; may be
      * NULL. */
     ease_status (*check)(const double *settings, ease_error *err);
     /* NULL: a method with from_gram adds tags to the Gram matrix, by the weight of the
-     * options. Otherwise the setting that is the weight of tags, which `finish` uses. */
+     * options. Otherwise the setting with the weight of tags, which `finish` uses. */
     const char *tag_setting;
     /* Changes a model that was made from an inverse, by the tags of the options; may be
      * NULL. Can be called again with other settings. */
@@ -66,8 +66,8 @@ ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
 /* Fails with EASE_E_ARG if the method requires tags, and the options have none. */
 ease_status ease__method_tags(const ease__method *m, const ease_train_options *o,
                               ease_error *err);
-/* The weight that tags have in training, by values of its table of settings; 0: they are
- * kept only, or there are none. */
+/* The weight that tags have in training, by values of its table of settings; 0: they
+ * are kept only, or there are none. */
 double ease__method_tag_weight(const ease__method *m, const ease_train_options *o,
                                const double *settings);
 /* The settings of a member of the family, from values of its table of settings. */

@@ -104,9 +104,9 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
 
-/* Makes a packed model one of the form blended, with `share` of the weights of `second`,
- * which it takes over and which replaces an earlier one; NULL: makes it packed again.
- * The similarity of a blended model is the weight. */
+/* Makes a packed model one of the form blended, with `share` of the weights of
+ * `second`, which it takes over and which replaces an earlier one; NULL: makes it
+ * packed again. The similarity of a blended model is the weight. */
 void ease__model_blend(ease_model *m, ease_model *second, float share);
 
 /* Sets the scales, the norms and the base of a dense model again, from parts with other
@@ -122,8 +122,8 @@ ease_status ease__item_tags_write(const ease_model *m, ease__container_writer *w
 /* Sets the tags from the sections of m->file, which are checked. */
 ease_status ease__item_tags_open(ease_model *m, ease_error *err);
 void ease__item_tags_free(ease__item_tags *t);
-/* Gives a trained model the tags of the options, if there are any; `weight` is what they
- * had in training. Logs how many items of them it does not know (level 2). */
+/* Gives a trained model the tags of the options, if there are any; `weight` is what
+ * they had in training. Logs how many items of them it does not know (level 2). */
 ease_status ease__train_tags(ease_model *m, const ease_train_options *o, double weight,
                              ease_error *err);
 size_t ease__item_tags_held(const ease__item_tags *t, int32_t items);

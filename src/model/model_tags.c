@@ -162,8 +162,7 @@ ease_status ease_model_set_tags(ease_model *m, const ease_tags *t, int32_t *matc
     else if (found.matched == 0)
         status = ease__fail(
             err, EASE_E_DATA,
-            "%s: no item of the tags is known, such as \"%.100s\": the model has "
-            "\"%.100s\"",
+            "%s: the data has no item of the tags, such as \"%.100s\", but \"%.100s\"",
             t->source, ease__ids_at(&t->items, 0), ease__ids_at(&m->ids, 0));
     else if (!copy_rows(t, m->info.items, &found, &made))
         status = ease__fail(err, EASE_E_NOMEM, "tags of %d items", (int)m->info.items);

@@ -5,8 +5,8 @@
 #include "text/fields.h"
 
 /* Finds a column by its name, where case and a RecBole type (`:token`) are ignored, or
- * by its number from 1. `header` has `fields` names; NULL: the table has no header. Fails
- * with EASE_E_ARG and a message that begins with `input`. */
+ * by its number from 1. `header` has `fields` names; NULL: the table has no header.
+ * Fails with EASE_E_ARG and a message that begins with `input`. */
 ease_status ease__find_column(const ease__field *header, size_t fields,
                               const char *input, const char *name, size_t length,
                               int *out, ease_error *err);

@@ -18,8 +18,8 @@ ease_status ease__titles_read(const char *path, const ease__ids *items, void **p
  * valid UTF-8. */
 size_t ease__utf8_length(const unsigned char *p, size_t left);
 
-/* Returns the length of a field in UTF-8; writes it if `to` is not NULL. A field that is
- * not valid UTF-8 is taken as Latin-1. */
+/* Returns the length of a field in UTF-8; writes it if `to` is not NULL. A field that
+ * is not valid UTF-8 is taken as Latin-1. */
 size_t ease__utf8_put(const ease__field *f, char *to);
 
 #endif

@@ -498,8 +498,8 @@ static ease_status finish(search *s, ease_error *err)
     return status;
 }
 
-/* The memory of the search: the data, a Gram matrix, a copy that becomes the inverse, or
- * the scratch of building. */
+/* The memory of the search: the data, a Gram matrix, a copy that becomes the inverse,
+ * or the scratch of building. */
 static ease_status check_memory(const search *s, ease_error *err)
 {
     const ease_interactions *x = s->t->x;
