@@ -38,7 +38,7 @@ enum { EDLAE_DROPOUT };
 
 static const ease_setting edlae_settings[] = {DROPOUT(0.33), {0}};
 
-static const ease__axis edlae_axes[] = {{EDLAE_DROPOUT, 0.5, 1, true}, {0}};
+static const ease__axis edlae_axes[] = {{EDLAE_DROPOUT, 0.5, 1, true, false}, {0}};
 
 static void edlae(const double *settings, ease__family *f)
 {
@@ -65,7 +65,7 @@ enum { RLAE_RELAXATION };
 
 static const ease_setting rlae_settings[] = {RELAXATION(0.5), {0}};
 
-static const ease__axis rlae_axes[] = {{RLAE_RELAXATION, 0, 0.2, false}, {0}};
+static const ease__axis rlae_axes[] = {{RLAE_RELAXATION, 0, 0.2, false, false}, {0}};
 
 static void rlae(const double *settings, ease__family *f)
 {
@@ -92,8 +92,9 @@ enum { RDLAE_DROPOUT, RDLAE_RELAXATION };
 
 static const ease_setting rdlae_settings[] = {DROPOUT(0.33), RELAXATION(0.5), {0}};
 
-static const ease__axis rdlae_axes[] = {
-    {RDLAE_DROPOUT, 0.5, 1, true}, {RDLAE_RELAXATION, 0, 0.2, false}, {0}};
+static const ease__axis rdlae_axes[] = {{RDLAE_DROPOUT, 0.5, 1, true, false},
+                                        {RDLAE_RELAXATION, 0, 0.2, false, false},
+                                        {0}};
 
 static void rdlae(const double *settings, ease__family *f)
 {
@@ -133,10 +134,10 @@ static const ease_setting dan_settings[] = {
     RELAXATION(0),
     {0}};
 
-static const ease__axis dan_axes[] = {{DAN_USER_POWER, 0.4, 0.2, false},
-                                      {DAN_DROPOUT, 0.5, 1, true},
-                                      {DAN_ITEM_POWER, 0.1, 0.1, false},
-                                      {DAN_RELAXATION, 0, 0.2, false},
+static const ease__axis dan_axes[] = {{DAN_USER_POWER, 0.4, 0.2, false, false},
+                                      {DAN_DROPOUT, 0.5, 1, true, false},
+                                      {DAN_ITEM_POWER, 0.1, 0.1, false, true},
+                                      {DAN_RELAXATION, 0, 0.2, false, false},
                                       {0}};
 
 static void dan(const double *settings, ease__family *f)
@@ -177,7 +178,8 @@ static const ease_setting rescaled_settings[] = {
      .most = 2},
     {0}};
 
-static const ease__axis rescaled_axes[] = {{RESCALED_POWER, 0.1, 0.1, false}, {0}};
+static const ease__axis rescaled_axes[] = {{RESCALED_POWER, 0.1, 0.1, false, true},
+                                           {0}};
 
 static void rescaled(const double *settings, ease__family *f)
 {
@@ -215,7 +217,7 @@ static const ease_setting ips_settings[] = {
      .most = 2},
     {0}};
 
-static const ease__axis ips_axes[] = {{IPS_POWER, 0.1, 0.1, false}, {0}};
+static const ease__axis ips_axes[] = {{IPS_POWER, 0.1, 0.1, false, true}, {0}};
 
 static void ips(const double *settings, ease__family *f)
 {
@@ -251,7 +253,7 @@ static const ease_setting mrf_settings[] = {
      .most = 2},
     {0}};
 
-static const ease__axis mrf_axes[] = {{MRF_POWER, 0.75, 0.25, false}, {0}};
+static const ease__axis mrf_axes[] = {{MRF_POWER, 0.75, 0.25, false, false}, {0}};
 
 static void mrf(const double *settings, ease__family *f)
 {
@@ -304,12 +306,12 @@ static const ease_setting family_settings[] = {
      .most = 2},
     {0}};
 
-static const ease__axis family_axes[] = {{USER_POWER_, 0.4, 0.2, false},
-                                         {DROPOUT_, 0.5, 1, true},
-                                         {LAMBDA_POWER, 0, 0.25, false},
-                                         {INPUT_POWER, 0.1, 0.1, false},
-                                         {OUTPUT_POWER, 0, 0.1, false},
-                                         {RELAXATION_, 0, 0.2, false},
+static const ease__axis family_axes[] = {{USER_POWER_, 0.4, 0.2, false, false},
+                                         {DROPOUT_, 0.5, 1, true, false},
+                                         {LAMBDA_POWER, 0, 0.25, false, false},
+                                         {INPUT_POWER, 0, 0.1, false, true},
+                                         {OUTPUT_POWER, 0, 0.1, false, true},
+                                         {RELAXATION_, 0, 0.2, false, false},
                                          {0}};
 
 static void family(const double *settings, ease__family *f)

@@ -11,6 +11,7 @@ typedef struct ease__axis {
     int setting;        /* its place in the table of settings */
     double start, step; /* first value, and first change of it */
     bool odds;          /* a share p, of which log(p / (1 - p)) is changed by `step` */
+    bool coupled; /* it needs no solve, but its best value depends on the inverse */
 } ease__axis;
 
 enum { EASE__MOST_AXES = 8 };

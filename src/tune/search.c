@@ -1,22 +1,31 @@
 /* Tuning of the closed-form family: lambda and all settings of a method together.
  *
  * Some settings need another inverse (a solve), others are read off the inverse at hand
- * (an evaluation). The search changes one setting after the other. Each line along a
- * setting tries both neighbours of the best point, and goes on in a direction that
- * improves; then all settings move at once to the vertices of the parabolas through
- * their three points. Steps are halved, and lines are repeated, as long as solves are
- * left. After each solve that improves, the settings that need none are searched. */
+ * (an evaluation). The search goes along one axis after the other. A line along an axis
+ * tries both neighbours of the best point, and goes on in a direction that improves.
+ *
+ *  1. The settings that need no solve.
+ *  2. The size of the regularizer: lambda and the odds of dropout together.
+ *  3. Each setting that needs solves, then one joint step to the vertices of the
+ *     parabolas through the three points of each line.
+ *  4. The settings that need no solve, and the rest of the solves with half the step.
+ *
+ * The best values of some settings that need no solve depend on the inverse. One step of
+ * each is therefore tried at every inverse that is nearly the best. */
 #include <math.h>
 #include <string.h>
 
 #include "model/dense.h"
 #include "tune/tune.h"
 
-enum { MOST_SOLVES = 12 };
+/* The solves of a search. A start where the size of the regularizer is far from the best
+ * one adds a solve for each step towards it, up to the second number. */
+enum { FEW_SOLVES = 12, MOST_SOLVES = 18 };
 
-/* The axis of lambda, beside those of the method. Its logarithm is changed. */
-enum { LAMBDA = -1 };
-static const double LAMBDA_STEP = 0.375; /* decades */
+/* The axes beside those of the method: lambda, and lambda with the odds of dropout.
+ * Their logarithms are changed. */
+enum { LAMBDA = -1, STRENGTH = -2 };
+static const double LAMBDA_STEP = 0.375, STRENGTH_STEP = 0.5; /* decades */
 
 /* Steps are halved once. */
 static const double LEAST_SCALE = 0.5;
@@ -44,11 +53,11 @@ typedef struct search {
     bool wide;         /* in float64 */
     axis axes[EASE__MOST_AXES + 1];
     int axis_count;
+    int solves_allowed; /* 0: any number */
     point best;
     double best_score; /* -INFINITY: nothing was measured */
     double mean_diagonal;
     bool shown[EASE__MOST_SETTINGS];
-    bool limited; /* to MOST_SOLVES */
     bool go_on;
 } search;
 
@@ -59,7 +68,7 @@ static ease__family family_of(const search *s, const point *p)
 
 static bool may_solve(const search *s)
 {
-    return s->result->solves < MOST_SOLVES;
+    return !s->solves_allowed || s->result->solves < s->solves_allowed;
 }
 
 /* ---- the inverse at hand --------------------------------------------------------- */
@@ -210,7 +219,7 @@ static ease_status visit(search *s, const point *p, double *score, ease_error *e
     ease_status status;
 
     *score = known ? score_of(s, known->trial.mean) : -INFINITY;
-    if (known || !s->go_on || (solved && s->limited && !may_solve(s)))
+    if (known || !s->go_on || (solved && !may_solve(s)))
         return EASE_OK;
     if (s->result->count == EASE__MOST_TRIALS || ease__tuner_late(s->t)) {
         s->result->stopped = ease__tuner_late(s->t);
@@ -269,29 +278,38 @@ static double mean_power(const search *s, double power)
     return pow(s->mean_diagonal, power);
 }
 
-/* Moves a point by `steps` steps along the axis. With another power of the diagonal
- * lambda keeps its mean size. */
-static point moved(const search *s, const point *from, const axis *a, double steps)
+/* Changes the value of a setting, and keeps it in its range. */
+static void move_value(const search *s, const ease__axis *a, double change, point *p)
 {
-    const ease_setting *setting;
-    point p = *from;
-    double *value, change = a->of.step * steps;
-    double before = family_of(s, from).lambda_power, after;
+    const ease_setting *setting = &s->method->settings[a->setting];
+    double *value = &p->values[a->setting];
 
-    if (a->of.setting == LAMBDA) {
-        p.lambda = rounded(from->lambda * pow(10, change));
-        return p;
-    }
-    value = &p.values[a->of.setting];
-    setting = &s->method->settings[a->of.setting];
-    if (a->of.odds) {
-        double share = fmin(fmax(*value, 0.02), 0.98);
+    if (a->odds) {
+        double share = fmin(fmax(*value, 0.01), 0.98);
 
         *value = 1 / (1 + (1 - share) / share * exp(-change));
     } else {
         *value += change;
     }
     *value = hundredths(fmin(fmax(*value, setting->least), setting->most));
+}
+
+/* Moves a point by `steps` steps along the axis. With another power of the diagonal
+ * lambda keeps its mean size. */
+static point moved(const search *s, const point *from, const axis *a, double steps)
+{
+    point p = *from;
+    double change = a->of.step * steps;
+    double before = family_of(s, from).lambda_power, after;
+
+    if (a->of.setting < 0)
+        p.lambda = rounded(from->lambda * pow(10, change));
+    for (int i = 0; a->of.setting == STRENGTH && i < s->axis_count; i++)
+        if (s->axes[i].of.odds)
+            move_value(s, &s->axes[i].of, change * log(10), &p);
+    if (a->of.setting < 0)
+        return p;
+    move_value(s, &a->of, change, &p);
     after = family_of(s, &p).lambda_power;
     if (after != before)
         p.lambda = rounded(p.lambda * mean_power(s, before) / mean_power(s, after));
@@ -303,105 +321,160 @@ static bool equal(const point *a, const point *b)
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* Tries both neighbours of the best point, and goes on while that improves. `scale`
- * shrinks the step. Sets the vertex. */
-static ease_status line(search *s, axis *a, double scale, ease_error *err)
+/* A point with its score. */
+typedef struct scored {
+    point p;
+    double score;
+} scored;
+
+static scored best_of(const search *s)
 {
-    point centre = s->best;
-    double middle = s->best_score, low = -INFINITY, high = -INFINITY;
-    int most = a->solves ? 4 : 8;
+    return (scored){s->best, s->best_score};
+}
+
+/* Measures the point moved along an axis; its score is -INFINITY if the axis ends. */
+static ease_status step(search *s, const scored *from, const axis *a, double steps,
+                        scored *out, ease_error *err)
+{
+    *out = (scored){moved(s, &from->p, a, steps), -INFINITY};
+    return equal(&out->p, &from->p) ? EASE_OK : visit(s, &out->p, &out->score, err);
+}
+
+/* True if settings that need no solve could make the point the best one: it is at most
+ * half a standard error behind. */
+static bool is_close(const search *s, const scored *q)
+{
+    const ease__attempt *last = &s->result->tried[s->result->count - 1];
+
+    return s->result->count > 0 &&
+           q->score > s->best_score - last->trial.standard_error / 2;
+}
+
+/* Tries one step along the axes that need no solve and are coupled to others. */
+static ease_status touch(search *s, double scale, scored *at, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int i = 0; !status && s->go_on && i < s->axis_count; i++)
+        for (int sign = 1; s->axes[i].of.coupled && !status && sign >= -1; sign -= 2) {
+            scored q;
+
+            status = step(s, at, &s->axes[i], sign * scale, &q, err);
+            if (!status && q.score > at->score) {
+                *at = q;
+                break;
+            }
+        }
+    return status;
+}
+
+/* The score of a neighbour, once it is known. */
+typedef struct side {
+    bool known;
+    double score;
+} side;
+
+/* The vertex of the parabola through three equidistant points, whose middle one is the
+ * highest. */
+static double vertex_of(double low, double middle, double high)
+{
+    return (high - low) / (2 * (2 * middle - high - low));
+}
+
+/* Tries both neighbours of a point along an axis, and goes on while that improves; `at`
+ * becomes the best of them. Sets the vertex. */
+static ease_status line(search *s, axis *a, double scale, scored *at, ease_error *err)
+{
+    side low = {0}, high = {0};
     ease_status status = EASE_OK;
 
     a->vertex = 0;
-    for (int tried = 0; !status && s->go_on && tried < most; tried++) {
-        bool up = isinf(high) && high < 0;
-        point p = moved(s, &centre, a, up ? scale : -scale);
-        double score = -INFINITY;
+    while (!status && s->go_on && !(low.known && high.known)) {
+        bool up = !high.known;
+        scored q;
 
-        if (!up && !(isinf(low) && low < 0))
-            break;
-        if (!equal(&p, &centre))
-            status = visit(s, &p, &score, err);
-        if (score > middle) { /* the centre moves; what was the centre is known */
-            if (up) {
-                low = middle;
-                high = -INFINITY;
-            } else {
-                high = middle;
-                low = -INFINITY;
-            }
-            middle = score;
-            centre = p;
-        } else if (up) {
-            high = isinf(score) ? -HUGE_VAL : score;
-            if (isinf(score))
-                high = -1e300; /* the end of the range */
+        status = step(s, at, a, up ? scale : -scale, &q, err);
+        if (!status && a->solves && is_close(s, &q))
+            status = touch(s, 1, &q, err);
+        if (q.score > at->score) { /* what was the centre becomes a neighbour */
+            *(up ? &low : &high) = (side){true, at->score};
+            *(up ? &high : &low) = (side){0};
+            *at = q;
+            if (a->of.setting == STRENGTH && s->solves_allowed < MOST_SOLVES)
+                s->solves_allowed++;
         } else {
-            low = isinf(score) ? -1e300 : score;
+            *(up ? &high : &low) = (side){true, q.score};
         }
     }
-    if (high > -1e299 && low > -1e299 && middle > high && middle > low)
-        a->vertex = scale * (high - low) / (2 * (2 * middle - high - low));
+    if (low.known && high.known && isfinite(low.score) && isfinite(high.score) &&
+        at->score > fmax(low.score, high.score))
+        a->vertex = scale * vertex_of(low.score, at->score, high.score);
     return status;
 }
 
 /* Moves all axes of one sort to their vertices at once. */
-static ease_status jump(search *s, bool solves, ease_error *err)
+static ease_status jump(search *s, bool solves, scored *at, ease_error *err)
 {
-    point p = s->best;
-    double score;
+    scored q = *at;
+    ease_status status = EASE_OK;
 
     for (int i = 0; i < s->axis_count; i++)
         if (s->axes[i].solves == solves && s->axes[i].vertex != 0) {
-            p = moved(s, &p, &s->axes[i], s->axes[i].vertex);
+            q.p = moved(s, &q.p, &s->axes[i], s->axes[i].vertex);
             s->axes[i].vertex = 0;
         }
-    return equal(&p, &s->best) ? EASE_OK : visit(s, &p, &score, err);
+    if (equal(&q.p, &at->p))
+        return EASE_OK;
+    status = visit(s, &q.p, &q.score, err);
+    if (!status && solves && is_close(s, &q))
+        status = touch(s, 1, &q, err);
+    if (q.score > at->score)
+        *at = q;
+    return status;
 }
 
 /* Searches the settings that need no other inverse. */
-static ease_status polish(search *s, double scale, ease_error *err)
+static ease_status polish(search *s, double scale, scored *at, ease_error *err)
 {
     ease_status status = EASE_OK;
 
     for (int i = 0; !status && s->go_on && i < s->axis_count; i++)
         if (!s->axes[i].solves)
-            status = line(s, &s->axes[i], scale, err);
-    return status || !s->go_on ? status : jump(s, false, err);
+            status = line(s, &s->axes[i], scale, at, err);
+    return status || !s->go_on ? status : jump(s, false, at, err);
 }
 
 /* ---- the search ------------------------------------------------------------------ */
 
-/* Lines along all axes that need solves, each followed by the settings that need none
- * if it has improved. */
-static ease_status sweep(search *s, double scale, ease_error *err)
+/* Lines along all axes that need solves, and their joint step. The line along lambda is
+ * left out of the first sweep, since that of its size has just been made. */
+static ease_status sweep(search *s, double scale, scored *at, ease_error *err)
 {
     ease_status status = EASE_OK;
 
     for (int i = 0; !status && s->go_on && i < s->axis_count; i++)
-        if (s->axes[i].solves)
-            status = line(s, &s->axes[i], scale, err);
-    if (!status && s->go_on)
-        status = jump(s, true, err);
-    return status;
+        if (s->axes[i].solves && (scale < 1 || s->axes[i].of.setting != LAMBDA))
+            status = line(s, &s->axes[i], scale, at, err);
+    return status || !s->go_on ? status : jump(s, true, at, err);
 }
 
 static ease_status run(search *s, point *start, ease_error *err)
 {
-    double score, scale = 1;
-    ease_status status = visit(s, start, &score, err);
+    axis strength = {.of = {.setting = STRENGTH, .step = STRENGTH_STEP},
+                     .solves = true};
+    scored at = {*start, -INFINITY};
+    double scale = 1;
+    ease_status status = visit(s, start, &at.score, err);
 
-    if (!status && s->go_on && s->result->count > 0)
-        status = polish(s, scale, err);
-    while (!status && s->go_on && s->result->count > 0) {
-        int before = s->result->count;
-
-        status = sweep(s, scale, err);
+    if (!status && s->go_on)
+        status = polish(s, scale, &at, err);
+    if (!status && s->go_on)
+        status = line(s, &strength, scale, &at, err);
+    for (; !status && s->go_on && scale >= LEAST_SCALE; scale /= 2) {
+        status = sweep(s, scale, &at, err);
+        at = best_of(s);
         if (!status && s->go_on)
-            status = polish(s, scale, err);
-        scale /= 2;
-        if (scale < LEAST_SCALE || s->result->count == before)
-            break;
+            status = polish(s, scale / 2, &at, err);
     }
     return status;
 }
@@ -582,7 +655,7 @@ ease_status ease__tune_family(ease__tuner *t, ease_error *err)
     if (!status && t->o.lambdas)
         status = try_grid(&s, &grid, &start, err);
     if (!status && !t->o.lambdas) {
-        s.limited = true;
+        s.solves_allowed = FEW_SOLVES;
         find_start(&s, &start);
         status = run(&s, &start, err);
     }
