@@ -58,6 +58,23 @@ DATA = {"ml-1m": Data("ml-1m/ratings.csv", "ml-1m/movies.dat", "1,3", "|", "lati
         "goodbooks": Data("goodbooks/ratings.csv", "goodbooks/books.csv", "id,authors", ", ",
                           "utf-8")}
 
+# Below a table. Paired differences are from ease eval --items warm --per-user of both models.
+REMARKS = {
+    "ml-1m":
+        "Tags of genres order cold items better among each other than the cosine does, and help "
+        "warm targets a little: the paired difference of recall@20 is +.0056 ± .0008. Among all "
+        "items the cold ones are almost never in the list, and fewer are found than in a random "
+        "order. The weight is the largest that was tried; on the validation part recall@20 of all "
+        "targets changes by less than .001 from the weight 10 on.",
+    "goodbooks":
+        "With authors as tags, cold targets are found among all items at no measurable cost to "
+        "warm ones (paired difference of recall@20: -.0005 ± .0009). Among cold items alone EASE is "
+        "within one standard error of the cosine of tags. Among all items the cosine finds more "
+        "of the cold targets, and far fewer of the warm ones. The weight decides between both "
+        "kinds: on the validation part at this lambda, the weight 10 gives recall@20 .163 on cold "
+        "and .282 on warm targets among all items, and the weight 3 .119 and .321.",
+}
+
 # ---- the program ------------------------------------------------------------------
 
 
@@ -222,6 +239,7 @@ def section(made):
                f"{best['weight']:g}.\n")
         yield from table(part)
         yield ""
+        yield REMARKS[name] + "\n"
         yield "\n".join("    " + c for c in part["commands"]) + "\n"
 
 
