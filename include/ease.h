@@ -76,8 +76,8 @@
  *    ease_format, ease_method_info, ...), never elsewhere. A program that was compiled
  *    with an older header gets the defaults of the options that its header lacks. A
  *    program that sets an option which an older library lacks gets EASE_E_ARG.
- *  - ease_row, ease_rec, ease_error, ease_hooks, ease_id_column, ease_split_part and
- *    ease_difference are frozen: they never change.
+ *  - ease_row, ease_rec, ease_cap, ease_error, ease_hooks, ease_id_column,
+ *    ease_split_part, ease_difference and ease_plot_axis are frozen: they never change.
  *
  * Threads and processes:
  *
@@ -426,7 +426,7 @@ EASE_API int64_t ease_interactions_find_user(const ease_interactions *x,
                                              const char *user_id); /* or EASE_NO_USER */
 EASE_API void ease_interactions_free(ease_interactions *x);
 
-/* ---- tags of items --------------------------------------------------------------- */
+/* ---- tags of items -------------------------------------------------------------- */
 
 /* Tags are properties of items, such as genres, authors or categories. A tag is a text
  * KIND=VALUE: genre=Comedy. Models keep the tags of their items, see
@@ -644,9 +644,10 @@ typedef enum ease_gram_kind {
 
 /* The form in which a model file stores the weights.
  *
- * F32, F16 and PACKED are alternatives for dense models (ease, ease-nonneg). The range
- * of F16 is limited: if the values of items differ by a factor of more than about
- * 10^4, small weights may become 0, and saving logs a warning (level 1).
+ * F32, F16 and PACKED are alternatives for dense models, which are those of all methods
+ * with from_gram (see ease_method_info). The range of F16 is limited: if the values of
+ * items differ by a factor of more than about 10^4, small weights may become 0, and
+ * saving logs a warning (level 1).
  *
  * NONE, SPARSE, LATENT and KNOWN depend on the method: such a model is always saved in
  * its own form. */
@@ -752,14 +753,33 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
                                                   ease_storage storage, ease_plan *out,
                                                   ease_error *err);
 
+/* Checks options before any data is read: the method, its lambda and its settings, the
+ * kind, the backend. `from_gram` nonzero: for training from a Gram matrix, from which
+ * not every method can be trained and which has no weights of users. Fails with
+ * EASE_E_ARG, or EASE_E_BACKEND if the backend cannot be used. */
+EASE_API EASE_MUST_USE ease_status ease_train_options_check(const ease_train_options *o,
+                                                            int from_gram,
+                                                            ease_error *err);
+
 /* Trains a model on the interactions `x` by the method o->method. The model does not
  * refer to `x` afterwards.
  *
- * ease, ease-nonneg (EASE >= 0: negative weights are set to 0): every solve is checked
- * by a residual. If a solve in float32 fails the check or meets a pivot that is not
- * positive, the Gram matrix is built again and solved in float64 if memory allows,
- * which is logged (level 1). Float64 is used from the start if a nonzero entry on the
- * diagonal of X'X is above 2^100 or below 2^-100.
+ * ease, ease-nonneg (EASE >= 0: negative weights are set to 0), and the closed-form
+ * family of EASE's relatives: edlae, rlae, rdlae, dan, ease-rescaled, ease-ips, mrf,
+ * and ease-family, which has all of their settings. Each member is one solve,
+ *
+ *     P = (C + diagMat(Lambda))^-1,   W_ij = -s_i P_ij m_j t_j off the diagonal,
+ *
+ * where C is X'WX of the kind o->kind, with a weight for each user, and EASE has the
+ * weights 1, Lambda_j = lambda, m_j = 1 / P_jj and s = t = 1. Settings change W and
+ * Lambda, which needs the interactions (W) or only X'X (Lambda), or the way in which
+ * weights are read off P (s, m, t). Settings that would change nothing (dropout=0)
+ * give EASE's weights to the last bit.
+ *
+ * Every solve is checked by a residual. If a solve in float32 fails the check or meets
+ * a pivot that is not positive, the Gram matrix is built again and solved in float64 if
+ * memory allows, which is logged (level 1). Float64 is used from the start if a nonzero
+ * entry on the diagonal of X'X is above 2^100 or below 2^-100.
  *
  * popularity: the score of an item is its share of users. item-item: nearest
  * neighbours by X'X. slim, slim-free: sparse weights by least squares. wmf: weighted
@@ -784,17 +804,19 @@ EASE_API EASE_MUST_USE ease_status ease_plan_data(const ease_interactions *x,
  * 0, add no items and only keep the tags of known items; if there is none, training
  * fails with EASE_E_DATA.
  *
- * Fails with EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (a missing lambda, a
- * wrong setting, a rank that the data cannot have, or data with a `doubt`, see
- * ease_interactions_info), EASE_E_DATA (wmf: a negative value), EASE_E_NOT_POSDEF,
- * EASE_E_ACCURACY (numbers do not stay finite, or float32 cannot represent the
- * weights), EASE_E_BACKEND, EASE_E_NOMEM or EASE_E_CANCELLED. */
+ * Fails with EASE_E_MEMORY_LIMIT before allocating, EASE_E_ARG (as
+ * ease_train_options_check does, for a rank that the data cannot have, and for data
+ * with a `doubt`, see ease_interactions_info), EASE_E_DATA (wmf: a negative value),
+ * EASE_E_NOT_POSDEF, EASE_E_ACCURACY (numbers do not stay finite, or float32 cannot
+ * represent the weights), EASE_E_BACKEND, EASE_E_NOMEM or EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_train(const ease_interactions *x,
                                               const ease_train_options *o,
                                               ease_model **out, ease_error *err);
 
-/* Trains a model from a Gram file, by a method with from_gram (see ease_method_info);
- * other methods fail with EASE_E_ARG. Otherwise like ease_train. */
+/* Trains a model from a Gram file, by a method with from_gram (see ease_method_info).
+ * Fails with EASE_E_ARG for other methods, and for settings that give users weights;
+ * with EASE_E_DATA if settings need the number of users of each item, and the matrix is
+ * of weighted data. Otherwise like ease_train. */
 EASE_API EASE_MUST_USE ease_status ease_train_gram_file(const char *path,
                                                         const ease_train_options *o,
                                                         ease_model **out,
@@ -825,7 +847,9 @@ typedef struct ease_method_info {
     /* The grid that tuning tries by default: "rank=64|128,alpha=1|10" is every rank
      * with every alpha. "": there is nothing to tune. NULL: lambda is tuned. */
     const char *grid;
-    int needs_tags; /* 1: ease_train_options.tags are required */
+    int needs_tags;             /* 1: ease_train_options.tags are required */
+    const ease_gram_kind *kind; /* the only kind of Gram matrix that the method has,
+                                   whatever `kind` the options have; NULL: any */
 } ease_method_info;
 
 /* The method at `index`, from 0 on, and the method with a name; NULL: there is none. */
@@ -840,7 +864,7 @@ EASE_API EASE_MUST_USE ease_status ease_method_check(const char *method,
                                                      const char *settings,
                                                      ease_error *err);
 
-/* ---- Gram matrices: X'X, from which EASE can be trained --------------------- */
+/* ---- Gram matrices: X'X, from which EASE and its relatives are trained ----------- */
 
 typedef struct ease_gram_info {
     size_t size;
@@ -1052,6 +1076,16 @@ EASE_API ease_row ease_model_item_tags(const ease_model *m, int32_t item);
  * the setting `blend` of add-ease; 0: it was trained without tags. */
 EASE_API double ease_model_tag_weight(const ease_model *m);
 
+/* Chooses items by their tags, for `allowed` of ease_recommend_options: sets allowed[j]
+ * to 0 for each item j that does not fit, and leaves the other bytes as they are;
+ * `allowed` has one for each item. Of the tags in `only`, an item must have at least
+ * one of each kind that occurs there; it must have none of those in `except`. Fails
+ * with EASE_E_ARG if the model has no tags, EASE_E_DATA if it has no such tag, or
+ * EASE_E_NOMEM; `allowed` is then unchanged. */
+EASE_API EASE_MUST_USE ease_status ease_model_filter(
+    const ease_model *m, const char *const *only, int64_t only_count,
+    const char *const *except, int64_t except_count, uint8_t *allowed, ease_error *err);
+
 EASE_API void ease_model_describe(const ease_model *m, ease_model_info *info);
 EASE_API int32_t ease_model_items(const ease_model *m);
 EASE_API const ease_method_info *ease_model_method(const ease_model *m);
@@ -1069,6 +1103,11 @@ EASE_API double ease_model_popularity(const ease_model *m,
                                       int32_t item); /* column sum of X */
 EASE_API float ease_model_base(const ease_model *m,
                                int32_t item); /* score without any history */
+/* max(popularity, 1)^power, limited to 1e-30 .. 1e30: the factor by which the option
+ * popularity_power of ease_recommend multiplies the score of `item`. NaN if the item is
+ * out of range or the power is not within -10 .. 10. */
+EASE_API float ease_model_popularity_factor(const ease_model *m, int32_t item,
+                                            double power);
 /* Copies row `item` of B, the contributions of this item to the score of each item, to
  * `out`, which has space for `items` floats. If `item` is out of range, all of `out` is
  * set to NaN. Fails with EASE_E_FORMAT or EASE_E_IO if the model's file is damaged or
@@ -1130,6 +1169,14 @@ typedef struct ease_rec {
     float score;
 } ease_rec;
 
+/* A bound on how many items of a list may share a tag. Items are taken in the order of
+ * their scores; an item is left out if one of its tags of this kind already occurs
+ * `most` times in the list. Items without tags of this kind are not affected. */
+typedef struct ease_cap {
+    const char *kind; /* of tags, such as "author" */
+    int32_t most;     /* at least 1 */
+} ease_cap;
+
 typedef struct ease_recommend_options {
     size_t size;
     int32_t k;     /* length of a list; default 10 */
@@ -1143,6 +1190,14 @@ typedef struct ease_recommend_options {
     const int64_t *users;
     int threads;             /* of ease_recommend_many; 0: all */
     const ease_hooks *hooks; /* of ease_recommend_many; NULL: none */
+    /* The score of each item is multiplied by ease_model_popularity_factor() with this
+     * power, -10 .. 10, before items are ranked: below 0, less popular items rank
+     * higher, above 0, more popular ones do. Default 0: scores stay as they are. */
+    double popularity_power;
+    /* The most items of a list that may have the same tag; all caps hold. Default
+     * none. */
+    const ease_cap *caps;
+    int64_t cap_count;
 } ease_recommend_options;
 
 /* Makes a scorer for a model, which is borrowed: free the scorer first. Fails with
@@ -1153,10 +1208,13 @@ EASE_API EASE_MUST_USE ease_status ease_scorer_new(const ease_model *m,
 /* Recommends the k items with the highest scores for a history, best first; ties go to
  * the smaller item number. `recs` has space for k items, and *count receives their
  * number. An empty history gets the most popular items, with their share of users as
- * the score, except for methods with known_users. Fails with EASE_E_ARG, EASE_E_DATA
- * if a method with known_users does not know the user, EASE_E_FORMAT or EASE_E_IO if
- * the model's file is damaged or cannot be read; the contents of `recs` are then
- * undefined. */
+ * the score, except for methods with known_users. Scores are those of the model times
+ * the factors of popularity_power; with caps, the list is the same as if all items of
+ * the catalog were sorted by score and taken in this order as far as the caps allow.
+ * Fails with EASE_E_ARG (also for caps if the model has no tags), EASE_E_DATA if a
+ * method with known_users does not know the user or the model has no tags of the kind
+ * of a cap, EASE_E_NOMEM, EASE_E_FORMAT or EASE_E_IO if the model's file is damaged or
+ * cannot be read; the contents of `recs` are then undefined. */
 EASE_API EASE_MUST_USE ease_status ease_recommend(ease_scorer *s, ease_row history,
                                                   const ease_recommend_options *o,
                                                   ease_rec *recs, int32_t *count,
@@ -1170,7 +1228,8 @@ EASE_API EASE_MUST_USE ease_status ease_recommend_many(
     const ease_model *m, const ease_row *histories, int64_t count,
     const ease_recommend_options *o, ease_rec *recs, int32_t *counts, ease_error *err);
 
-/* Finds the k items most similar to `item`, best first, as ease_recommend returns them.
+/* Finds the k items most similar to `item`, best first, as ease_recommend returns them;
+ * its options apply to similarities in place of scores.
  * The similarity is the partial correlation -P_ij / sqrt(P_ii P_jj), which is symmetric
  * and within -1 .. 1; in sparse models and those of add-ease the weight, in latent
  * models the cosine of the factors of the items. Fails as ease_recommend does, and with
@@ -1184,8 +1243,8 @@ EASE_API EASE_MUST_USE ease_status ease_similar(ease_scorer *s, int32_t item,
  * and its contribution to the score; there are as many reasons as items of the history.
  * *base receives the score without any history (0 for EASE_GRAM_COUNTS), *score the
  * score: base + contributions, added in this order in float, which is the score that
- * ease_recommend returns. Fails with EASE_E_ARG for latent models and methods with
- * known_users, whose scores are no such sum. */
+ * ease_recommend returns without popularity_power. Fails with EASE_E_ARG for latent
+ * models and methods with known_users, whose scores are no such sum. */
 EASE_API EASE_MUST_USE ease_status ease_explain(ease_scorer *s, ease_row history,
                                                 int32_t item, ease_rec *reasons,
                                                 float *base, float *score,
@@ -1410,7 +1469,7 @@ EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out
 /* The number of the best trial; of equal ones, that with the largest lambda or the
  * first point of the grid. */
 EASE_API int ease_tuning_best(const ease_tuning *t);
-/* The number of matrices that were inverted; the other trials were only evaluated. */
+/* The number of matrices that were inverted; other trials were evaluations alone. */
 EASE_API int ease_tuning_solves(const ease_tuning *t);
 /* 1 if tuning was cancelled or ran out of time before all trials were made, else 0. */
 EASE_API int ease_tuning_stopped(const ease_tuning *t);
@@ -1523,6 +1582,29 @@ EASE_API EASE_MUST_USE ease_status ease_plot_lambda(const double *lambda,
                                                     const double *standard_error,
                                                     int count, const char *metric,
                                                     const char *path, ease_error *err);
+
+enum { EASE_PLOT_MOST_AXES = 8 };
+
+/* The values of one setting in the trials of a search. */
+typedef struct ease_plot_axis {
+    const char *name;    /* "dropout" */
+    const double *value; /* for each trial; NAN: the trial does not have the setting */
+    int logarithmic; /* 1: the scale is logarithmic, with values from 1e-100 to 1e100 */
+} ease_plot_axis;
+
+/* Draws the trials of a search over 1 to EASE_PLOT_MOST_AXES settings: for each setting
+ * a panel with the metric as a function of the setting, on the same scale of the metric
+ * in all panels. Each trial is a dot. A line connects the best trials at each value of
+ * the setting, or in each of at most 20 intervals if it has more than 20 values. A mark
+ * shows trial number `best`, and a band its standard error; standard_error may be NULL,
+ * and its entries NAN, for none. If mean[best] is nearer to the smallest mean than to
+ * the largest one, lower values of the metric are better. Trials that are far worse
+ * than most others are drawn as arrows at the edge of the panels, and a note says how
+ * many; at least half of all trials are drawn as dots. */
+EASE_API EASE_MUST_USE ease_status
+ease_plot_settings(const ease_plot_axis *axes, int axis_count, const double *mean,
+                   const double *standard_error, int trials, int best,
+                   const char *metric, const char *path, ease_error *err);
 
 /* ---- initializing options ------------------------------------------------------- */
 

@@ -5,10 +5,20 @@ compares the two."""
 
 from ease import _ease
 
-NAMES = {"popularity": "Popularity", "item-item": "ItemItem", "slim": "SLIM",
+NAMES = {"edlae": "EDLAE", "rlae": "RLAE", "rdlae": "RDLAE", "dan": "DAN",
+         "ease-rescaled": "RescaledEASE", "ease-ips": "PropensityEASE", "mrf": "MRF",
+         "ease-family": "EASEFamily", "popularity": "Popularity", "item-item": "ItemItem", "slim": "SLIM",
          "slim-free": "SLIMFree", "wmf": "WMF", "ii-svd": "IISVD", "cdae": "CDAE",
          "mult-dae": "MultDAE", "mult-vae": "MultVAE", "lrec": "LRec"}
 ABOUT = {
+    "edlae": "EASE trained with dropout (Steck, NeurIPS 2020).",
+    "rlae": "EASE with a relaxed diagonal (Moon, Kim and Lee, SIGIR 2023).",
+    "rdlae": "EDLAE with a relaxed diagonal (Moon, Kim and Lee, SIGIR 2023).",
+    "dan": "EASE with data-adaptive normalization (Park et al., SIGIR 2025).",
+    "ease-rescaled": "EASE with scores rescaled by popularity (Steck, arXiv 2019).",
+    "ease-ips": "EASE with inverse propensities (Onishi et al., SIGIR-AP 2025).",
+    "mrf": "A dense Markov random field, of the covariance matrix (Steck, NeurIPS 2019).",
+    "ease-family": "EASE with all settings of its relatives.",
     "popularity": "What most users have: a score is an item's share of users.",
     "item-item": "Neighbours by the users that two items share.",
     "slim": "Sparse linear weights by least squares, none below 0.",
@@ -21,6 +31,20 @@ ABOUT = {
     "lrec": "A logistic regression for each user, on the other users.",
 }
 MORE = {
+    "ease-family": """P = (C + diagMat(Lambda))^-1,   B[i, j] = -s[i] P[i, j] m[j] t[j] off the diagonal
+
+    Settings that would change nothing, which are the defaults, give the weights of
+    :class:`ease.EASE` to the last bit.
+
+    >>> import numpy as np, ease
+    >>> X = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [1, 0, 1, 1]])
+    >>> plain = ease.EASEFamily(lambda_=1.0).fit(X)
+    >>> bool((plain.B == ease.EASE(lambda_=1.0).fit(X).B).all())
+    True
+    >>> relaxed = ease.EASEFamily(lambda_=1.0, relaxation=0.2, dropout=0.3).fit(X)
+    >>> relaxed.info["settings"][:48]
+    'lambda-power=0,dropout=0.3,user-power=0,relaxati'
+""",
     "lrec": """It scores only the users that it was trained with, by id (or row). ``user_items`` only
     says which items are not recommended; without it, these are the items that the user had
     in training. There is no ``similar_items``, ``explain`` or
@@ -38,33 +62,54 @@ MORE = {
     KeyError: "user 'eve' is not in the model: lrec scores only the users that ...
 """,
 }
-HEAD = '''"""The paper's other systems, each a class of the same shape as :class:`ease.EASE`.
+HEAD = '''"""Relatives of EASE and the other systems of its paper, each a class of the same shape as
+:class:`ease.EASE`.
 
 Written by python/generate.py from the library's table of methods.
 """
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from ._base import CLASSES, KnownUsers, Recommender
+from ._closed_form import ClosedForm
 '''
 
 
 def parameter(setting):
     name, about, value, least, most, whole, words = setting
-    name = name + "_" if name == "lambda" else name
+    name = "lambda_" if name == "lambda" else name.replace("-", "_")
     if words:
         return name, "str", repr(words.split("|")[int(value)]), f"{about}: {words}"
     kind = "int" if whole else "float"
     return name, kind, repr(int(value) if whole else float(value)), about
 
 
-def one_class(method, known, settings):
+LAMBDA = ("lambda_", "float", None, "the regularization, above 0")
+COMMON = [("threads", "int", "0", "0: all"), ("memory_limit", "Optional[int]", "None", "bytes")]
+KIND = ("kind", "str", "'counts'", "the Gram matrix: counts, covariance or correlation")
+PRECISION = ("precision", "str", "'f32'", "precision of the solve: f32 or f64")
+CLOSED = [("workdir", "Any", "None", "directory for a matrix that does not fit into memory"),
+          ("backend", "Optional[str]", "None", "the backend that inverts the matrix")]
+
+
+def declared(parameters):
+    """The arguments: those without a default come first, others by keyword."""
+    lines = [f"        {n}: {kind}," for n, kind, value, _ in parameters if value is None]
+    lines += ["        *,"]
+    return lines + [f"        {n}: {kind} = {value}," for n, kind, value, _ in parameters
+                    if value is not None]
+
+
+def one_class(method, closed, known, settings, any_kind):
     parameters = [parameter(s) for s in settings]
-    parameters += [("threads", "int", "0", "0: all"),
-                   ("memory_limit", "Optional[int]", "None", "bytes")]
-    base = "KnownUsers" if known else "Recommender"
+    if closed:
+        parameters = ([LAMBDA, *parameters] + ([KIND] if any_kind else []) +
+                      [PRECISION, *COMMON, *CLOSED])
+    else:
+        parameters += COMMON
+    base = "ClosedForm" if closed else "KnownUsers" if known else "Recommender"
     lines = ["", "", f"class {NAMES[method]}({base}):", f'    """{ABOUT[method]}', ""]
     if method in MORE:
         lines += ["    " + MORE[method]]
@@ -72,8 +117,7 @@ def one_class(method, known, settings):
     for name, _, _, about in parameters:
         lines += [f"    {name}", f"        {about}"]
     lines += ['    """', "", f'    _method = "{method}"', "", "    def __init__("]
-    lines += ["        self,", "        *,"]
-    lines += [f"        {n}: {kind} = {value}," for n, kind, value, _ in parameters]
+    lines += ["        self,", *declared(parameters)]
     lines += ["    ) -> None:"]
     lines += [f"        self.{n} = {n}" for n, _, _, _ in parameters]
     lines += ["", "", f'CLASSES["{method}"] = {NAMES[method]}']
@@ -82,9 +126,9 @@ def one_class(method, known, settings):
 
 def source():
     lines = HEAD.rstrip("\n").split("\n")
-    for method, _, known, _, settings in _ease.methods():
+    for method, closed, known, _, settings, any_kind in _ease.methods():
         if method in NAMES:
-            lines += one_class(method, known, settings)
+            lines += one_class(method, closed, known, settings, any_kind)
     return "\n".join(lines) + "\n"
 
 

@@ -19,18 +19,25 @@ static const struct golden_file {
     ease_storage storage;
     ease_gram_kind kind;
     bool titles;
+    int since; /* the first version that has it */
 } golden_files[] = {
-    {"f32", "ease", "", EASE_STORE_F32, EASE_GRAM_COUNTS, false},
-    {"f16", "ease", "", EASE_STORE_F16, EASE_GRAM_COVARIANCE, true},
-    {"packed", "ease-nonneg", "", EASE_STORE_PACKED, EASE_GRAM_COUNTS, false},
-    {"correlation", "ease", "", EASE_STORE_PACKED, EASE_GRAM_CORRELATION, true},
-    {"none", "popularity", "", EASE_STORE_NONE, EASE_GRAM_COUNTS, false},
-    {"sparse", "slim-free", "l1=0.1,l2=1", EASE_STORE_SPARSE, EASE_GRAM_COUNTS, false},
-    {"nearest", "item-item", "neighbours=4", EASE_STORE_SPARSE, EASE_GRAM_COUNTS, true},
-    {"factors", "wmf", "rank=4,lambda=1", EASE_STORE_LATENT, EASE_GRAM_COUNTS, false},
+    {"f32", "ease", "", EASE_STORE_F32, EASE_GRAM_COUNTS, false, 1},
+    {"f16", "ease", "", EASE_STORE_F16, EASE_GRAM_COVARIANCE, true, 1},
+    {"packed", "ease-nonneg", "", EASE_STORE_PACKED, EASE_GRAM_COUNTS, false, 1},
+    {"correlation", "ease", "", EASE_STORE_PACKED, EASE_GRAM_CORRELATION, true, 1},
+    {"none", "popularity", "", EASE_STORE_NONE, EASE_GRAM_COUNTS, false, 1},
+    {"sparse", "slim-free", "l1=0.1,l2=1", EASE_STORE_SPARSE, EASE_GRAM_COUNTS, false,
+     1},
+    {"nearest", "item-item", "neighbours=4", EASE_STORE_SPARSE, EASE_GRAM_COUNTS, true,
+     1},
+    {"factors", "wmf", "rank=4,lambda=1", EASE_STORE_LATENT, EASE_GRAM_COUNTS, false,
+     1},
     {"network", "mult-vae", "epochs=3,hidden=6,latent=4", EASE_STORE_LATENT,
-     EASE_GRAM_COUNTS, true},
-    {"known", "lrec", "", EASE_STORE_KNOWN, EASE_GRAM_COUNTS, false},
+     EASE_GRAM_COUNTS, true, 1},
+    {"known", "lrec", "", EASE_STORE_KNOWN, EASE_GRAM_COUNTS, false, 1},
+    {"relaxed", "ease-family", "user-power=0.5,relaxation=0.4,input-power=0.2",
+     EASE_STORE_PACKED, EASE_GRAM_COVARIANCE, false, 2},
+    {"scaled", "dan", "dropout=0.2", EASE_STORE_F16, EASE_GRAM_COUNTS, true, 2},
 };
 enum { GOLDEN_FILES = sizeof(golden_files) / sizeof(golden_files[0]) };
 

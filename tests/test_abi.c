@@ -20,7 +20,7 @@ ENDS_WITH(ease_split_options, hooks);
 ENDS_WITH(ease_train_options, tag_weight);
 ENDS_WITH(ease_gram_options, hooks);
 ENDS_WITH(ease_open_options, hooks);
-ENDS_WITH(ease_recommend_options, hooks);
+ENDS_WITH(ease_recommend_options, cap_count);
 ENDS_WITH(ease_eval_options, among);
 ENDS_WITH(ease_tune_options, seconds);
 ENDS_WITH(ease_blas_info, better);

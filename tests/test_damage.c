@@ -39,6 +39,27 @@ static ease_model *dense(bool large)
     return random_model(large ? 3000 : 40, 3, false, EASE_GRAM_CORRELATION, false);
 }
 
+/* As a member of the closed-form family: with scales of rows, and two norms. */
+static ease_model *relaxed(bool large)
+{
+    ease_model *m = random_model(large ? 3000 : 40, 3, false, EASE_GRAM_COUNTS, false);
+    size_t n = (size_t)m->info.items;
+    double *own = calloc(3 * n, sizeof(*own));
+    ease__model_parts r = {.kind = EASE_GRAM_COUNTS, .relaxation = 0.3, .settings = ""};
+
+    for (size_t i = 0; i < n; i++) {
+        own[i] = ease__tiled_at(&m->inverse, (int32_t)i, (int32_t)i);
+        own[n + i] = 0.2;
+        own[2 * n + i] = 1 + 0.001 * (double)i;
+    }
+    r.ridge = own + n;
+    r.input = r.output = own + 2 * n;
+    if (ease__model_rescale(m, &r, own, NULL))
+        abort();
+    free(own);
+    return m;
+}
+
 static ease_model *popular(bool large)
 {
     ease_interactions *x = random_interactions(20, large ? 3000 : 40, 0.1, false, 3);
@@ -138,6 +159,7 @@ static const form forms[] = {
     {"packed", dense, EASE_STORE_PACKED},   {"none", popular, EASE_STORE_NONE},
     {"sparse", sparse, EASE_STORE_SPARSE},  {"network", network, EASE_STORE_LATENT},
     {"fold-in", folded, EASE_STORE_LATENT}, {"known", known, EASE_STORE_KNOWN},
+    {"relaxed", relaxed, EASE_STORE_F16},   {"scaled", relaxed, EASE_STORE_PACKED},
 };
 enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
 

@@ -2,10 +2,12 @@
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import types
 import xml.dom.minidom
 
 import made
@@ -218,6 +220,74 @@ class Tuned(Split):
         self.assertEqual(self.read("csv.svg"), self.read("direct.svg"))
         piped = self.ease("plot", "lambda", "-", "-o", "-", input=r.out)
         self.assertEqual(piped.raw, self.read("csv.svg"))
+
+    def test_trials_of_settings_are_a_table_that_can_be_drawn(self):
+        tune = ["tune", self.dir_name, "-o", "m.ease", "--model", "wmf", "--set", "iterations=2,rank=4",
+                "--grid", "alpha=1|3|9,lambda=1|10"]
+        r = self.ease(*tune, "--csv")
+        self.assertRegex(r.out, r'^settings,ndcg@100,stderr,seconds\n"\S*alpha=1\S*",0\.\d+,')
+        self.ease("plot", "settings", self.write("trials.csv", r.out), "-o", "csv.svg")
+        r = self.ease(*tune, "--json")
+        self.ease("plot", "settings", self.write("trials.json", r.out), "-o", "json.svg")
+        self.assertEqual(self.read("csv.svg"), self.read("json.svg"))
+        self.fails(3, "without lambda: use plot settings", "plot", "lambda", "trials.json", "-o",
+                   "x.svg")
+        figure = self.figure("json.svg")
+        best = max(json.loads(r.out)["trials"], key=lambda trial: trial["mean"])
+        self.assertEqual(figure.names, ["alpha", "lambda"])  # those that are fixed are not drawn
+        for name in figure.names:
+            self.assertIn(f"{name}={figure.best[name]:g}", best["settings"])
+        self.assertEqual(figure.dots, 2 * 6)
+        # Trials of lambda are a panel too.
+        self.ease("tune", self.dir_name, "-o", "m.ease", "--json", "--lambda", "5,50,500")
+        r = self.ease("tune", self.dir_name, "-o", "m.ease", "--csv", "--lambda", "5,50,500")
+        piped = self.ease("plot", "settings", "-", "-o", "-", input=r.out)
+        self.write("lambda.svg", piped.out)
+        self.assertEqual(self.figure("lambda.svg").names, ["lambda"])
+
+    def figure(self, name):
+        """What a figure of settings shows."""
+        root = xml.dom.minidom.parse(self.path(name)).documentElement
+        bold = [e.firstChild.data for e in root.getElementsByTagName("text")
+                if e.getAttribute("font-weight") == "bold"]
+        marks = [re.match(r"(.*) = (\S+): ", e.getElementsByTagName("title")[0].firstChild.data)
+                 for e in root.getElementsByTagName("circle") if e.getAttribute("r") == "5.5"]
+        shown = "".join(e.getAttribute("d") for e in root.getElementsByTagName("path"))
+        return types.SimpleNamespace(
+            names=bold, best={m[1]: float(m[2].replace("\u2212", "-").replace(",", ""))
+                              for m in marks},
+            dots=shown.count("h0.01") - 1 + shown.count("l3 "))
+
+    def test_settings_are_read_with_lambda_and_words_are_skipped(self):
+        rows = [(lam, p, b) for lam in (10, 60, 300) for p in (0, .25, .5) for b in (0, .5)]
+        mean = {row: .2 - .01 * abs(row[0] - 60) / 60 - row[1] * .01 + row[2] * .02 for row in rows}
+        text = "".join(f'{lam},"dropout={p},user-power={b},propensity=power,x=7",'
+                       f"{mean[lam, p, b]!r},0.001,0.5\n" for lam, p, b in rows)
+        self.ease("plot", "settings", "-", "-o", "csv.svg",
+                  input="lambda,settings,ndcg@20,stderr,seconds\n" + text)
+        trials = [{"lambda": lam, "settings": f"dropout={p},user-power={b},propensity=power,x=7",
+                   "mean": mean[lam, p, b], "stderr": .001} for lam, p, b in rows]
+        text = json.dumps({"metric": "ndcg@20", "trials": trials, "settings": "dropout=0"})
+        self.ease("plot", "settings", self.write("t.json", text), "-o", "json.svg")
+        self.assertEqual(self.read("csv.svg"), self.read("json.svg"))
+        figure = self.figure("json.svg")
+        self.assertEqual(figure.names, ["lambda", "dropout", "user-power"])
+        self.assertEqual(figure.best, {"lambda": 60, "dropout": 0, "user-power": .5})
+        self.assertEqual(figure.dots, 3 * len(rows))
+        # A metric whose lower values are better has its best trial below.
+        self.ease("plot", "settings", "-", "-o", "x.svg", input=text.replace("ndcg@20", "gini@20"))
+        self.assertEqual(self.figure("x.svg").best, {"lambda": 300, "dropout": .5, "user-power": 0})
+        # Without settings that differ, those there are.
+        text = '{"metric": "m", "trials": [{"settings": "a=1,b=word", "mean": 0.5}]}'
+        self.ease("plot", "settings", "-", "-o", "x.svg", input=text)
+        self.assertEqual(self.figure("x.svg").best, {"a": 1})
+        self.fails(3, "no settings that are numbers", "plot", "settings", "-", "-o", "y.svg",
+                   input=text.replace("a=1,", ""))
+        text = "settings,m@1,stderr\n" + "".join(
+            f'"{",".join(f"s{k}={k * i}" for k in range(10))}",0.{i},\n' for i in range(1, 5))
+        r = self.ease("plot", "settings", "-", "-o", "x.svg", input=text)
+        self.assertIn("the first 8 of 9 settings", r.err)  # s0 is always 0
+        self.assertEqual(self.figure("x.svg").names, [f"s{k}" for k in range(1, 9)])
 
     def test_the_text_of_tuning_says_which_is_best(self):
         r = self.ease("tune", self.dir_name, "-o", "m.ease", "--lambda", "5,150,2000")
@@ -728,11 +798,13 @@ class Small(Split):
         self.fails(2, "--lambda L is required", "train", "train.csv", "-o", "x")
         self.fails(2, "takes no --lambda", "train", "train.csv", "-o", "x", "--model",
                    "popularity", "--lambda", "3")
-        self.fails(2, "expected weights, longtail or lambda", "plot", "pie", "-o", "x.svg")
+        self.fails(2, "expected weights, longtail, lambda or settings", "plot", "pie", "-o", "x.svg")
         self.fails(2, "either --input and --target or --split", "plot", "longtail", "m.ease", "-o",
                    "x.svg")
         self.fails(2, "one MODEL", "plot", "weights", "-o", "x.svg")
-        for figure, source in (("weights", "m.ease"), ("lambda", "trials.csv")):
+        self.fails(2, "plot settings takes one file", "plot", "settings", "-o", "x.svg")
+        for figure, source in (("weights", "m.ease"), ("lambda", "trials.csv"),
+                               ("settings", "trials.csv")):
             for option in (["--split", "s"], ["--input", self.input], ["--target", self.target],
                            ["-k", 20], ["--min-rating", 4]):
                 self.fails(2, f"are for longtail, not for {figure}", "plot", figure, source,
@@ -786,9 +858,16 @@ class Small(Split):
                 '{"metric": "ndcg@10", "trials": []}', '{"metric": "ndcg@10"}',
                 '{"metric": "ndcg@10", "trials": [{"lambda": 1}]}',
                 '{"trials": [{"lambda": 1, "mean": 2, "stderr": 3}]}',
-                '{"metric": "ndcg@10", "trials": [{"lambda": 1, "mean": 2, "stderr": 3}')):
-            self.fails(3, "tune --csv or --json", "plot", "lambda",
-                       self.write(f"t{k}", text), "-o", "x.svg")
+                '{"metric": "ndcg@10", "trials": [{"lambda": 1, "mean": 2, "stderr": 3}',
+                "settings,ndcg@10\na=1,2\n", "settings,ndcg@10,stderr\na=1,b=2,2,3\n",
+                'settings,ndcg@10,stderr\n"a=1,b=2,2,3\n', 'settings,ndcg@10,stderr\n"a=1"b,2,3\n',
+                f"settings,ndcg@10,stderr\na={'1' * 400},2,3\n",
+                "settings,lambda,ndcg@10,stderr\na=1,2,3,4\n",
+                '{"metric": "ndcg@10", "trials": [{"settings": {"a": 1}, "mean": 2}]}',
+                '{"metric": "m", "trials": [{"settings": "a=%s", "mean": 2}]}' % ("1" * 400))):
+            for figure in "lambda", "settings":
+                self.fails(3, "tune --csv or --json", "plot", figure,
+                           self.write(f"t{k}", text), "-o", "x.svg")
         self.write("t", '{"a": [{"b": "}]\\""}, [2]], "metric": "hit@3", "c": null, "trials": '
                         '[{"x": {"y": []}, "lambda": 1e2, "mean": 0.5, "stderr": null}]}')
         self.ease("plot", "lambda", "t", "-o", "x.svg")

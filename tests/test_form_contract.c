@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "quick.h"
 #include "score/scoring.h"
+#include "tagged.h"
 #include "test.h"
 
 enum { USERS = 30, ITEMS = 40, LISTS = USERS + 2, PATH = 256 };
@@ -202,11 +203,14 @@ static ease_recommend_options all_items(void)
 
 static void compare_lists(subject *s)
 {
+    static const ease_cap caps[] = {{"author", 1}, {"genre", 4}};
     uint8_t allowed[ITEMS];
 
+    tag_items(s->made, 1);
+    tag_items(s->opened, 1);
     for (int i = 0; i < ITEMS; i++)
         allowed[i] = i % 5 != 1;
-    for (int way = 0; way < 16; way++) {
+    for (int way = 0; way < 64; way++) {
         const ease_model *m = way & 8 ? s->opened : s->made;
         ease_recommend_options o;
         lists one, many;
@@ -215,6 +219,9 @@ static void compare_lists(subject *s)
         o.k = way & 1 ? 5 : ITEMS;
         o.keep_seen = way & 2;
         o.allowed = way & 4 ? allowed : NULL;
+        o.popularity_power = way & 16 ? -0.7 : 0;
+        o.caps = caps;
+        o.cap_count = way & 32 ? 2 : 0;
         check_status(s->t, list_each(m, s->x, o, &one), EASE_OK);
         for (o.threads = 1; o.threads <= 3; o.threads += 2) {
             check_status(s->t, list_many(m, s->x, o, &many), EASE_OK);
@@ -227,6 +234,44 @@ static void compare_lists(subject *s)
 static void one_list_and_many_lists_agree_to_the_bit(test *t)
 {
     for_every_form(t, compare_lists);
+}
+
+/* Lists with factors and caps are those of sorting all scores, which are the library's
+ * without. */
+static void compare_with_twin(subject *s)
+{
+    static const ease_cap caps[] = {{"author", 2}, {"genre", 5}};
+    ease_recommend_options o = all_items();
+    lists plain, got;
+    histories h;
+
+    tag_items(s->opened, 2);
+    fill_histories(s->x, &h);
+    check_status(s->t, list_many(s->opened, s->x, o, &plain), EASE_OK);
+    o.keep_seen = 0;
+    o.caps = caps;
+    for (int way = 0; way < 6; way++) {
+        o.k = way & 1 ? 4 : ITEMS;
+        o.popularity_power = way < 2 ? 0 : way < 4 ? -1.5 : 2;
+        o.cap_count = way % 3;
+        check_status(s->t, list_many(s->opened, s->x, o, &got), EASE_OK);
+        for (size_t u = 0; u < LISTS; u++) {
+            ease_rec all[ITEMS], want[ITEMS];
+            int32_t count;
+
+            memcpy(all, plain.recs + u * ITEMS, sizeof(all));
+            count = tagged_twin(s->opened, all, plain.counts[u], h.row[u], &o, want);
+            check_int(s->t, got.counts[u], count);
+            if (!check(s->t, memcmp(got.recs + u * (size_t)o.k, want,
+                                    (size_t)count * sizeof(*want)) == 0))
+                complain(s);
+        }
+    }
+}
+
+static void factors_and_caps_give_the_lists_of_sorting_all_items(test *t)
+{
+    for_every_form(t, compare_with_twin);
 }
 
 /* ---- files ----------------------------------------------------------------------- */
@@ -630,6 +675,7 @@ static ease_status use_all(const subject *s, const char *path)
     ease_status status = ease_model_save(s->made, path, s->form->number, NULL, NULL);
 
     o.threads = 2;
+    o.popularity_power = 0.5;
     if (!status)
         status = ease_model_open(path, NULL, &m, NULL);
     if (!status)
@@ -671,6 +717,7 @@ static const test_case cases[] = {
     TEST(entries_are_complete),
     TEST(numbers_in_files_stay),
     TEST(one_list_and_many_lists_agree_to_the_bit),
+    TEST(factors_and_caps_give_the_lists_of_sorting_all_items),
     TEST(saved_and_opened_models_have_the_same_scores),
     TEST(a_flipped_bit_in_any_section_is_found),
     TEST(the_table_names_all_sections),

@@ -48,6 +48,7 @@ static void entries_are_complete(test *t)
             EASE_OK);
         check(t, !m->check || (m->check)(values, NULL) == EASE_OK);
         check_int(t, m->info.grid == NULL, m->info.has_lambda);
+        check(t, !m->info.kind || m->info.from_gram);
         if (m->info.grid)
             check_status(
                 t,

@@ -90,7 +90,7 @@ static char *file_text(const char *path)
 static const char *skip_name(const char *at)
 {
     while ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-           (*at >= '0' && *at <= '9'))
+           (*at >= '0' && *at <= '9') || *at == '-')
         at++;
     return at;
 }
@@ -599,6 +599,293 @@ static void figures_of_any_lambda_are_drawn(test *t)
         }
 }
 
+/* ---- a search over settings --------------------------------------------------- */
+
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
+}
+
+/* Dots of trials; one more is in the legend. */
+static int dots_in(const char *text)
+{
+    return count_of(text, "h0.01") - 1;
+}
+
+static int arrows_in(const char *text)
+{
+    return count_of(text, "l3 5.00l3 -5.00") + count_of(text, "l3 -5.00l3 5.00");
+}
+
+static char *settings_figure(test *t, const ease_plot_axis *axes, int count,
+                             const double *mean, const double *error, int trials,
+                             int best)
+{
+    const char *path = test_path("settings.svg");
+    char *text;
+
+    check_status(t,
+                 ease_plot_settings(axes, count, mean, error, trials, best, "ndcg@20",
+                                    path, NULL),
+                 EASE_OK);
+    text = file_text(path);
+    check(t, well_formed(text));
+    check(t, !strstr(text, "nan") && !strstr(text, "inf") && !strstr(text, "?"));
+    return text;
+}
+
+static void settings_have_panels_with_the_best_of_each_value(test *t)
+{
+    static const double lambda[] = {10, 10, 100, 100, 1000, 1000};
+    static const double dropout[] = {0, 0.25, 0, 0.25, 0, 0.25};
+    static const double power[] = {NAN, 0.5, NAN, 0.5, NAN, 0.5};
+    static const double mean[] = {0.15, 0.14, 0.17, 0.16, 0.12, 0.11};
+    static const double error[] = {0.002, 0.002, 0.0021, NAN, 0.002, 0.002};
+    static const ease_plot_axis axes[] = {
+        {"lambda", lambda, 1}, {"<drop\xff>", dropout, 0}, {"power", power, 0}};
+    char *text = settings_figure(t, axes, 3, mean, error, 6, 2), *again;
+
+    check_int(t, dots_in(text), 6 + 6 + 3);
+    check_int(t, arrows_in(text), 0);
+    check_contains(t, text, "6 trials; at the best ndcg@20 is 0.17000 ± 0.00210");
+    /* the mark of the best in the panels of its settings */
+    check_int(t, count_of(text, "r=\"5.5\""), 2);
+    check_contains(t, text, "r=\"5.5\"><title>lambda = 100: ndcg@20 0.17 ± 0.0021<");
+    check_contains(t, text, "r=\"5.5\"><title>&lt;drop\uFFFD&gt; = 0: ndcg@20 0.17 ±");
+    /* the best of the other values */
+    check_int(t, count_of(text, "r=\"2.5\""), 2 + 1 + 1);
+    check_contains(t, text, "r=\"2.5\"><title>lambda = 10: ndcg@20 0.15<");
+    check_contains(t, text, "r=\"2.5\"><title>lambda = 1,000: ndcg@20 0.12<");
+    check_contains(t, text, " = 0.25: ndcg@20 0.16<");
+    check_contains(t, text, "<title>power = 0.5: ndcg@20 0.16<");
+    /* ticks at the values that were tried */
+    check_contains(t, text, ">0.25</text>");
+    check_contains(t, text, ">0.5</text>");
+    check_int(t, count_of(text, ">(log)<"), 1);
+    check_contains(t, text, "prefers-color-scheme:dark");
+    again = settings_figure(t, axes, 3, mean, error, 6, 2);
+    check_text(t, text, again);
+    free(text);
+    free(again);
+}
+
+/* An attribute, such as its place, of the circle with this title. */
+static double place_of(const char *text, const char *title, const char *attribute)
+{
+    const char *at = strstr(text, title), *from = NULL;
+
+    for (const char *c = text; at && (c = strstr(c, attribute)) && c < at; c++)
+        from = c;
+    return from ? strtod(from + strlen(attribute), NULL) : NAN;
+}
+
+static void places_are_proportional_to_values(test *t)
+{
+    static const double lambda[] = {1, 10, 1000}, share[] = {0, 0.25, 1};
+    static const double mean[] = {0.1, 0.15, 0.2};
+    static const ease_plot_axis axes[] = {{"a", lambda, 1}, {"b", share, 0}};
+    char *text = settings_figure(t, axes, 2, mean, NULL, 3, 2);
+    double x[2][3], y[2][3];
+
+    for (int i = 0; i < 3; i++)
+        for (int a = 0; a < 2; a++) {
+            char title[160];
+
+            snprintf(title, sizeof(title), "<title>%s = %s: ", axes[a].name,
+                     ease__label_value(axes[a].value[i], 6).text);
+            x[a][i] = place_of(text, title, "cx=\"");
+            y[a][i] = place_of(text, title, "cy=\"");
+        }
+    /* Places have two decimals: an error of 0.005 each. */
+    check_near(t, (x[0][1] - x[0][0]) * 3, x[0][2] - x[0][0], 0.05);
+    check_near(t, (x[1][1] - x[1][0]) * 4, x[1][2] - x[1][0], 0.05);
+    check_near(t, (y[0][1] - y[0][0]) * 2, y[0][2] - y[0][0], 0.05);
+    check(t, x[0][0] < x[0][2] && x[0][2] < x[1][0] && y[0][0] > y[0][2]);
+    for (int i = 0; i < 3; i++)
+        check_near(t, y[1][i], y[0][i], 0); /* the same scale in all panels */
+    free(text);
+}
+
+static void the_line_leaves_the_scale_at_its_edge(test *t)
+{
+    enum { N = 16 };
+    double value[N], mean[N], down[N];
+    const ease_plot_axis axis = {"x", value, 0};
+    const char *line;
+    char *text;
+    double edge;
+
+    for (int i = 0; i < N; i++) {
+        value[i] = i;
+        mean[i] = i == 0 || i == 5 ? 0.1 : 0.4 + 0.001 * i;
+        down[i] = -mean[i];
+    }
+    text = settings_figure(t, &axis, 1, mean, NULL, N, N - 1);
+    check_int(t, arrows_in(text), 2);
+    check_int(t, dots_in(text), N - 2);
+    check_contains(t, text, "Arrows: 2 of 16 trials with a mean below 0.");
+    line = strstr(text, "<path class=\"line s0 d0\" d=\"M"); /* in the legend */
+    line = line ? strstr(line + 1, "<path class=\"line s0 d0\" d=\"M") : NULL;
+    if (check(t, line != NULL)) {
+        const char *end = strchr(line, '/'), *first = strchr(line, 'M');
+        const char *second = strchr(first + 1, 'M');
+
+        /* The line comes from trial 0, and is interrupted at trial 5. */
+        check(t, second && second < end &&
+                     !memchr(second + 1, 'M', (size_t)(end - second - 1)));
+        edge = strtod(strchr(first, ' '), NULL);
+        check(t, edge > place_of(text, "<title>x = 1: ", "cy=\""));
+        check_near(t, strtod(strchr(second, ' '), NULL), edge, 0);
+    }
+    free(text);
+    text = settings_figure(t, &axis, 1, down, NULL, N, N - 1); /* lower is better */
+    check_int(t, arrows_in(text), 2);
+    check_contains(t, text, "with a mean above −0.");
+    check_contains(t, text, "r=\"5.5\"><title>x = 15: ndcg@20 −0.415<");
+    free(text);
+}
+
+static void at_least_half_of_any_trials_are_dots(test *t)
+{
+    enum { N = 40 };
+    const uint64_t seed = 11;
+    ease__random r;
+
+    printf("  seed %d\n", (int)seed);
+    ease__random_seed(&r, seed, 0);
+    for (int k = 0; k < 300; k++) {
+        double value[N], mean[N], error[N];
+        const ease_plot_axis axis = {"x", value, k % 2};
+        int trials = 1 + (int)ease__random_below(&r, N), best = 0, dots;
+        double spread = 60 * ease__random_unit(&r);
+        char *text;
+
+        for (int i = 0; i < trials; i++) {
+            value[i] = i + 1;
+            mean[i] = -exp(-spread * ease__random_unit(&r));
+            error[i] = exp(-spread * ease__random_unit(&r));
+            best = mean[i] > mean[best] ? i : best;
+        }
+        /* whether lower or higher is better follows from the best trial */
+        text = settings_figure(t, &axis, 1, mean, error, trials, best);
+        dots = dots_in(text);
+        check_int(t, dots + arrows_in(text), trials);
+        check_int(t, count_of(text, "r=\"5.5\""), 1);
+        if (!check(t, 2 * dots >= trials))
+            printf("  %d of %d\n", dots, trials);
+        free(text);
+    }
+}
+
+static void a_thousand_trials_make_a_small_figure(test *t)
+{
+    enum { N = 1000 };
+    double value[EASE_PLOT_MOST_AXES][N], mean[N];
+    ease_plot_axis axes[EASE_PLOT_MOST_AXES];
+    ease__random r;
+    int best = 0;
+
+    ease__random_seed(&r, 5, 0);
+    for (int a = 0; a < EASE_PLOT_MOST_AXES; a++) {
+        axes[a] = (ease_plot_axis){"setting", value[a], a % 2};
+        for (int i = 0; i < N; i++)
+            value[a][i] = 0.01 + ease__random_unit(&r);
+    }
+    for (int i = 0; i < N; i++) {
+        mean[i] = 0.3 - fabs(value[0][i] - 0.5) * value[1][i];
+        best = mean[i] > mean[best] ? i : best;
+    }
+    for (int count = 1; count <= EASE_PLOT_MOST_AXES; count++) {
+        char *text = settings_figure(t, axes, count, mean, NULL, N, best);
+
+        check(t, strlen(text) < 4000 + (size_t)count * 32000);
+        check_int(t, count_of(text, "r=\"5.5\""), count);
+        check(t, count_of(text, "r=\"2.5\"") >= 15 * count);
+        check(t, count_of(text, "r=\"2.5\"") < 20 * count);
+        check_contains(t, text, "1,000 trials");
+        free(text);
+    }
+}
+
+static void figures_of_any_settings_are_drawn(test *t)
+{
+    static const double value[] = {1e-100, 1e98,  5,    5,     5 + 1e-15, 1e-6,
+                                   1e6,    1e-99, 1e90, 1e-30, 1e30,      0.1};
+    static const double minus[] = {0, -1e98, 0,    0, -1e-300, 1e-300,
+                                   7, 7,     1e-9, 0, 0,       0};
+    static const double mean[] = {0.3, 0.3,    0.3, -1e98, 1e98, 0,
+                                  0,   1e-300, 0,   0.1,   0.2,  0.2};
+    static const double error[] = {NAN, 0, 1e-9, 1e98,   1e98, NAN,
+                                   5,   0, 1,    1e-300, 1,    0};
+
+    for (int first = 0; first < 12; first++)
+        for (int count = 1; first + count <= 12; count++) {
+            const ease_plot_axis axes[] = {
+                {"", value + first, 1},
+                {"a setting with a name that is too long", minus + first, 0},
+                {"c", value + first, 0}};
+
+            for (int best = 0; best < count; best += 3) {
+                free(settings_figure(t, axes, 3, mean + first, error + first, count,
+                                     best));
+                free(settings_figure(t, axes, 2, mean + first, NULL, count, best));
+            }
+        }
+}
+
+static void settings_that_cannot_be_drawn_say_why(test *t)
+{
+    static const double value[] = {1, 0, INFINITY}, none[] = {NAN, NAN, NAN};
+    static const double mean[] = {0.5, 0.5, NAN}, error[] = {0.1, -0.1, 0};
+    const char *path = test_path("none.svg");
+    ease_plot_axis axes[9] = {{"x", value, 0}};
+    ease_error err;
+
+    check_status(t, ease_plot_settings(axes, 9, mean, NULL, 2, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_contains(t, err.text, "1 to 8 settings fit a figure, not 9");
+    check_status(t, ease_plot_settings(axes, 0, mean, NULL, 2, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_status(t, ease_plot_settings(axes, 2, mean, NULL, 2, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_contains(t, err.text, "setting 2 lacks");
+    check_status(t, ease_plot_settings(axes, 1, mean, NULL, 3, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_contains(t, err.text, "mean 3 of 3");
+    check_int(t, err.where, 2);
+    check_status(t, ease_plot_settings(axes, 1, mean, error, 2, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_contains(t, err.text, "mean 2 of 2 or its error");
+    check_status(t, ease_plot_settings(axes, 1, error, NULL, 3, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_contains(t, err.text, "setting 1: value 3 of 3");
+    axes[0].logarithmic = 1;
+    check_status(t, ease_plot_settings(axes, 1, mean, NULL, 2, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_contains(t, err.text, "value 2 of 2 cannot be drawn on a logarithmic scale");
+    axes[0].value = none;
+    check_status(t, ease_plot_settings(axes, 1, mean, NULL, 2, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_contains(t, err.text, "setting 1: no trial has a value");
+    for (int best = -1; best <= 2; best += 3)
+        check_status(t,
+                     ease_plot_settings(axes, 1, mean, NULL, 2, best, "m", path, &err),
+                     EASE_E_ARG);
+    check_status(t, ease_plot_settings(NULL, 1, mean, NULL, 2, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_status(t, ease_plot_settings(axes, 1, NULL, NULL, 2, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_status(t, ease_plot_settings(axes, 1, mean, NULL, 0, 0, "m", path, &err),
+                 EASE_E_ARG);
+    check_status(t, ease_plot_settings(axes, 1, mean, NULL, 2, 0, NULL, path, &err),
+                 EASE_E_ARG);
+    check(t, access(path, F_OK) != 0);
+}
+
 /* ---- failing ---------------------------------------------------------------- */
 
 static void figures_that_cannot_be_say_why(test *t)
@@ -645,6 +932,7 @@ static void figures_are_svg_by_name_too(test *t)
                                       "w.",    "w.s",   ""};
     static const int64_t count[] = {3, 1};
     static const double one[] = {1};
+    static const ease_plot_axis axis = {"a", one, 0};
     const int64_t *times[] = {count};
     const char *names[] = {"a"}, *path = test_path("w.png");
     function_model m = model_of(5, mixed);
@@ -660,6 +948,8 @@ static void figures_are_svg_by_name_too(test *t)
     check_status(t, ease_plot_longtail(times, names, 1, 2, 100, path, &err),
                  EASE_E_ARG);
     check_status(t, ease_plot_lambda(one, one, one, 1, "m", path, &err), EASE_E_ARG);
+    check_status(t, ease_plot_settings(&axis, 1, one, one, 1, 0, "m", path, &err),
+                 EASE_E_ARG);
     check(t, access(path, F_OK) != 0);
 }
 
@@ -667,6 +957,7 @@ static void a_figure_that_cannot_be_written_says_where(test *t)
 {
     static const int64_t count[] = {3, 1};
     static const double one[] = {1};
+    static const ease_plot_axis axis = {"a", one, 0};
     const int64_t *times[] = {count};
     const char *names[] = {"a"}, *path = test_path("absent/figure.svg");
     function_model m = model_of(5, mixed);
@@ -678,12 +969,15 @@ static void a_figure_that_cannot_be_written_says_where(test *t)
     check_int(t, w.count, -1);
     check_status(t, ease_plot_longtail(times, names, 1, 2, 100, path, &err), EASE_E_IO);
     check_status(t, ease_plot_lambda(one, one, one, 1, "m", path, &err), EASE_E_IO);
+    check_status(t, ease_plot_settings(&axis, 1, one, one, 1, 0, "m", path, &err),
+                 EASE_E_IO);
 }
 
 static ease_status draw_all(const char *path)
 {
     static const int64_t count[] = {3, 1};
     static const double one[] = {1};
+    static const ease_plot_axis axis = {"a", one, 0};
     const int64_t *times[] = {count, count};
     const char *names[] = {"a", "b"};
     function_model m = model_of(40, mixed);
@@ -693,6 +987,8 @@ static ease_status draw_all(const char *path)
         status = ease_plot_longtail(times, names, 2, 2, 100, path, NULL);
     if (!status)
         status = ease_plot_lambda(one, one, one, 1, "m", path, NULL);
+    if (!status)
+        status = ease_plot_settings(&axis, 1, one, one, 1, 0, "m", path, NULL);
     return status;
 }
 
@@ -728,6 +1024,13 @@ static const test_case cases[] = {
     TEST(a_million_items_make_a_small_figure),
     TEST(lambda_marks_the_largest_mean),
     TEST(figures_of_any_lambda_are_drawn),
+    TEST(settings_have_panels_with_the_best_of_each_value),
+    TEST(places_are_proportional_to_values),
+    TEST(the_line_leaves_the_scale_at_its_edge),
+    TEST(at_least_half_of_any_trials_are_dots),
+    TEST(a_thousand_trials_make_a_small_figure),
+    TEST(figures_of_any_settings_are_drawn),
+    TEST(settings_that_cannot_be_drawn_say_why),
     TEST(figures_that_cannot_be_say_why),
     TEST(figures_are_svg_by_name_too),
     TEST(a_figure_that_cannot_be_written_says_where),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tagged.h"
 #include "test.h"
 
 enum { THREADS = 4, USERS = 400, ITEMS = 300, K = 10 };
@@ -119,6 +120,7 @@ static const struct work {
     const char *method, *settings;
 } works[] = {
     {"ease", NULL},
+    {"ease-family", "user-power=0.5,dropout=0.2,relaxation=0.3,output-power=-0.1"},
     {"item-item", "neighbours=20"},
     {"slim", "l1=1,l2=50"},
     {"slim-free", "l1=1,l2=50"},
@@ -139,7 +141,7 @@ static ease_model *train_by(test *t, const struct work *w, const ease_interactio
 
     ease_train_options_init(&o);
     o.method = w->method;
-    o.lambda = strcmp(w->method, "ease") == 0 ? 10 : 0;
+    o.lambda = ease_method_find(w->method)->has_lambda ? 10 : 0;
     o.settings = w->settings;
     o.threads = threads;
     if (!check_status(t, ease_train(x, &o, &m, &err), EASE_OK)) {
@@ -154,9 +156,11 @@ typedef struct lists {
     int32_t counts[USERS];
 } lists;
 
+/* With caps, if the model has tags. */
 static void recommend_by(test *t, const ease_model *m, const ease_interactions *x,
                          int threads, lists *out)
 {
+    static const ease_cap caps[] = {{"author", 1}};
     static ease_row rows[USERS];
     static int64_t users[USERS];
     ease_recommend_options o;
@@ -169,6 +173,8 @@ static void recommend_by(test *t, const ease_model *m, const ease_interactions *
     ease_recommend_options_init(&o);
     o.k = K;
     o.threads = threads;
+    o.caps = caps;
+    o.cap_count = ease_model_tags(m) ? 1 : 0;
     if (ease_method_find(model_info(m).method)->known_users)
         o.users = users;
     check_status(t,
@@ -189,6 +195,12 @@ static void training_and_recommending_have_no_race(test *t)
         recommend_by(t, b, x, THREADS, &many);
         if (!check(t, memcmp(&one, &many, sizeof(one)) == 0))
             printf("  %s\n", works[i].method);
+        tag_items(a, 1);
+        tag_items(b, 1);
+        recommend_by(t, a, x, 1, &one);
+        recommend_by(t, b, x, THREADS, &many);
+        if (!check(t, memcmp(&one, &many, sizeof(one)) == 0))
+            printf("  %s, with caps\n", works[i].method);
         ease_model_free(a);
         ease_model_free(b);
     }

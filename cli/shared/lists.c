@@ -25,6 +25,30 @@ const option list_options[] = {
      AT(deny),
      .value = "FILE",
      .help = "do not list these items: a file of ids, one per line"},
+    {.name = "only",
+     .type = OPTION_LIST,
+     AT(tags.only),
+     .value = "KIND=VALUE",
+     .help = "list only items with this tag, such as genre=Comedy; may be repeated: "
+             "one of the tags of each kind is enough"},
+    {.name = "not",
+     .type = OPTION_LIST,
+     AT(tags.except),
+     .value = "KIND=VALUE",
+     .help = "do not list items with this tag; may be repeated"},
+    {.name = "at-most",
+     .type = OPTION_LIST,
+     AT(tags.at_most),
+     .value = "KIND=N",
+     .help = "list at most N items with the same tag of this kind, such as author=2; "
+             "may be repeated"},
+    {.name = "popularity-power",
+     .type = OPTION_REAL,
+     AT(popularity_power),
+     .value = "E",
+     .help =
+         "multiply the number of each item by its popularity to the power E, -10 to "
+         "10: below 0, less popular items are listed more (default 0)"},
     {.name = "titles",
      .type = OPTION_PATH,
      AT(titles),
@@ -32,8 +56,23 @@ const option list_options[] = {
      .help = "a table of ids and titles to show instead of the model's titles"},
     OPTIONS_END};
 
+int list_check(console *c, const common_args *common, const list_args *a)
+{
+    if (!(fabs(a->popularity_power) <= 10))
+        return usage_error(c, common->verb,
+                           "--popularity-power %g: must be within -10 .. 10",
+                           a->popularity_power);
+    return tag_args_check(c, common, &a->tags);
+}
+
+void list_choice_free(list_choice *choice)
+{
+    free(choice->mask);
+    caps_free(choice->caps, choice->cap_count);
+}
+
 int list_setup(console *c, const common_args *common, const list_args *a,
-               const ease_model *m, ease_recommend_options *o, uint8_t **mask)
+               const ease_model *m, ease_recommend_options *o, list_choice *choice)
 {
     int32_t items = ease_model_items(m);
     int code;
@@ -42,8 +81,16 @@ int list_setup(console *c, const common_args *common, const list_args *a,
     o->k = a->k < items ? (int32_t)a->k : items;
     o->threads = (int)common->threads;
     o->hooks = console_quiet_hooks(c);
-    code = read_allowed(c, m, a->allow, a->deny, mask);
-    o->allowed = *mask;
+    o->popularity_power = a->popularity_power;
+    choice->cap_count = a->tags.at_most.count;
+    code = read_allowed(c, m, a->allow, a->deny, &choice->mask);
+    if (!code)
+        code = tags_filter(c, common, &a->tags, m, &choice->mask);
+    if (!code)
+        code = caps_make(c, common, &a->tags, m, &choice->caps);
+    o->allowed = choice->mask;
+    o->caps = choice->caps;
+    o->cap_count = (int64_t)choice->cap_count;
     return code;
 }
 
@@ -99,15 +146,16 @@ void sort_reasons(ease_rec *reasons, int32_t count)
         qsort(reasons, (size_t)count, sizeof(*reasons), compare_reasons);
 }
 
-/* Finds the reasons to show for an item of the list, the strongest first. Returns
- * their number. */
-static int32_t find_reasons(const item_list *l, int32_t item)
+/* Finds the reasons to show for an item of the list, the strongest first. Returns their
+ * number. *sum receives the sum of the base and all reasons: the score, before it is
+ * multiplied for its popularity. */
+static int32_t find_reasons(const item_list *l, int32_t item, float *sum)
 {
     list_reasons *r = l->reasons;
-    float base, score;
+    float base;
 
     if (!r || !r->most || l->popular ||
-        ease_explain(r->scorer, l->history, item, r->found, &base, &score, NULL))
+        ease_explain(r->scorer, l->history, item, r->found, &base, sum, NULL))
         return 0;
     sort_reasons(r->found, l->history.count);
     return l->history.count < r->most ? l->history.count : r->most;
@@ -116,7 +164,8 @@ static int32_t find_reasons(const item_list *l, int32_t item)
 static void put_text_reasons(const ease_model *m, const item_list *l, int32_t item,
                              int decimals)
 {
-    int32_t count = find_reasons(l, item);
+    float sum = 0;
+    int32_t count = find_reasons(l, item, &sum);
 
     for (int32_t i = 0; i < count; i++) {
         int32_t reason = l->reasons->found[i].item;
@@ -126,6 +175,9 @@ static void put_text_reasons(const ease_model *m, const item_list *l, int32_t it
         text_put(stdout, title ? title : ease_model_item_id(m, reason));
         printf(" %+.*f", decimals, (double)l->reasons->found[i].score);
     }
+    if (count && l->popularity_power != 0)
+        printf("; in all %+.*f, times %.3g for its popularity", decimals, (double)sum,
+               (double)ease_model_popularity_factor(m, item, l->popularity_power));
     if (count)
         fputc('\n', stdout);
 }
@@ -133,7 +185,8 @@ static void put_text_reasons(const ease_model *m, const item_list *l, int32_t it
 static void put_json_reasons(json *j, const ease_model *m, const item_list *l,
                              int32_t item)
 {
-    int32_t count = find_reasons(l, item);
+    float sum;
+    int32_t count = find_reasons(l, item, &sum);
 
     json_open(j, "reasons", '[');
     for (int32_t i = 0; i < count; i++) {
@@ -202,6 +255,10 @@ static void put_json(const ease_model *m, const item_list *l)
         if (title)
             json_text(&j, "title", title);
         json_float(&j, l->value, l->recs[i].score);
+        if (l->popularity_power != 0)
+            json_float(
+                &j, "factor",
+                ease_model_popularity_factor(m, l->recs[i].item, l->popularity_power));
         if (l->reasons)
             put_json_reasons(&j, m, l, l->recs[i].item);
         json_close(&j, '}');

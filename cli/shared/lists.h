@@ -4,11 +4,14 @@
 
 #include "files.h"
 #include "histories.h"
+#include "listtags.h"
 
-/* The items that may be in a list, and its length. */
+/* The items that may be in a list, their order, and its length. */
 typedef struct list_args {
     int64_t k;
     const char *allow, *deny, *titles;
+    tag_args tags;
+    double popularity_power;
 } list_args;
 
 #define LIST_DEFAULTS \
@@ -21,9 +24,21 @@ typedef struct list_args {
     }
 extern const option list_options[];
 
-/* Sets the library's options from those of the program; *mask must be freed. */
+/* Checks the options, before a model is opened. */
+int list_check(console *c, const common_args *common, const list_args *a);
+
+/* What the library's options point to. */
+typedef struct list_choice {
+    uint8_t *mask;
+    ease_cap *caps;
+    size_t cap_count;
+} list_choice;
+
+/* Sets the library's options from those of the program. Free `choice` in any case with
+ * list_choice_free. */
 int list_setup(console *c, const common_args *common, const list_args *a,
-               const ease_model *m, ease_recommend_options *o, uint8_t **mask);
+               const ease_model *m, ease_recommend_options *o, list_choice *choice);
+void list_choice_free(list_choice *choice);
 
 /* Scratch for explaining lists: a reason for each item of the history. */
 typedef struct list_reasons {
@@ -46,8 +61,9 @@ typedef struct item_list {
     const char *value;   /* name of the numbers: "score", "similarity" */
     const ease_rec *recs;
     int32_t count;
-    int64_t unknown; /* unknown ids of the history */
-    bool popular;    /* no item of the history is known: these are popular items */
+    double popularity_power; /* of the numbers; 0: they are those of the model */
+    int64_t unknown;         /* unknown ids of the history */
+    bool popular; /* no item of the history is known: these are popular items */
     bool can_fall_back;
     list_reasons *reasons; /* NULL: reasons are not shown */
     ease_row history;      /* the history that the reasons come from */

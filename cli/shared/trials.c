@@ -25,30 +25,75 @@ static bool csv_number(const char **at, double *out)
     return true;
 }
 
-/* Parses a header lambda,METRIC,stderr,... and a line for each trial. */
+/* Reads a text up to a comma or the end of the line; it may be quoted. */
+static bool csv_text(const char **at, char *to, size_t size)
+{
+    bool quoted = **at == '"';
+    size_t used = 0;
+
+    for (*at += quoted; **at; (*at)++) {
+        if (quoted ? **at == '"' : strchr(",\r\n", **at) != NULL) {
+            if (!quoted || (*at)[1] != '"')
+                break;
+            (*at)++; /* a doubled quote */
+        }
+        if (**at == '\n' || used + 1 == size)
+            return false;
+        to[used++] = **at;
+    }
+    to[used] = '\0';
+    if (quoted && *(*at)++ != '"')
+        return false;
+    if (**at == ',')
+        (*at)++;
+    else if (**at && **at != '\n' && **at != '\r')
+        return false;
+    return true;
+}
+
+/* True if the header continues with a column of this name, which is skipped. */
+static bool csv_column(const char **at, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (strncmp(*at, name, length) != 0 || (*at)[length] != ',')
+        return false;
+    *at += length + 1;
+    return true;
+}
+
+static bool csv_trial(const char **at, bool lambda, bool settings, trials *out)
+{
+    int i = out->count;
+
+    if (i == MOST_TRIALS)
+        return false;
+    out->lambda[i] = NAN;
+    out->settings[i][0] = '\0';
+    if ((lambda && !csv_number(at, &out->lambda[i])) ||
+        (settings && !csv_text(at, out->settings[i], TRIAL_CHARS)) ||
+        !csv_number(at, &out->mean[i]) || !csv_number(at, &out->error[i]))
+        return false;
+    out->count++;
+    return (settings || !isnan(out->lambda[i])) && !isnan(out->mean[i]);
+}
+
+/* Parses a header lambda,settings,METRIC,stderr,... with one or both of the first two
+ * columns, and a line for each trial. */
 static bool parse_csv(const char *text, trials *out)
 {
-    static const char head[] = "lambda,";
-    size_t length;
+    bool lambda = csv_column(&text, "lambda");
+    bool settings = csv_column(&text, "settings");
+    size_t length = strcspn(text, ",\r\n");
 
-    if (strncmp(text, head, strlen(head)) != 0)
-        return false;
-    text += strlen(head);
-    length = strcspn(text, ",\r\n");
-    if (length == 0 || length >= sizeof(out->metric) ||
+    if ((!lambda && !settings) || length == 0 || length >= sizeof(out->metric) ||
         strncmp(text + length, ",stderr", 7) != 0)
         return false;
     memcpy(out->metric, text, length);
     out->metric[length] = '\0';
-    for (text = strchr(text, '\n'); text && *++text; text = strchr(text, '\n')) {
-        int i = out->count;
-
-        if (i == MOST_TRIALS || !csv_number(&text, &out->lambda[i]) ||
-            !csv_number(&text, &out->mean[i]) || !csv_number(&text, &out->error[i]) ||
-            isnan(out->lambda[i]) || isnan(out->mean[i]))
+    for (text = strchr(text, '\n'); text && *++text; text = strchr(text, '\n'))
+        if (!csv_trial(&text, lambda, settings, out))
             return false;
-        out->count++;
-    }
     return true;
 }
 
@@ -74,20 +119,22 @@ static bool take(cursor *j, char c)
 }
 
 /* Reads a string without decoding escapes, which our names do not have; cut to
- * `size`. */
-static void take_text(cursor *j, char *to, size_t size)
+ * `size`. Returns the length before it was cut. */
+static size_t take_text(cursor *j, char *to, size_t size)
 {
-    size_t used = 0;
+    size_t used = 0, length = 0;
 
     j->failed = j->failed || !take(j, '"');
     while (!j->failed && *j->at && *j->at != '"') {
         j->at += *j->at == '\\' && j->at[1];
         if (used + 1 < size)
             to[used++] = *j->at;
+        length++;
         j->at++;
     }
     to[used] = '\0';
     j->failed = j->failed || !take(j, '"');
+    return length;
 }
 
 static double take_number(cursor *j)
@@ -140,16 +187,24 @@ static void skip_value(cursor *j)
     } while (depth > 0 && !j->failed);
 }
 
+/* Reads the settings of a trial; fails if they are too long. */
+static bool take_settings(cursor *j, char to[TRIAL_CHARS])
+{
+    j->failed = take_text(j, to, TRIAL_CHARS) >= TRIAL_CHARS || j->failed;
+    return !j->failed;
+}
+
 static void take_trial(cursor *j, trials *out)
 {
     int i = out->count;
     char key[32];
-    bool first = true;
+    bool first = true, settings = false;
 
     j->failed = j->failed || i == MOST_TRIALS || !take(j, '{');
     if (j->failed)
         return;
     out->lambda[i] = out->mean[i] = out->error[i] = NAN;
+    out->settings[i][0] = '\0';
     while (next_member(j, &first, key, sizeof(key))) {
         if (strcmp(key, "lambda") == 0)
             out->lambda[i] = take_number(j);
@@ -157,10 +212,13 @@ static void take_trial(cursor *j, trials *out)
             out->mean[i] = take_number(j);
         else if (strcmp(key, "stderr") == 0)
             out->error[i] = take_number(j);
+        else if (strcmp(key, "settings") == 0 && peek(j) == '"')
+            settings = take_settings(j, out->settings[i]);
         else
             skip_value(j);
     }
-    j->failed = j->failed || isnan(out->lambda[i]) || isnan(out->mean[i]);
+    j->failed = j->failed || (isnan(out->lambda[i]) && !settings) ||
+                isnan(out->mean[i]);
     out->count++;
 }
 
@@ -238,4 +296,24 @@ int trials_read(console *c, const char *path, trials *out)
         fclose(from);
     free(text);
     return code;
+}
+
+bool trials_have_lambda(const trials *t)
+{
+    for (int i = 0; i < t->count; i++)
+        if (isnan(t->lambda[i]))
+            return false;
+    return true;
+}
+
+int trials_best(const trials *t)
+{
+    const ease_metric_info *m = ease_metric_find(t->metric);
+    bool lower = m && m->direction < 0;
+    int best = 0;
+
+    for (int i = 1; i < t->count; i++)
+        if (lower ? t->mean[i] < t->mean[best] : t->mean[i] > t->mean[best])
+            best = i;
+    return best;
 }

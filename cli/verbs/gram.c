@@ -228,7 +228,8 @@ const verb verb_gram = {
     .usage = usage,
     .about =
         "A Gram file contains X'X, the column sums and the number of users, which "
-        "is all that training ease and ease-nonneg needs. Counts of disjoint sets "
+        "is all that training ease needs, and all other models that ease help models "
+        "lists with a lambda, except for weights of users. Counts of disjoint sets "
         "of users merge exactly; merging a file with itself is refused.\n\n"
         "A database engine can compute X'X: sql prints the SQL for it. import reads "
         "the files that this SQL writes, and checks that no shard is missing or "

@@ -28,7 +28,8 @@ static void print_models(void)
         printf("%s: %s%s\n", m->name, m->about,
                m->known_users ? "; scores only users it was trained with" : "");
         if (m->has_lambda)
-            printf("    --lambda L\n");
+            printf("    --lambda L%s\n",
+                   m->kind ? "" : ", --kind counts|covariance|correlation");
         if (m->needs_tags)
             printf("    --tags FILE\n");
         else if (m->from_gram)

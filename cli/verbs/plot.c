@@ -4,6 +4,7 @@
 
 #include "files.h"
 #include "measuring.h"
+#include "plotting.h"
 #include "trials.h"
 #include "tuning.h"
 #include "verbs.h"
@@ -209,16 +210,40 @@ static int plot_longtail(console *c, const plot_args *a)
     return code;
 }
 
-/* ---- lambda ------------------------------------------------------------------- */
+/* ---- lambda and settings ------------------------------------------------------ */
 
-static int plot_lambda(console *c, const plot_args *a)
+static int draw_lambda(console *c, const plot_args *a, const trials *t)
+{
+    ease_error err;
+
+    if (!trials_have_lambda(t))
+        return fail(c, EXIT_DATA, "%s: trials without lambda: use plot settings",
+                    a->common.operands[1]);
+    if (ease_plot_lambda(t->lambda, t->mean, t->error, t->count, t->metric, a->output,
+                         &err))
+        return fail_with(c, &err);
+    return EXIT_DONE;
+}
+
+static int draw_settings(console *c, const plot_args *a, const trials *t)
+{
+    const char *settings[MOST_TRIALS];
+
+    for (int i = 0; i < t->count; i++)
+        settings[i] = t->settings[i];
+    return plot_settings_of(c, t->lambda, settings, t->mean, t->error, t->count,
+                            trials_best(t), t->metric, a->output);
+}
+
+static int plot_trials(console *c, const plot_args *a,
+                       int (*draw)(console *c, const plot_args *a, const trials *t))
 {
     trials *t;
-    ease_error err;
     int code;
 
     if (a->common.operand_count != 2)
-        return usage_error(c, a->common.verb, "plot lambda takes one file of trials");
+        return usage_error(c, a->common.verb, "plot %s takes one file of trials",
+                           a->common.operands[0]);
     code = check_no_data(c, a);
     if (code)
         return code;
@@ -226,11 +251,20 @@ static int plot_lambda(console *c, const plot_args *a)
     if (!t)
         return fail_no_memory(c);
     code = trials_read(c, a->common.operands[1], t);
-    if (!code && ease_plot_lambda(t->lambda, t->mean, t->error, t->count, t->metric,
-                                  a->output, &err))
-        code = fail_with(c, &err);
+    if (!code)
+        code = draw(c, a, t);
     free(t);
     return code;
+}
+
+static int plot_lambda(console *c, const plot_args *a)
+{
+    return plot_trials(c, a, draw_lambda);
+}
+
+static int plot_settings(console *c, const plot_args *a)
+{
+    return plot_trials(c, a, draw_settings);
 }
 
 /* ---- the verb ----------------------------------------------------------------- */
@@ -261,7 +295,8 @@ static int run(console *c, void *args)
         int (*plot)(console *c, const plot_args *a);
     } figures[] = {{"weights", plot_weights},
                    {"longtail", plot_longtail},
-                   {"lambda", plot_lambda}};
+                   {"lambda", plot_lambda},
+                   {"settings", plot_settings}};
     const plot_args *a = args;
     int code = check(c, a);
 
@@ -272,10 +307,11 @@ static int run(console *c, void *args)
                 note(c, "wrote %s", a->output);
             return code;
         }
-    return code ? code
-                : usage_error(c, a->common.verb,
-                              "expected weights, longtail or lambda, not '%s'",
-                              a->common.operands[0]);
+    return code
+               ? code
+               : usage_error(c, a->common.verb,
+                             "expected weights, longtail, lambda or settings, not '%s'",
+                             a->common.operands[0]);
 }
 
 static const option_group groups[] = {
@@ -283,7 +319,7 @@ static const option_group groups[] = {
     READING_GROUP(plot_args),        FORMAT_GROUP(output_options),
     {"General", threads_options, 0}, GROUPS_END};
 static const operand operands[] = {
-    {"weights|longtail|lambda", "which figure"},
+    {"weights|longtail|lambda|settings", "which figure"},
     {"MODEL ...", "model files; one for weights"},
     {"TRIALS", "the output of ease tune --csv or --json; - for standard input"},
     {NULL, NULL}};
@@ -291,15 +327,17 @@ static const char *const usage[] = {
     "weights MODEL -o FILE.svg",
     "longtail MODEL [MODEL ...] --split DIR [-k N] -o FILE.svg",
     "longtail MODEL [MODEL ...] --input FILE --target FILE [-k N] -o FILE.svg",
-    "lambda TRIALS -o FILE.svg", NULL};
+    "lambda TRIALS -o FILE.svg",
+    "settings TRIALS -o FILE.svg",
+    NULL};
 static const char *const examples[] = {
     "weights model.ease -o weights.svg",
     "longtail ease.ease popular.ease --split split -o tail.svg",
-    "lambda trials.csv -o lambda.svg", NULL};
+    "lambda trials.csv -o lambda.svg", "settings trials.json -o settings.svg", NULL};
 
 const verb verb_plot = {
     .name = "plot",
-    .summary = "draw figures in SVG: weights, the long tail, lambda",
+    .summary = "draw figures in SVG: weights, the long tail, lambda, settings",
     .usage = usage,
     .about =
         "weights draws the histogram of the learned weights. Their number, the "
@@ -307,11 +345,16 @@ const verb verb_plot = {
         "printed too, as text, --json or --csv.\n\n"
         "longtail draws a line for each model: the number of lists of the best N "
         "that contain each item, in descending order.\n\n"
-        "lambda draws a metric as a function of lambda, with standard errors.",
+        "lambda draws a metric as a function of lambda, with standard errors.\n\n"
+        "settings draws a metric as a function of each setting that the trials differ "
+        "in, lambda too: a panel for each setting, up to 8, with a dot for each trial, "
+        "a line through the best trials, and the standard error of the best. Trials "
+        "that are far worse than most are arrows at the edge. Settings that are not "
+        "numbers are not drawn.",
     .operands = operands,
     .groups = groups,
     .examples = examples,
-    .words = "weights longtail lambda",
+    .words = "weights longtail lambda settings",
     .least_operands = 1,
     .most_operands = -1,
     .size = sizeof(plot_args),

@@ -81,6 +81,7 @@ static int recommend_one(console *c, const recommend_args *a, const ease_model *
                    .heading = several ? "history" : NULL,
                    .value = "score",
                    .recs = recs,
+                   .popularity_power = o->popularity_power,
                    .can_fall_back = true};
     ease_history *h = NULL;
     ease_error err;
@@ -153,6 +154,7 @@ static int recommend_known(console *c, const recommend_args *a, const ease_model
                        .heading = a->user.count > 1 ? "user" : NULL,
                        .value = "score",
                        .recs = recs,
+                       .popularity_power = o.popularity_power,
                        .can_fall_back = true};
         ease_error err;
 
@@ -319,14 +321,16 @@ static void translate_block(batch *b, int32_t count)
     }
 }
 
-static void put_block(batch *b, int32_t count, int32_t k, output_format format)
+static void put_block(batch *b, int32_t count, const ease_recommend_options *o,
+                      output_format format)
 {
     for (int32_t i = 0; i < count && !output_stopped(); i++) {
         item_list l = {.key = "user",
                        .subject = ease_interactions_user_id(b->data, b->first + i),
                        .heading = "user",
                        .value = "score",
-                       .recs = b->recs + (size_t)i * (size_t)k,
+                       .recs = b->recs + (size_t)i * (size_t)o->k,
+                       .popularity_power = o->popularity_power,
                        .count = b->counts[i],
                        .unknown = b->unknown[i],
                        .popular = b->rows[i].count == 0 && !b->known,
@@ -357,7 +361,7 @@ static int run_block(console *c, batch *b, ease_recommend_options *o,
     if (ease_recommend_many(b->model, b->rows, count, o, b->recs, b->counts, &err))
         return fail_with(c, &err);
     phase_end(c, "recommending");
-    put_block(b, count, o->k, format);
+    put_block(b, count, o, format);
     phase_end(c, "printing");
     b->first += count;
     if (signals_caught())
@@ -438,7 +442,7 @@ static int run(console *c, void *args)
     const recommend_args *a = args;
     ease_recommend_options o;
     ease_model *m = NULL;
-    uint8_t *mask = NULL;
+    list_choice choice = {0};
     int ways = (a->users != NULL) + (a->history.count > 0) + (a->user.count > 0), code;
 
     if (ways != 1)
@@ -450,9 +454,11 @@ static int run(console *c, void *args)
                            "options for reading DATA belong to --users");
     if (a->reasons && a->common.csv)
         return usage_error(c, a->common.verb, "--reasons and --csv exclude each other");
-    code = open_model(c, &a->common, a->common.operands[0], a->list.titles, &m);
+    code = list_check(c, &a->common, &a->list);
     if (!code)
-        code = list_setup(c, &a->common, &a->list, m, &o, &mask);
+        code = open_model(c, &a->common, a->common.operands[0], a->list.titles, &m);
+    if (!code)
+        code = list_setup(c, &a->common, &a->list, m, &o, &choice);
     if (!code)
         code = check_model(c, a, m);
     if (!code) {
@@ -461,7 +467,7 @@ static int run(console *c, void *args)
                : a->user.count ? recommend_known(c, a, m, &o)
                                : recommend_histories(c, a, m, &o);
     }
-    free(mask);
+    list_choice_free(&choice);
     ease_model_free(m);
     return code;
 }
@@ -477,10 +483,11 @@ static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
 static const char *const usage[] = {"MODEL --history ID,ID,... [-k N] [options]",
                                     "MODEL --user ID [-k N] [options]",
                                     "MODEL --users DATA [-k N] [options]", NULL};
-static const char *const examples[] = {"model.ease --history react,redux -k 5",
-                                       "model.ease --history @mine.txt --deny seen.txt",
-                                       "model.ease --users ratings.csv -k 20 --json",
-                                       NULL};
+static const char *const examples[] = {
+    "model.ease --history react,redux -k 5",
+    "model.ease --history @mine.txt --deny seen.txt",
+    "model.ease --users ratings.csv -k 20 --json",
+    "model.ease --history react --popularity-power -0.3", NULL};
 
 const verb verb_recommend = {
     .name = "recommend",
@@ -495,7 +502,9 @@ const verb verb_recommend = {
         "--json prints one line for each list, with the keys user (for --history "
         "its number: \"1\", \"2\", ...), unknown (the number of unknown ids, if "
         "any), fallback (\"popular\" if the list has the most popular items) and "
-        "items (id, title, score, reasons). --csv has the columns user, rank, item, "
+        "items (id, title, score, reasons, and with --popularity-power factor: the "
+        "reasons explain score / factor, the score without it). --csv has the columns "
+        "user, rank, item, "
         "title (if there are any), score and fallback.",
     .operands = operands,
     .groups = groups,

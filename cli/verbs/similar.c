@@ -12,8 +12,10 @@ static int print_similar(console *c, const similar_args *a, const ease_model *m,
                          const ease_recommend_options *o, int32_t item)
 {
     output_format format = format_of(&a->common);
-    item_list l = {
-        .key = "item", .subject = a->common.operands[1], .value = "similarity"};
+    item_list l = {.key = "item",
+                   .subject = a->common.operands[1],
+                   .value = "similarity",
+                   .popularity_power = o->popularity_power};
     ease_scorer *s = NULL;
     ease_rec *recs = calloc((size_t)o->k + 1, sizeof(*recs));
     ease_error err;
@@ -42,17 +44,19 @@ static int run(console *c, void *args)
     const char *path = a->common.operands[0];
     ease_recommend_options o;
     ease_model *m = NULL;
-    uint8_t *mask = NULL;
+    list_choice choice = {0};
     int32_t item = EASE_NO_ITEM;
-    int code = open_model(c, &a->common, path, a->list.titles, &m);
+    int code = list_check(c, &a->common, &a->list);
 
+    if (!code)
+        code = open_model(c, &a->common, path, a->list.titles, &m);
     if (!code)
         code = find_item(c, m, path, a->common.operands[1], &item);
     if (!code)
-        code = list_setup(c, &a->common, &a->list, m, &o, &mask);
+        code = list_setup(c, &a->common, &a->list, m, &o, &choice);
     if (!code)
         code = print_similar(c, a, m, &o, item);
-    free(mask);
+    list_choice_free(&choice);
     ease_model_free(m);
     return code;
 }
@@ -73,13 +77,15 @@ const verb verb_similar = {
     .summary = "list the items most similar to an item",
     .usage = usage,
     .about =
-        "For ease and ease-nonneg, the similarity is the partial correlation: what "
-        "two items have in common beyond what all others explain. It is symmetric "
-        "and lies between -1 and 1. For models with few weights (item-item, slim, "
-        "slim-free) it is the weight, for models with factors (wmf, ii-svd, the "
-        "networks) the cosine of the factors.\n\n"
+        "For ease and its relatives (all models with a lambda) the similarity is the "
+        "partial correlation: what two items have in common beyond what all others "
+        "explain. It is symmetric and lies between -1 and 1. For models with few "
+        "weights (item-item, slim, slim-free) it is the weight, for models with "
+        "factors "
+        "(wmf, ii-svd, the networks) the cosine of the factors.\n\n"
         "--json gives one object with the keys item and items (id, title, "
-        "similarity), --csv the columns item, rank, other, title (if there are any) "
+        "similarity, and with --popularity-power factor, which the similarity is "
+        "multiplied by), --csv the columns item, rank, other, title (if there are any) "
         "and similarity.",
     .operands = operands,
     .groups = groups,

@@ -34,8 +34,9 @@ static const option model_options[] = {
      .type = OPTION_POSITIVE,
      AT(lambda),
      .value = "L",
-     .help = "the regularization, above 0; required for ease and ease-nonneg. Larger "
-             "values favour popular items; 100 to 1000 is typical"},
+     .help = "the regularization, above 0; required for ease and all other models for "
+             "which ease help models lists it. Larger values favour popular items; 100 "
+             "to 1000 is typical for ease"},
     {.name = "model",
      .type = OPTION_TEXT,
      AT(model),
@@ -56,7 +57,7 @@ static const option model_options[] = {
      .type = OPTION_CHOICE,
      AT(kind),
      .value = "counts|covariance|correlation",
-     .help = "which Gram matrix to use (default counts)"},
+     .help = "which Gram matrix to use (default counts; mrf has its own)"},
     {.name = "nonnegative",
      .type = OPTION_FLAG,
      AT(nonnegative),
@@ -126,7 +127,7 @@ static const char *unused_option(const train_args *a, const ease_method_info *m)
     if (a->nonnegative && !m->nonnegative)
         return "--nonnegative";
     if (m->from_gram)
-        return NULL;
+        return m->kind && a->kind ? "--kind" : NULL;
     return a->gram        ? "--gram"
            : a->backend   ? "--backend"
            : a->kind      ? "--kind"
@@ -139,6 +140,7 @@ static int check_model(console *c, const train_args *a)
 {
     const ease_method_info *m = ease_method_find(a->model);
     const char *unused;
+    ease_train_options o;
     ease_error err;
     int code = check_method(c, a->common.verb, a->model);
 
@@ -156,7 +158,12 @@ static int check_model(console *c, const train_args *a)
     code = check_tagging(c, a->common.verb, &a->tagging, m);
     if (code)
         return code;
-    return m->from_gram ? check_backend(c, a->backend) : EXIT_DONE;
+    code = m->from_gram ? check_backend(c, a->backend) : EXIT_DONE;
+    if (code)
+        return code;
+    o = options_of(c, a);
+    return ease_train_options_check(&o, a->gram != NULL, &err) ? fail_with(c, &err)
+                                                               : EXIT_DONE;
 }
 
 /* Checks everything that needs no data. */
@@ -299,7 +306,7 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
     report_count(&r, "interactions", "", info.interactions);
     if (method->has_lambda)
         report_real(&r, "lambda", "", info.lambda);
-    else
+    if (info.settings[0] || !method->has_lambda)
         report_text(&r, "settings", "", info.settings);
     if (method->from_gram) {
         report_text(&r, "kind", "", name_of_kind(info.kind));
@@ -363,6 +370,7 @@ static const char *const examples[] = {
     "--gram all.gram -o model.ease --lambda 500 --kind correlation",
     "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
     "ratings.csv -o model.ease --lambda 500 --tags movies.csv --tag-split '|'",
+    "ratings.csv -o model.ease --model edlae --lambda 200 --set dropout=0.3",
     "ratings.csv -o popular.ease --model popularity",
     "ratings.csv -o near.ease --model item-item --set neighbours=50,shrinkage=10",
     "ratings.csv -o factors.ease --model wmf --set rank=8,alpha=3",

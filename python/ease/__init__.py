@@ -8,8 +8,8 @@
 [2]
 
 Interactions can be a SciPy or NumPy matrix, a data frame of pandas, polars or Arrow, or a
-file. The paper's other systems are classes with the same interface, and model files are
-those of the program ``ease``.
+file. Relatives of EASE (:class:`EDLAE`, :class:`RLAE`, ...) and the other systems of its paper
+are classes with the same interface, and model files are those of the program ``ease``.
 """
 
 import os as _os
@@ -24,14 +24,16 @@ from ._data import Interactions, Split, interactions, open_split, split
 from ._ease_class import EASE
 from ._gram import Gram, gram, import_gram, merge_grams, open_gram
 from ._measure import Report, Trial, Tuning, evaluate, scorer, tune
-from .methods import (CDAE, IISVD, SLIM, WMF, ItemItem, LRec, MultDAE, MultVAE,
-                      Popularity, SLIMFree)
+from .methods import (CDAE, DAN, EDLAE, IISVD, MRF, RDLAE, RLAE, SLIM, WMF, EASEFamily,
+                      ItemItem, LRec, MultDAE, MultVAE, Popularity, PropensityEASE,
+                      RescaledEASE, SLIMFree)
 
 __version__: str = _ease.version()
 
 __all__ = [
-    "CDAE", "EASE", "Explanation", "Gram", "IISVD", "Interactions", "ItemItem", "LRec",
-    "MultDAE", "MultVAE", "NotFittedError", "Popularity", "Recommender", "Report", "SLIM", "SLIMFree",
+    "CDAE", "DAN", "EASE", "EASEFamily", "EDLAE", "Explanation", "Gram", "IISVD", "Interactions",
+    "ItemItem", "LRec", "MRF", "MultDAE", "MultVAE", "NotFittedError", "Popularity",
+    "PropensityEASE", "RDLAE", "RLAE", "Recommender", "Report", "RescaledEASE", "SLIM", "SLIMFree",
     "Split", "Trial", "Tuning", "WMF", "evaluate", "gram", "import_gram", "interactions",
     "load", "merge_grams", "open_gram", "open_split", "scorer", "split", "tune",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -36,6 +36,24 @@ class Explanation(NamedTuple):
     base: float
 
 
+def parameter_name(setting: str) -> str:
+    """A setting of the library as a parameter: no word of the language, no hyphen."""
+    return "lambda_" if setting == "lambda" else setting.replace("-", "_")
+
+
+def parameters_of(cls: type, settings: str) -> Dict[str, Any]:
+    """Settings of the library, "rank=64,alpha=3", as parameters of a class."""
+    kinds = cls.__init__.__annotations__  # type: ignore[misc]
+    params: Dict[str, Any] = {}
+    for setting in filter(None, settings.split(",")):
+        key, _, value = setting.partition("=")
+        key = parameter_name(key)
+        kind = str(kinds[key])
+        params[key] = (int(float(value)) if kind == "int" else
+                       float(value) if kind == "float" else value)
+    return params
+
+
 def is_many(ids: Any) -> bool:
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__"):
         return False
@@ -60,11 +78,33 @@ def weighted_row(ids: Ids, weights: Mapping[Any, Any]) -> Rows:
                 values_or_none(values[order], True), (1, ids.count))
 
 
+def tag_text(text: Any, what: str) -> bytes:
+    if not isinstance(text, str) or "\0" in text:
+        raise ValueError(f"{what}: a text such as 'genre=Comedy', not {text!r}")
+    return text.encode("utf-8", "surrogateescape")
+
+
+def tag_list(tags: Any, what: str) -> List[bytes]:
+    """Tags given as one text, several or None."""
+    if tags is None:
+        return []
+    return [tag_text(t, what) for t in ([tags] if isinstance(tags, str) else tags)]
+
+
+def cap_list(at_most: Optional[Mapping[str, int]]) -> List[Tuple[bytes, int]]:
+    """The caps of lists, as the library has them."""
+    if at_most is not None and not isinstance(at_most, Mapping):
+        raise ValueError(f"at_most is a dict such as {{'author': 2}}, not {at_most!r}")
+    return [(tag_text(kind, "at_most"), whole(most, 1, "at_most", 2**31 - 1))
+            for kind, most in (at_most or {}).items()]
+
+
 class Recommender:
     """The base of all classes; see :class:`ease.EASE`."""
 
     _method = ""
     _has_plan = False  # the library can tell what training will take
+    _beside: FrozenSet[str] = frozenset({"threads", "memory_limit"})  # no settings
     _model: Optional[_ease.Model] = None
     threads: int
     memory_limit: Optional[int]
@@ -120,27 +160,31 @@ class Recommender:
         return self._method
 
     def _settings(self) -> str:
-        """Of methods other than EASE, as the library reads them."""
-        own = set(self._names()) - {"threads", "memory_limit"}
-        return ",".join(f"{n.rstrip('_')}={getattr(self, n)}" for n in self._names()
-                        if n in own)
+        """As the library reads them."""
+        return ",".join(f"{n.rstrip('_').replace('_', '-')}={getattr(self, n)}"
+                        for n in self._names() if n not in self._beside)
+
+    def _given_lambda(self) -> float:
+        """Where lambda is no setting."""
+        return 0.0
 
     def _options(self, validation: Any = None, metric: str = "ndcg@100",
-                 unknown: str = "miss", x: Optional[Interactions] = None) -> Tuple[Any, ...]:
+                 unknown: str = "miss", x: Optional[Interactions] = None,
+                 search: bool = False) -> Tuple[Any, ...]:
+        """For the library. search: settings are to be found, and none is fixed."""
         given = self.get_params()
-        told = "lambda_" in given and hasattr(self, "kind")
         parts: List[Optional[_ease.Interactions]] = [None, None]
         if isinstance(validation, Split):
             validation = (validation.validation_input, validation.validation_target)
         if validation is not None and x is not None:
             parts = [by_id(v, x._plain)._handle for v in validation]
-        return (self._trained_method(), self._number("lambda_") if told else 0.0,
+        return (self._trained_method(), self._given_lambda(),
                 choice(given.get("kind", "counts"), KINDS, "kind"),
                 choice(given.get("precision", "f32"), PRECISIONS, "precision"),
                 whole(self.threads, 0, "threads", 2**31 - 1),
                 whole(self.memory_limit or 0, 0, "memory_limit"),
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
-                None if told else self._settings(), parts[0], parts[1], metric,
+                None if search else self._settings(), parts[0], parts[1], metric,
                 choice(unknown, UNKNOWN, "unknown"), given.get("backend"))
 
     def _number(self, name: str) -> float:
@@ -151,7 +195,7 @@ class Recommender:
 
     def plan(self, X: Any, **how: Any) -> Dict[str, Any]:
         """What fitting will take, before anything large is allocated: memory in bytes,
-        time in seconds. Of EASE; ``X`` is as for :meth:`fit`, or its shape."""
+        time in seconds. Of EASE and its relatives; ``X`` is as for :meth:`fit`, or its shape."""
         if isinstance(X, tuple):
             if len(X) != 2:
                 raise ValueError(f"a shape is (users, items), not {X}")
@@ -366,22 +410,27 @@ class Recommender:
                    else np.empty(0, np.int32))
         return Rows(indptr, indices, data, (len(parts), self._seen.shape[1]))
 
-    def _mask(self, filter_items: Any, items: Any) -> Optional[Array]:
+    def _mask(self, filter_items: Any, items: Any, only: Any,
+              exclude: Any) -> Optional[Array]:
         assert self._ids_of_items is not None
-        if filter_items is None and items is None:
+        tags = tag_list(only, "only"), tag_list(exclude, "exclude")
+        if filter_items is None and items is None and not any(tags):
             return None
         if filter_items is not None and items is not None:
             raise ValueError("filter_items or items, not both")
-        count = self._ids_of_items.count
-        chosen = self._ids_of_items.numbers(items if filter_items is None else filter_items)
-        mask = np.full(count, filter_items is not None, np.uint8)
-        mask[chosen] = filter_items is None
+        mask = np.full(self._ids_of_items.count, items is None, np.uint8)
+        if filter_items is not None or items is not None:
+            chosen = items if filter_items is None else filter_items
+            mask[self._ids_of_items.numbers(chosen)] = filter_items is None
+        if any(tags):
+            self._fitted().filter(*tags, mask)
         return mask
 
     def recommend(self, userid: Any, user_items: Any = None, N: int = 10,
                   filter_already_liked_items: bool = True, filter_items: Any = None,
-                  items: Any = None, *, show_progress: ShowProgress = False
-                  ) -> Tuple[Array, Array]:
+                  items: Any = None, *, popularity_power: float = 0.0, only: Any = None,
+                  exclude: Any = None, at_most: Optional[Mapping[str, int]] = None,
+                  show_progress: ShowProgress = False) -> Tuple[Array, Array]:
         """The N best items for a user, or for each of several: ids and scores.
 
         user_items: what the user has, a row of X (sparse or NumPy); for an array of
@@ -394,8 +443,15 @@ class Recommender:
         without a history gets what is popular.
 
         filter_items are never recommended; of ``items`` alone it is chosen.
+
+        popularity_power: scores are multiplied by the popularity of the item to this
+        power, -10 .. 10: below 0, less popular items rank higher.
+
+        For models whose items have tags, such as "genre=Comedy": only items with one of
+        the tags ``only`` of each kind, and with none of ``exclude``, are recommended;
+        ``at_most={"author": 2}`` bounds the items of a list with the same tag of a kind.
         """
-        model = self._fitted()
+        model, caps = self._fitted(), cap_list(at_most)
         many, k = is_many(userid), whole(N, 1, "N", 2**31 - 1)
         numbers = self._users(userid if many else [userid])
         rows = self._histories(userid, user_items)
@@ -405,7 +461,8 @@ class Recommender:
         with watching(show_progress) as watch:
             model.recommend(numbers, rows.indptr, rows.indices, rows.data, k,
                             not filter_already_liked_items,
-                            self._mask(filter_items, items),
+                            self._mask(filter_items, items, only, exclude),
+                            float(popularity_power), caps,
                             whole(self.threads, 0, "threads", 2**31 - 1), chosen, scores,
                             watch)
         return self._lists(chosen, scores, many)
@@ -419,10 +476,14 @@ class Recommender:
         return self._ids_of_items.at(chosen[0][there]), scores[0][there]
 
     def similar_items(self, itemid: Any, N: int = 10, filter_items: Any = None,
-                      items: Any = None) -> Tuple[Array, Array]:
+                      items: Any = None, *, popularity_power: float = 0.0,
+                      only: Any = None, exclude: Any = None,
+                      at_most: Optional[Mapping[str, int]] = None
+                      ) -> Tuple[Array, Array]:
         """The items most like an item, or each of several: ids and similarities, by the
-        partial correlation (EASE), the weight (sparse models) or the cosine (latent)."""
-        model = self._fitted()
+        partial correlation (EASE), the weight (sparse models) or the cosine (latent). The
+        other arguments are those of :meth:`recommend`, with similarities for scores."""
+        model, caps = self._fitted(), cap_list(at_most)
         assert self._ids_of_items is not None
         many = is_many(itemid)
         like = self._ids_of_items.numbers(itemid if many else [itemid])
@@ -430,7 +491,8 @@ class Recommender:
         k = k if many else min(k, self._ids_of_items.count)
         chosen = np.empty((len(like), k), np.int32)
         scores = np.empty(chosen.shape, np.float32)
-        model.similar(like, k, self._mask(filter_items, items), chosen, scores)
+        model.similar(like, k, self._mask(filter_items, items, only, exclude),
+                      float(popularity_power), caps, chosen, scores)
         return self._lists(chosen, scores, many)
 
     def explain(self, userid: Any, user_items: Any, itemid: Any,
@@ -581,14 +643,6 @@ def load(path: Any, ids: Optional[type] = None, *, verify: bool = True) -> Any:
     if info["method"] not in CLASSES:
         raise ValueError(f"a model of {info['method']} is for the program only")
     cls = CLASSES[info["method"]]
-    params = cls._params_of(info)
-    kinds = cls.__init__.__annotations__
-    for setting in filter(None, info["settings"].split(",")):
-        key, _, value = setting.partition("=")
-        key = "lambda_" if key == "lambda" else key
-        kind = str(kinds[key])
-        params[key] = (int(float(value)) if kind == "int" else
-                       float(value) if kind == "float" else value)
-    made = cls(**params)
+    made = cls(**cls._params_of(info), **parameters_of(cls, info["settings"]))
     made._take(model, ids)
     return made

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Dict, Optional
 
-from . import _ease
-from ._base import CLASSES, KINDS, PRECISIONS, Recommender
-from ._data import path_bytes
-from ._gram import Gram, gram
-from ._progress import ShowProgress, watching
+from ._base import CLASSES
+from ._closed_form import ClosedForm
 
 
-class EASE(Recommender):
+class EASE(ClosedForm):
     """EASE (Steck, WWW 2019): an item-item model in closed form.
 
     P = (X'X + lambda I)^-1,   B = I - P diagMat(1 / diag P)
@@ -62,7 +58,6 @@ class EASE(Recommender):
     """
 
     _method = "ease"
-    _has_plan = True
 
     def __init__(self, lambda_: float, *, kind: str = "counts", precision: str = "f32",
                  nonnegative: bool = False, threads: int = 0,
@@ -79,32 +74,10 @@ class EASE(Recommender):
 
     @classmethod
     def _params_of(cls, info: Dict[str, Any]) -> Dict[str, Any]:
-        return {"lambda_": info["lambda"], "kind": KINDS[info["kind"]],
-                "precision": PRECISIONS[info["precision"]],
-                "nonnegative": bool(info["nonnegative"])}
+        return {**super()._params_of(info), "nonnegative": bool(info["nonnegative"])}
 
     def _trained_method(self) -> str:
         return "ease-nonneg" if self.nonnegative else "ease"
-
-    def fit_gram(self, G: Any, *, show_progress: ShowProgress = None) -> "EASE":
-        """Learns from a Gram matrix: a :class:`ease.Gram`, the path of a Gram file, or a
-        square NumPy array. It stays as it is.
-
-        >>> import ease
-        >>> G = ease.gram([[1, 1, 0], [0, 1, 1], [1, 1, 1]])
-        >>> ease.EASE(lambda_=2.0).fit_gram(G).B.shape
-        (3, 3)
-        """
-        options = self._options()
-        with watching(show_progress) as watch:
-            if isinstance(G, (str, bytes, os.PathLike)):
-                model = _ease.train_gram_file(path_bytes(G), options, watch)
-            else:
-                if not isinstance(G, Gram):
-                    G = gram(G, is_gram=True)
-                model = _ease.train_gram(G._handle, options, watch)
-        self._take(model)
-        return self
 
 
 CLASSES["ease"] = CLASSES["ease-nonneg"] = EASE

@@ -12,7 +12,8 @@ from typing import (Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Op
 import numpy as np
 
 from . import _ease
-from ._base import UNKNOWN, Recommender
+from ._base import UNKNOWN, Recommender, parameter_name, parameters_of
+from ._closed_form import ClosedForm
 from ._data import Interactions, Split, by_id, choice, interactions, whole
 from ._ease_class import EASE
 from ._ids import Array, encode
@@ -74,8 +75,8 @@ def evaluate(model: Recommender, input: Any, target: Any = None, *,
              show_progress: ShowProgress = None) -> Report:
     """Ranks all items for each user from the row of ``input`` and measures where the
     items of ``target`` are. For a :class:`ease.Split`, its test users. metrics: recall,
-    plain-recall, ndcg, precision, hit, map, mrr, popularity, novelty, diversity (of the
-    items' tags), coverage, gini, each with @K.
+    plain-recall, ndcg, precision, hit, map, mrr, popularity, novelty, diversity,
+    coverage, gini, each with @K. diversity is that of the items' tags.
 
     unknown: how items of ``target`` that the model does not know are counted. "miss": as
     misses, and a user with no other held-out items scores 0. "drop": such items and users
@@ -236,10 +237,10 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
     """Finds the best parameters on validation users.
 
     data: a :class:`ease.Split`, or (train, input, target). estimator: EASE by default;
-    its other parameters stay. grid: values by name; without it lambda is searched (EASE)
-    or the method's own grid is tried, a network's best epoch being its ``epochs``; what
-    these data cannot be trained with is left out, with a warning. seconds: no trial begins
-    that would end later. metric and unknown are as for :func:`ease.evaluate`.
+    its other parameters stay. grid: values by name; without it lambda is searched (EASE), or
+    lambda together with all settings of the method (its relatives), or the method's own grid
+    is tried, a network's best epoch being its ``epochs``; what these data cannot be trained
+    with is left out, with a warning. seconds: no trial begins that would end later. metric and unknown are as for :func:`ease.evaluate`.
 
     >>> import ease, numpy as np
     >>> x = (np.random.default_rng(0).random((80, 12)) < 0.4).astype(int)
@@ -259,7 +260,7 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
     check_grid(estimator, grid)
     train = interactions(data[0])
     parts = [train] + [by_id(d, train._plain) for d in data[1:]]
-    if isinstance(estimator, EASE) and (grid is None or set(grid) == {"lambda_"}):
+    if isinstance(estimator, ClosedForm) and (grid is None or set(grid) == {"lambda_"}):
         return _tune_lambda(parts, estimator, grid, metric, unknown, seconds, show_progress)
     if grid is None:
         grid = default_grid(estimator)
@@ -279,29 +280,32 @@ def _copy(estimator: Recommender, **params: Any) -> Recommender:
     return type(estimator)(**{**estimator.get_params(), **params})
 
 
-def _tune_lambda(parts: List[Interactions], estimator: EASE, grid: Any, metric: str,
+def _tune_lambda(parts: List[Interactions], estimator: ClosedForm, grid: Any, metric: str,
                  unknown: str, seconds: Optional[float],
                  show_progress: ShowProgress) -> Tuning:
     lambdas = None if grid is None else np.array(list(grid["lambda_"]), np.float64)
     with watching(show_progress) as watch:
         trials, best, stopped, strange = _ease.tune(
             parts[0]._handle, parts[1]._handle, parts[2]._handle, lambdas, metric,
-            seconds or 0.0, estimator._options(unknown=unknown), watch)
-    made = [Trial({"lambda_": t[0]}, *t[1:]) for t in trials]
+            seconds or 0.0, estimator._options(unknown=unknown, search=grid is None), watch)
+    made = [Trial({"lambda_": t[0], **parameters_of(type(estimator), t[1])}, *t[2:])
+            for t in trials]
+    if grid is not None:
+        made = [t._replace(params={"lambda_": t.params["lambda_"]}) for t in made]
     return Tuning(_copy(estimator, **made[best].params), made[best].params,
                   made[best].mean, made, stopped, strange)
 
 
 def default_grid(estimator: Recommender) -> Dict[str, List[Any]]:
     """What the library tries for the method unless it is told."""
-    for name, _, _, grid, settings in _ease.methods():
+    for name, _, _, grid, settings, _ in _ease.methods():
         if name == estimator._method:
             break
     kinds = {s[0]: (str if s[6] else int if s[5] else float) for s in settings}
     out: Dict[str, List[Any]] = {}
     for part in filter(None, (grid or "").split(",")):
         key, _, values = part.partition("=")
-        out["lambda_" if key == "lambda" else key] = [kinds[key](v)
+        out[parameter_name(key)] = [kinds[key](v)
                                                       for v in values.split("|")]
     return out
 

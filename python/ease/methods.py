@@ -1,13 +1,465 @@
-"""The paper's other systems, each a class of the same shape as :class:`ease.EASE`.
+"""Relatives of EASE and the other systems of its paper, each a class of the same shape as
+:class:`ease.EASE`.
 
 Written by python/generate.py from the library's table of methods.
 """
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from ._base import CLASSES, KnownUsers, Recommender
+from ._closed_form import ClosedForm
+
+
+class EDLAE(ClosedForm):
+    """EASE trained with dropout (Steck, NeurIPS 2020).
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    dropout
+        probability that an interaction is dropped in training: p / (1 - p) times an item's count is added to lambda
+    kind
+        the Gram matrix: counts, covariance or correlation
+    precision
+        precision of the solve: f32 or f64
+    threads
+        0: all
+    memory_limit
+        bytes
+    workdir
+        directory for a matrix that does not fit into memory
+    backend
+        the backend that inverts the matrix
+    """
+
+    _method = "edlae"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        dropout: float = 0.33,
+        kind: str = 'counts',
+        precision: str = 'f32',
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+        workdir: Any = None,
+        backend: Optional[str] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.dropout = dropout
+        self.kind = kind
+        self.precision = precision
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+        self.backend = backend
+
+
+CLASSES["edlae"] = EDLAE
+
+
+class RLAE(ClosedForm):
+    """EASE with a relaxed diagonal (Moon, Kim and Lee, SIGIR 2023).
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    relaxation
+        largest weight of an item into itself in training: 0 is a zero diagonal, 1 a free one
+    kind
+        the Gram matrix: counts, covariance or correlation
+    precision
+        precision of the solve: f32 or f64
+    threads
+        0: all
+    memory_limit
+        bytes
+    workdir
+        directory for a matrix that does not fit into memory
+    backend
+        the backend that inverts the matrix
+    """
+
+    _method = "rlae"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        relaxation: float = 0.5,
+        kind: str = 'counts',
+        precision: str = 'f32',
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+        workdir: Any = None,
+        backend: Optional[str] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.relaxation = relaxation
+        self.kind = kind
+        self.precision = precision
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+        self.backend = backend
+
+
+CLASSES["rlae"] = RLAE
+
+
+class RDLAE(ClosedForm):
+    """EDLAE with a relaxed diagonal (Moon, Kim and Lee, SIGIR 2023).
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    dropout
+        probability that an interaction is dropped in training: p / (1 - p) times an item's count is added to lambda
+    relaxation
+        largest weight of an item into itself in training: 0 is a zero diagonal, 1 a free one
+    kind
+        the Gram matrix: counts, covariance or correlation
+    precision
+        precision of the solve: f32 or f64
+    threads
+        0: all
+    memory_limit
+        bytes
+    workdir
+        directory for a matrix that does not fit into memory
+    backend
+        the backend that inverts the matrix
+    """
+
+    _method = "rdlae"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        dropout: float = 0.33,
+        relaxation: float = 0.5,
+        kind: str = 'counts',
+        precision: str = 'f32',
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+        workdir: Any = None,
+        backend: Optional[str] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.dropout = dropout
+        self.relaxation = relaxation
+        self.kind = kind
+        self.precision = precision
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+        self.backend = backend
+
+
+CLASSES["rdlae"] = RDLAE
+
+
+class DAN(ClosedForm):
+    """EASE with data-adaptive normalization (Park et al., SIGIR 2025).
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    dropout
+        probability that an interaction is dropped in training: p / (1 - p) times an item's count is added to lambda
+    user_power
+        a user with n items counts with the weight n^-VALUE
+    item_power
+        weights are multiplied by (users of the item of the history / users of the item that is scored)^VALUE
+    relaxation
+        largest weight of an item into itself in training: 0 is a zero diagonal, 1 a free one
+    kind
+        the Gram matrix: counts, covariance or correlation
+    precision
+        precision of the solve: f32 or f64
+    threads
+        0: all
+    memory_limit
+        bytes
+    workdir
+        directory for a matrix that does not fit into memory
+    backend
+        the backend that inverts the matrix
+    """
+
+    _method = "dan"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        dropout: float = 0.0,
+        user_power: float = 0.5,
+        item_power: float = 0.2,
+        relaxation: float = 0.0,
+        kind: str = 'counts',
+        precision: str = 'f32',
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+        workdir: Any = None,
+        backend: Optional[str] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.dropout = dropout
+        self.user_power = user_power
+        self.item_power = item_power
+        self.relaxation = relaxation
+        self.kind = kind
+        self.precision = precision
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+        self.backend = backend
+
+
+CLASSES["dan"] = DAN
+
+
+class RescaledEASE(ClosedForm):
+    """EASE with scores rescaled by popularity (Steck, arXiv 2019).
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    power
+        the score of an item with n users is multiplied by n^-VALUE
+    kind
+        the Gram matrix: counts, covariance or correlation
+    precision
+        precision of the solve: f32 or f64
+    threads
+        0: all
+    memory_limit
+        bytes
+    workdir
+        directory for a matrix that does not fit into memory
+    backend
+        the backend that inverts the matrix
+    """
+
+    _method = "ease-rescaled"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        power: float = 0.1,
+        kind: str = 'counts',
+        precision: str = 'f32',
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+        workdir: Any = None,
+        backend: Optional[str] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.power = power
+        self.kind = kind
+        self.precision = precision
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+        self.backend = backend
+
+
+CLASSES["ease-rescaled"] = RescaledEASE
+
+
+class PropensityEASE(ClosedForm):
+    """EASE with inverse propensities (Onishi et al., SIGIR-AP 2025).
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    propensity
+        model of the probability that an item is observed: a sigmoid of the logarithm of its count, or a power of its share of the largest count: sigmoid|power
+    power
+        steepness of the sigmoid, or the power
+    kind
+        the Gram matrix: counts, covariance or correlation
+    precision
+        precision of the solve: f32 or f64
+    threads
+        0: all
+    memory_limit
+        bytes
+    workdir
+        directory for a matrix that does not fit into memory
+    backend
+        the backend that inverts the matrix
+    """
+
+    _method = "ease-ips"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        propensity: str = 'sigmoid',
+        power: float = 0.1,
+        kind: str = 'counts',
+        precision: str = 'f32',
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+        workdir: Any = None,
+        backend: Optional[str] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.propensity = propensity
+        self.power = power
+        self.kind = kind
+        self.precision = precision
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+        self.backend = backend
+
+
+CLASSES["ease-ips"] = PropensityEASE
+
+
+class MRF(ClosedForm):
+    """A dense Markov random field, of the covariance matrix (Steck, NeurIPS 2019).
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    lambda_power
+        lambda is multiplied by an item's entry of the diagonal of the covariance matrix to this power
+    precision
+        precision of the solve: f32 or f64
+    threads
+        0: all
+    memory_limit
+        bytes
+    workdir
+        directory for a matrix that does not fit into memory
+    backend
+        the backend that inverts the matrix
+    """
+
+    _method = "mrf"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        lambda_power: float = 0.75,
+        precision: str = 'f32',
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+        workdir: Any = None,
+        backend: Optional[str] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.lambda_power = lambda_power
+        self.precision = precision
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+        self.backend = backend
+
+
+CLASSES["mrf"] = MRF
+
+
+class EASEFamily(ClosedForm):
+    """EASE with all settings of its relatives.
+
+    P = (C + diagMat(Lambda))^-1,   B[i, j] = -s[i] P[i, j] m[j] t[j] off the diagonal
+
+    Settings that would change nothing, which are the defaults, give the weights of
+    :class:`ease.EASE` to the last bit.
+
+    >>> import numpy as np, ease
+    >>> X = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [1, 0, 1, 1]])
+    >>> plain = ease.EASEFamily(lambda_=1.0).fit(X)
+    >>> bool((plain.B == ease.EASE(lambda_=1.0).fit(X).B).all())
+    True
+    >>> relaxed = ease.EASEFamily(lambda_=1.0, relaxation=0.2, dropout=0.3).fit(X)
+    >>> relaxed.info["settings"][:48]
+    'lambda-power=0,dropout=0.3,user-power=0,relaxati'
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    lambda_power
+        lambda is multiplied by an item's entry of the diagonal of the Gram matrix to this power
+    dropout
+        probability that an interaction is dropped in training: p / (1 - p) times an item's count is added to lambda
+    user_power
+        a user with n items counts with the weight n^-VALUE
+    relaxation
+        largest weight of an item into itself in training: 0 is a zero diagonal, 1 a free one
+    input_power
+        weights are multiplied by the number of users of the item of the history to this power
+    output_power
+        weights are multiplied by the number of users of the item that is scored to this power
+    kind
+        the Gram matrix: counts, covariance or correlation
+    precision
+        precision of the solve: f32 or f64
+    threads
+        0: all
+    memory_limit
+        bytes
+    workdir
+        directory for a matrix that does not fit into memory
+    backend
+        the backend that inverts the matrix
+    """
+
+    _method = "ease-family"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        lambda_power: float = 0.0,
+        dropout: float = 0.0,
+        user_power: float = 0.0,
+        relaxation: float = 0.0,
+        input_power: float = 0.0,
+        output_power: float = 0.0,
+        kind: str = 'counts',
+        precision: str = 'f32',
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+        workdir: Any = None,
+        backend: Optional[str] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.lambda_power = lambda_power
+        self.dropout = dropout
+        self.user_power = user_power
+        self.relaxation = relaxation
+        self.input_power = input_power
+        self.output_power = output_power
+        self.kind = kind
+        self.precision = precision
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+        self.backend = backend
+
+
+CLASSES["ease-family"] = EASEFamily
 
 
 class Popularity(Recommender):

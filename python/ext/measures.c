@@ -167,8 +167,8 @@ static PyObject *describe_tuning(const ease_tuning *t)
         PyObject *entry;
 
         ease_tuning_trial(t, i, &one);
-        entry = Py_BuildValue("dddd", one.lambda, one.mean, one.standard_error,
-                              one.seconds);
+        entry = Py_BuildValue("dsddd", one.lambda, one.settings, one.mean,
+                              one.standard_error, one.seconds);
         if (!entry || PyList_SetItem(trials, i, entry) < 0)
             Py_CLEAR(trials);
     }

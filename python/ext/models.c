@@ -600,6 +600,85 @@ static bool take_lists(list_job *j, PyObject *allowed, PyObject *items,
     return true;
 }
 
+/* Makes caps from a list of tuples (kind, most), whose bytes they borrow; the caller
+ * frees o->caps. */
+static bool take_caps(PyObject *list, ease_recommend_options *o)
+{
+    Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : 0;
+    ease_cap *caps = calloc((size_t)count + 1, sizeof(*caps));
+
+    if (!caps) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        int most;
+
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "yi", &caps[i].kind, &most)) {
+            free(caps);
+            return false;
+        }
+        caps[i].most = most;
+    }
+    o->caps = caps;
+    o->cap_count = count;
+    return true;
+}
+
+static void free_caps(const ease_recommend_options *o)
+{
+    free((void *)(uintptr_t)o->caps);
+}
+
+/* Borrows the strings of a list of bytes; the caller frees *out. */
+static bool take_strings(PyObject *list, const char ***out, int64_t *count)
+{
+    Py_ssize_t n = PyList_Check(list) ? PyList_Size(list) : 0;
+    const char **strings = calloc((size_t)n + 1, sizeof(*strings));
+
+    if (!strings) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        strings[i] = PyBytes_AsString(PyList_GetItem(list, i));
+        if (!strings[i]) {
+            free(strings);
+            return false;
+        }
+    }
+    *out = strings;
+    *count = n;
+    return true;
+}
+
+/* Sets the bytes of items to 0 that do not have the tags. */
+static PyObject *model_filter(PyObject *self, PyObject *args)
+{
+    const ease_model *m = model_of(self);
+    const char **only = NULL, **except = NULL;
+    int64_t only_count = 0, except_count = 0;
+    PyObject *lists[2], *allowed, *done = NULL;
+    Py_buffer view = {0};
+    ease_error err = {0};
+
+    if (!PyArg_ParseTuple(args, "OOO", &lists[0], &lists[1], &allowed))
+        return NULL;
+    if (take_strings(lists[0], &only, &only_count) &&
+        take_strings(lists[1], &except, &except_count) &&
+        take_buffer(allowed, &view, 1, ease_model_items(m), true, false) >= 0) {
+        if (ease_model_filter(m, only, only_count, except, except_count, view.buf,
+                              &err))
+            raise_error(&err);
+        else
+            done = Py_NewRef(Py_None);
+    }
+    free(only);
+    free(except);
+    release_buffers(&view, 1);
+    return done;
+}
+
 /* Rows of at most 2^31 items, one after the other. */
 static bool rows_are_sound(const list_job *j, Py_ssize_t columns)
 {
@@ -618,15 +697,16 @@ static PyObject *model_recommend(PyObject *self, PyObject *args)
 {
     list_job j = {.m = model_of(self)};
     Py_buffer views[7] = {0};
-    PyObject *users, *ptr, *cols, *vals, *allowed, *items, *scores, *watch;
+    PyObject *users, *ptr, *cols, *vals, *allowed, *caps, *items, *scores, *watch;
     PyObject *done = NULL;
     Py_ssize_t columns, ends;
     call c;
 
     ease_recommend_options_init(&j.o);
-    if (!PyArg_ParseTuple(args, "OOOOipOiOOO", &users, &ptr, &cols, &vals, &j.o.k,
-                          &j.o.keep_seen, &allowed, &j.o.threads, &items, &scores,
-                          &watch))
+    if (!PyArg_ParseTuple(args, "OOOOipOdOiOOO", &users, &ptr, &cols, &vals, &j.o.k,
+                          &j.o.keep_seen, &allowed, &j.o.popularity_power, &caps,
+                          &j.o.threads, &items, &scores, &watch) ||
+        !take_caps(caps, &j.o))
         return NULL;
     ends = take_buffer(ptr, &views[0], 8, -1, false, false);
     columns = ends < 1 ? -1 : take_buffer(cols, &views[1], 4, -1, false, false);
@@ -643,6 +723,7 @@ static PyObject *model_recommend(PyObject *self, PyObject *args)
         call_run(&c, watch, j.users == 1 ? work_one : work_recommend, &j))
         done = Py_NewRef(Py_None);
 done:
+    free_caps(&j.o);
     release_buffers(views, 7);
     return done;
 }
@@ -651,17 +732,20 @@ static PyObject *model_similar(PyObject *self, PyObject *args)
 {
     list_job j = {.m = model_of(self)};
     Py_buffer views[4] = {0};
-    PyObject *like, *allowed, *items, *scores, *done = NULL;
+    PyObject *like, *allowed, *caps, *items, *scores, *done = NULL;
     call c;
 
     ease_recommend_options_init(&j.o);
-    if (!PyArg_ParseTuple(args, "OiOOO", &like, &j.o.k, &allowed, &items, &scores))
+    if (!PyArg_ParseTuple(args, "OiOdOOO", &like, &j.o.k, &allowed,
+                          &j.o.popularity_power, &caps, &items, &scores) ||
+        !take_caps(caps, &j.o))
         return NULL;
     j.users = take_buffer(like, &views[0], 4, -1, false, false);
     j.cols = views[0].buf;
     if (j.users >= 0 && take_lists(&j, allowed, items, scores, views + 1) &&
         call_run(&c, NULL, work_similar, &j))
         done = Py_NewRef(Py_None);
+    free_caps(&j.o);
     release_buffers(views, 4);
     return done;
 }
@@ -736,6 +820,7 @@ static PyMethodDef model_methods[] = {
     {"history", model_history, METH_VARARGS, NULL},
     {"columns", model_columns, METH_VARARGS, NULL},
     {"stride", model_stride, METH_NOARGS, NULL},
+    {"filter", model_filter, METH_VARARGS, NULL},
     {"recommend", model_recommend, METH_VARARGS, NULL},
     {"similar", model_similar, METH_VARARGS, NULL},
     {"explain", model_explain, METH_VARARGS, NULL},

@@ -19,7 +19,8 @@ static PyObject *method_settings(const ease_method_info *m)
     return list;
 }
 
-/* A list of (name, has a lambda, scores known users alone, grid, settings). */
+/* A list of (name, has a lambda, scores known users alone, grid, settings, takes any
+ * kind of Gram matrix). */
 static PyObject *methods(PyObject *self, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
@@ -29,8 +30,9 @@ static PyObject *methods(PyObject *self, PyObject *unused)
     (void)unused;
     for (int i = 0; list && (m = ease_method_at(i)); i++) {
         PyObject *entry = Py_BuildValue(
-            "sNNzN", m->name, PyBool_FromLong(m->has_lambda),
-            PyBool_FromLong(m->known_users), m->grid, method_settings(m));
+            "sNNzNN", m->name, PyBool_FromLong(m->has_lambda),
+            PyBool_FromLong(m->known_users), m->grid, method_settings(m),
+            PyBool_FromLong(m->from_gram && !m->kind));
 
         if (!entry || PyList_Append(list, entry) < 0)
             Py_CLEAR(list);

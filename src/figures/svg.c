@@ -10,7 +10,13 @@
 #define MINUS "\xe2\x88\x92"
 #define TIMES "\xc3\x97"
 
-enum { MARGIN = 16, PLOT_HEIGHT = 250, ROW = 18, KEY = 26 };
+enum {
+    MARGIN = EASE__SVG_MARGIN,
+    PLOT_HEIGHT = 250,
+    ROW = 18,
+    KEY = 26,
+    LEGEND_TOP = 66
+};
 
 /* ---- numbers as text -------------------------------------------------------- */
 
@@ -230,7 +236,7 @@ static double one_two_five(int i)
     return scaled(round[i - 3 * decade], decade);
 }
 
-static void ticks_by_decades(ease__figure_axis *a, double low, double high)
+static void ticks_by_decades(ease__figure_axis *a, double low, double high, int most)
 {
     double from = floor(log10(low) + 1e-9), to = ceil(log10(high) - 1e-9);
     int stride = 0, first, last;
@@ -239,15 +245,16 @@ static void ticks_by_decades(ease__figure_axis *a, double low, double high)
         stride++;
         first = (int)floor(from / stride);
         last = (int)ceil(to / stride);
-    } while (last - first >= EASE__MAX_TICKS);
+    } while (last - first >= most);
     for (int i = first; i <= last; i++)
         a->tick[a->ticks++] = scaled(1, i * stride);
 }
 
-/* Ticks of a logarithmic axis: a range of less than a decade is divided evenly if
- * all ticks are above 0, a few decades by 1, 2, 5, more by powers of ten. Each way
- * gives at least 4 ticks where the one before it fails. */
-static void log_ticks(ease__figure_axis *a, double low, double high)
+/* Ticks of a logarithmic axis, at most `most`: a range of less than a decade is
+ * divided evenly if all ticks are above 0, a few decades by 1, 2, 5, more by powers of
+ * ten. With EASE__MAX_TICKS, each way gives at least 4 ticks where the one before it
+ * fails. */
+static void log_ticks(ease__figure_axis *a, double low, double high, int most)
 {
     ease__steps s;
     int first, last;
@@ -256,7 +263,7 @@ static void log_ticks(ease__figure_axis *a, double low, double high)
         low /= 2;
         high *= 2;
     }
-    s = ease__steps_over(low, high, EASE__MAX_TICKS - 2);
+    s = ease__steps_over(low, high, most - 2);
     if (s.first > 0) {
         for (int i = 0; i < s.count; i++)
             a->tick[a->ticks++] = ease__steps_at(&s, i);
@@ -266,24 +273,24 @@ static void log_ticks(ease__figure_axis *a, double low, double high)
     while (one_two_five(first + 1) <= low * (1 + 1e-9))
         first++;
     last = first;
-    while (one_two_five(last) < high * (1 - 1e-9) && last - first < EASE__MAX_TICKS)
+    while (one_two_five(last) < high * (1 - 1e-9) && last - first < most)
         last++;
-    if (last - first >= EASE__MAX_TICKS) {
-        ticks_by_decades(a, low, high);
+    if (last - first >= most) {
+        ticks_by_decades(a, low, high, most);
         return;
     }
     for (int i = first; i <= last; i++)
         a->tick[a->ticks++] = one_two_five(i);
 }
 
-ease__figure_axis ease__axis_over(double low, double high, bool log)
+static ease__figure_axis axis_over(double low, double high, bool log, int most)
 {
     ease__figure_axis a = {.log = log};
 
     if (log) {
-        log_ticks(&a, low, high);
+        log_ticks(&a, low, high, most);
     } else {
-        ease__steps s = ease__steps_over(low, high, EASE__MAX_TICKS - 2);
+        ease__steps s = ease__steps_over(low, high, most - 2);
 
         for (int i = 0; i < s.count; i++)
             a.tick[a.ticks++] = ease__steps_at(&s, i);
@@ -291,6 +298,16 @@ ease__figure_axis ease__axis_over(double low, double high, bool log)
     a.low = a.tick[0];
     a.high = a.tick[a.ticks - 1];
     return a;
+}
+
+ease__figure_axis ease__axis_over(double low, double high, bool log)
+{
+    return axis_over(low, high, log, EASE__MAX_TICKS);
+}
+
+ease__figure_axis ease__axis_over_few(double low, double high, bool log)
+{
+    return axis_over(low, high, log, EASE__FEW_TICKS);
 }
 
 double ease__axis_place(const ease__figure_axis *a, double value)
@@ -309,13 +326,15 @@ static bool on_axis(const ease__figure_axis *a, double value)
 }
 
 /* The label of a tick, in the same form for all ticks of an axis: powers of ten if
- * the written-out numbers are long. */
+ * the written-out numbers are long. Exact ticks have their own numbers of decimals. */
 static ease__label tick_label(const ease__figure_axis *a, int i)
 {
     double value = a->tick[i], first = a->tick[0], last = a->tick[a->ticks - 1];
     double size = fmax(fabs(first), fabs(last)), step = a->tick[1] - first;
     int decimals;
 
+    if (a->exact)
+        return ease__label_value(value, 6);
     if (a->log && (size >= 1e7 || first < 1e-4) && (value < 1 || value > 10)) {
         int exponent = exponent_of(value, 1);
         ease__label label = {"10"};
@@ -437,7 +456,7 @@ void ease__svg_add(ease__svg *s, const char *format, ...)
 }
 
 /* The width of text of 12 px in a wide font; East Asian characters are squares. */
-static double text_width(const char *text)
+double ease__text_width(const char *text)
 {
     double width = 0;
     size_t bytes;
@@ -457,7 +476,7 @@ static double text_width(const char *text)
 ease__short_text ease__svg_shorten(const char *text, double most)
 {
     ease__short_text s;
-    double width = text_width(text);
+    double width = ease__text_width(text);
     size_t used = 0, bytes;
     bool cut = width > most;
 
@@ -467,7 +486,7 @@ ease__short_text ease__svg_shorten(const char *text, double most)
 
         (void)decode(text + used, &bytes);
         memcpy(one, text + used, bytes);
-        width += text_width(one);
+        width += ease__text_width(one);
         if ((cut && width > most - 12) || used + bytes + 4 > sizeof(s.text)) {
             cut = true;
             break;
@@ -575,6 +594,17 @@ static void add_mark(ease__svg *s, const ease__legend *l, double x, double y)
         ease__svg_add(s, "<circle class=\"%s\" cx=\"%f\" cy=\"%f\" r=\"5\"/>\n", fill,
                       x + 12, y);
         break;
+    case EASE__MARK_FAINT_DOT:
+        ease__svg_add(
+            s, "<path class=\"%s\" " EASE__SVG_FAINT_DOTS " d=\"M%f %fh0.01\"/>\n",
+            ease__svg_stroke(l->style), x + 12, y);
+        break;
+    case EASE__MARK_FAINT_BOX:
+        ease__svg_add(s,
+                      "<rect class=\"%s\" " EASE__SVG_FAINT_AREA " x=\"%f\" y=\"%f\" "
+                      "width=\"%d\" height=\"12\"/>\n",
+                      fill, x, y - 6, KEY - 4);
+        break;
     }
 }
 
@@ -586,7 +616,7 @@ static double add_legend(ease__svg *s, const ease__figure *f, double y)
     int columns, rows;
 
     for (int i = 0; i < f->legends; i++)
-        widest = fmax(widest, KEY + text_width(f->legend[i].text));
+        widest = fmax(widest, KEY + ease__text_width(f->legend[i].text));
     columns = (int)((available + gap) / (widest + gap));
     if (columns < 1)
         columns = 1;
@@ -601,15 +631,25 @@ static double add_legend(ease__svg *s, const ease__figure *f, double y)
     return y + rows * ROW;
 }
 
-static void lay_out(ease__figure *f)
+double ease__figure_head_end(const ease__figure *f)
+{
+    return add_legend(NULL, f, LEGEND_TOP);
+}
+
+double ease__axis_labels_width(const ease__figure_axis *a)
 {
     double widest = 0;
 
-    for (int i = 0; i < f->y.ticks; i++)
-        widest = fmax(widest, text_width(tick_label(&f->y, i).text));
-    f->left = MARGIN + widest + 8;
+    for (int i = 0; i < a->ticks; i++)
+        widest = fmax(widest, ease__text_width(tick_label(a, i).text));
+    return widest;
+}
+
+static void lay_out(ease__figure *f)
+{
+    f->left = MARGIN + ease__axis_labels_width(&f->y) + 8;
     f->right = EASE__SVG_WIDTH - 2 * MARGIN;
-    f->top = add_legend(NULL, f, 66) + 14;
+    f->top = ease__figure_head_end(f) + 14;
     f->bottom = f->top + PLOT_HEIGHT;
     f->foot_top = f->bottom + 44;
     f->x.from = f->left;
@@ -626,8 +666,8 @@ static int label_stride(const ease__figure_axis *a)
         bool fits = true;
 
         for (int i = stride; i < a->ticks; i += stride) {
-            double here = text_width(tick_label(a, i).text);
-            double before = text_width(tick_label(a, i - stride).text);
+            double here = ease__text_width(tick_label(a, i).text);
+            double before = ease__text_width(tick_label(a, i - stride).text);
             double distance = ease__axis_place(a, a->tick[i]) -
                               ease__axis_place(a, a->tick[i - stride]);
 
@@ -639,12 +679,29 @@ static int label_stride(const ease__figure_axis *a)
     return a->ticks;
 }
 
+static bool within(const ease__figure_axis *a, int i, double overhang)
+{
+    double at = ease__axis_place(a, a->tick[i]);
+    double half = ease__text_width(tick_label(a, i).text) / 2;
+
+    return at - half >= a->from - overhang && at + half <= a->to + overhang;
+}
+
+bool ease__axis_labels_fit(const ease__figure_axis *a, double overhang)
+{
+    bool fit = label_stride(a) == 1;
+
+    for (int i = 0; fit && i < a->ticks; i++)
+        fit = within(a, i, overhang);
+    return fit;
+}
+
 /* Adds ticks without labels at 2 .. 9 times powers of ten, which show that the scale
  * is logarithmic. */
 static void add_minor_ticks(ease__svg *s, const ease__figure *f,
                             const ease__figure_axis *a)
 {
-    if (!a->log || fabs(a->tick[1] / a->tick[0] - 10) > 1e-9)
+    if (!a->log || a->exact || fabs(a->tick[1] / a->tick[0] - 10) > 1e-9)
         return;
     for (int i = -1; i < a->ticks; i++)
         for (int m = 2; m <= 9; m++) {
@@ -660,7 +717,7 @@ static void add_minor_ticks(ease__svg *s, const ease__figure *f,
         }
 }
 
-static void add_axes(ease__svg *s, const ease__figure *f)
+void ease__figure_axes(ease__svg *s, const ease__figure *f)
 {
     int stride = label_stride(&f->x);
 
@@ -670,6 +727,8 @@ static void add_axes(ease__svg *s, const ease__figure *f)
         if (!on_axis(&f->y, f->y.tick[i]))
             continue;
         add_line(s, "grid", f->left, y, f->right, y);
+        if (f->bare)
+            continue;
         add_line(s, "axis", f->left - 5, y, f->left, y);
         add_text(s, "end", f->left - 8, y + 4, tick_label(&f->y, i).text);
     }
@@ -680,25 +739,26 @@ static void add_axes(ease__svg *s, const ease__figure *f)
             continue;
         add_line(s, "grid", x, f->top, x, f->bottom);
         add_line(s, "axis", x, f->bottom, x, f->bottom + 5);
-        if (i % stride == 0)
+        if (i % stride == 0 && (f->overhang <= 0 || within(&f->x, i, f->overhang)))
             add_text(s, "middle", x, f->bottom + 18, tick_label(&f->x, i).text);
     }
     add_minor_ticks(s, f, &f->x);
-    add_minor_ticks(s, f, &f->y);
+    if (!f->bare)
+        add_minor_ticks(s, f, &f->y);
     add_line(s, "axis", f->left, f->bottom, f->right, f->bottom);
     add_line(s, "axis", f->left, f->top, f->left, f->bottom);
-    add_text(s, "soft", MARGIN, f->top - 10, f->y_label);
-    add_text(s, "soft end", f->right, f->bottom + 35, f->x_label);
+    if (f->y_label)
+        add_text(s, "soft", MARGIN, f->top - 10, f->y_label);
+    if (f->x_label)
+        add_text(s, "soft end", f->right, f->bottom + 35, f->x_label);
 }
 
-void ease__figure_begin(ease__svg *s, ease__figure *f)
+void ease__figure_head(ease__svg *s, const ease__figure *f, double least_height)
 {
-    int height;
-
-    lay_out(f);
     /* The height is a multiple of 8, so that at few zoom levels it ends within a
      * pixel. */
-    height = 8 * (int)ceil((f->foot_top + f->foot) / 8);
+    int height = 8 * (int)ceil(least_height / 8);
+
     ease__svg_add(s,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ease\" "
                   "role=\"img\" viewBox=\"0 0 %d %d\">\n<title>%s</title>\n"
@@ -709,8 +769,14 @@ void ease__figure_begin(ease__svg *s, ease__figure *f)
                   EASE__SVG_WIDTH, height);
     add_text(s, "title", MARGIN, 26, f->title);
     add_text(s, "soft", MARGIN, 45, f->subtitle);
-    add_legend(s, f, 66);
-    add_axes(s, f);
+    add_legend(s, f, LEGEND_TOP);
+}
+
+void ease__figure_begin(ease__svg *s, ease__figure *f)
+{
+    lay_out(f);
+    ease__figure_head(s, f, f->foot_top + f->foot);
+    ease__figure_axes(s, f);
 }
 
 ease_status ease__figure_save(ease__svg *s, const char *path, ease_error *err)

@@ -248,7 +248,9 @@ enum { MRF_POWER };
 
 static const ease_setting mrf_settings[] = {
     {.name = "lambda-power",
-     .about = "lambda is multiplied by an item's variance to this power",
+     .about =
+         "lambda is multiplied by an item's entry of the diagonal of the covariance "
+         "matrix to this power",
      .value = 0.75,
      .most = 2},
     {0}};
@@ -269,13 +271,13 @@ const ease__method ease__mrf = {
             .about = "dense Markov random field, of covariances (Steck, NeurIPS 2019)",
             .has_lambda = 1,
             .from_gram = 1,
+            .kind = &covariance,
         },
     .number = 18,
     .settings = mrf_settings,
     .form = &ease__form_packed,
     .family = mrf,
     .axes = mrf_axes,
-    .kind = &covariance,
     .fit = fit,
 };
 

@@ -12,7 +12,7 @@
 ease_status ease__dense_order_take(const ease_train_options *o, ease__dense_order *out,
                                    ease_error *err)
 {
-    double values[EASE__MOST_SETTINGS];
+    double values[EASE__MOST_SETTINGS] = {0};
     ease__dense_order d = {.o = *o};
     ease_status status = ease__method_take(&d.o, &d.method, err);
 
@@ -51,8 +51,7 @@ ease_status ease__dense_load(const ease_interactions *x, const ease__dense_order
                                   d->o.hooks, out, err);
 }
 
-/* ---- the vectors beside the matrix ------------------------------------------------
- * */
+/* ---- the vectors beside the matrix ----------------------------------------------- */
 
 void ease__dense_vectors_free(ease__dense_vectors *v)
 {

@@ -125,11 +125,11 @@ ease_status ease_method_check(const char *method, const char *settings, ease_err
 static ease_status take_kind(const ease__method *m, ease_train_options *o,
                              ease_error *err)
 {
-    if (m->kind && o->kind != EASE_GRAM_COUNTS && o->kind != *m->kind)
-        return ease__fail(err, EASE_E_ARG, "%s has one kind of Gram matrix, its own",
+    if (m->info.kind && o->kind != EASE_GRAM_COUNTS && o->kind != *m->info.kind)
+        return ease__fail(err, EASE_E_ARG, "%s has a kind of Gram matrix of its own",
                           m->info.name);
-    if (m->kind)
-        o->kind = *m->kind;
+    if (m->info.kind)
+        o->kind = *m->info.kind;
     return EASE_OK;
 }
 

@@ -25,8 +25,7 @@ typedef struct ease__method {
     bool nonnegative;       /* negative weights are set to 0 */
     /* Members of the closed-form family: what settings mean. NULL: EASE. */
     void (*family)(const double *settings, ease__family *out);
-    const ease__axis *axes;     /* with `family`: ended by a step of 0 */
-    const ease_gram_kind *kind; /* the only kind that it has; NULL: all */
+    const ease__axis *axes; /* with `family`: ended by a step of 0 */
     /* Fails with EASE_E_ARG if the settings are valid each, but not together; may be
      * NULL. */
     ease_status (*check)(const double *settings, ease_error *err);

@@ -23,6 +23,26 @@ static ease_status take_options(const ease_train_options *given, ease__dense_ord
     return status;
 }
 
+ease_status ease_train_options_check(const ease_train_options *given, int from_gram,
+                                     ease_error *err)
+{
+    ease__dense_order order;
+    const ease__method *m = NULL;
+    ease_train_options o;
+    ease_status status;
+
+    if (from_gram)
+        return take_options(given, &order, err);
+    status = ease__train_options_take(given, &o, err);
+    if (!status)
+        status = ease__method_take(&o, &m, err);
+    if (!status)
+        status = ease__method_lambda(m, &o, err);
+    if (status || !m->info.from_gram)
+        return status;
+    return ease__dense_order_take(&o, &order, err);
+}
+
 /* Solves once. Takes over g. */
 static ease_status fit(ease_gram *g, const ease__dense_order *order, double *residual,
                        ease_model **out, ease_error *err)
@@ -251,8 +271,11 @@ static ease_status train(const source *s, ease_model **out, ease_error *err)
     ease_error first = {0};
     double residual = EASE__UNSOLVED;
     ease_model *m = NULL;
-    ease_status status = train_once(s, element, &residual, &m, &first);
+    ease_status status;
 
+    if (element == EASE__U32 && s->order.family.user_power != 0)
+        element = EASE__F32; /* the matrix has fractions */
+    status = train_once(s, element, &residual, &m, &first);
     if (element != EASE__F64 &&
         (status == EASE_E_NOT_POSDEF ||
          (status == EASE_E_ACCURACY && residual != EASE__UNSOLVED)))
@@ -287,8 +310,6 @@ static ease_status train_data(source *s, ease_model **out, ease_error *err)
         ease__log(o->hooks, 1,
                   "some values are too large or too small for float32: solving in "
                   "float64");
-    if (s->order.family.user_power != 0)
-        s->info.weighted = 1; /* the matrix has fractions */
     return train(s, out, err);
 }
 

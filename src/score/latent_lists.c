@@ -22,7 +22,11 @@ static void offer(const ease__list_job *l, int64_t u, const float *scores, int32
                        .capacity = ease__list_length(l->model, l->o),
                        .count = l->counts[u]};
 
-    memcpy(scratch, scores, (size_t)count * sizeof(*scratch));
+    if (l->o->factors)
+        for (int32_t j = 0; j < count; j++)
+            scratch[j] = scores[j] * l->o->factors[left + j];
+    else
+        memcpy(scratch, scores, (size_t)count * sizeof(*scratch));
     for (int32_t h = 0; h < row.count && !l->o->keep_seen; h++)
         if (row.items[h] >= left && row.items[h] - left < count)
             scratch[row.items[h] - left] = -INFINITY;

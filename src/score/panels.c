@@ -157,8 +157,43 @@ typedef struct panel {
     _Alignas(64) float start[EASE__PANEL];
     const void *weights;
     int32_t left, right;
-    uint32_t allowed; /* a bit for each column */
+    uint32_t allowed;     /* a bit for each column */
+    const float *factors; /* of the columns from `left` on; NULL: all 1 */
+    double above, below; /* 1 / the largest and 1 / the smallest factor, with margins */
 } panel;
+
+/* Sets the factors of a panel, which has columns from left to right - 1. */
+static void begin_factors(const float *factors, panel *p)
+{
+    float smallest = INFINITY, largest = 0;
+
+    for (int32_t j = p->left; j < p->right; j++) {
+        smallest = factors[j] < smallest ? factors[j] : smallest;
+        largest = factors[j] > largest ? factors[j] : largest;
+    }
+    p->factors = factors + p->left;
+    p->above = (1 - 1e-6) / (double)largest;
+    p->below = (1 + 1e-6) / (double)smallest;
+}
+
+/* A bound for sums: a score, the product of a sum and a factor of the panel, can only
+ * be above `least` if the sum is above the bound. Rounding changes the product by at
+ * most 6e-8 of it, or 1e-45 where floats are subnormal, and the bound likewise: the
+ * margins are wider. */
+static float bound_of_sums(const panel *p, float least)
+{
+    double bound;
+
+    if (least > 0) {
+        bound = ((double)least - 1e-44) * p->above;
+        return bound > 1e-37 ? (float)bound : 0;
+    }
+    if (least < 0) {
+        bound = ((double)least - 1e-44) * p->below;
+        return bound < -1e-37 ? (float)bound : -1e-37f;
+    }
+    return 0;
+}
 
 static void begin_panel(const batch *b, int32_t left, panel *p)
 {
@@ -172,10 +207,12 @@ static void begin_panel(const batch *b, int32_t left, panel *p)
     for (int32_t j = left; j < p->right; j++)
         if (!b->lists->o->allowed || b->lists->o->allowed[j])
             p->allowed |= (uint32_t)1 << (j - left);
+    if (b->lists->o->factors)
+        begin_factors(b->lists->o->factors, p);
 }
 
-/* Offers the scores of the columns in `bits` to the user's list. */
-static void choose(batch *b, int64_t u, const panel *p, const float *scores,
+/* Offers the columns in `bits`, whose sums are given, to the user's list. */
+static void choose(batch *b, int64_t u, const panel *p, const float *sums,
                    uint32_t bits)
 {
     state *s = &b->states[u];
@@ -185,9 +222,10 @@ static void choose(batch *b, int64_t u, const panel *p, const float *scores,
 
     for (; bits; bits &= bits - 1) {
         int j = __builtin_ctz(bits);
+        float score = p->factors ? sums[j] * p->factors[j] : sums[j];
 
-        if (scores[j] > s->least) {
-            ease__topk_add(&best, (ease_rec){p->left + j, scores[j]});
+        if (score > s->least) {
+            ease__topk_add(&best, (ease_rec){p->left + j, score});
             s->least = ease__topk_least(&best);
         }
     }
@@ -196,16 +234,16 @@ static void choose(batch *b, int64_t u, const panel *p, const float *scores,
 
 static void score_user(batch *b, int64_t u, const panel *p)
 {
-    _Alignas(64) float scores[EASE__PANEL];
+    _Alignas(64) float sums[EASE__PANEL];
     const ease_model *m = b->model;
     ease_row row = b->histories[u];
     state *s = &b->states[u];
+    float least = p->factors ? bound_of_sums(p, s->least) : s->least;
     ease__rows rows = {row.items, row.weights, b->store->empty ? 0 : row.count,
                        p->start};
     uint32_t bits = b->store->halves
-                        ? m->kernels->sum_halves(p->weights, m->unit, rows, s->least,
-                                                 scores)
-                        : m->kernels->sum_floats(p->weights, rows, s->least, scores);
+                        ? m->kernels->sum_halves(p->weights, m->unit, rows, least, sums)
+                        : m->kernels->sum_floats(p->weights, rows, least, sums);
 
     bits &= p->allowed;
     while (s->next < p->right) {
@@ -214,7 +252,7 @@ static void score_user(batch *b, int64_t u, const panel *p)
         s->next = s->place < row.count ? row.items[s->place] : INT32_MAX;
     }
     if (bits)
-        choose(b, u, p, scores, bits);
+        choose(b, u, p, sums, bits);
 }
 
 /* Scores some users in the stripe that begins at column `first`. */

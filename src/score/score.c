@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/sized.h"
-#include "score/scoring.h"
+#include "score/caps.h"
 
 void ease_recommend_options_defaults(ease_recommend_options *o)
 {
@@ -13,17 +13,31 @@ void ease_recommend_options_defaults(ease_recommend_options *o)
     ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
-/* Takes the options given, or the defaults. */
+/* Takes the options given, or the defaults. *out lacks the factors. */
 static ease_status take_options(const ease_recommend_options *given,
-                                ease_recommend_options *out, ease_error *err)
+                                ease_recommend_options *taken, ease__list_options *out,
+                                ease_error *err)
 {
-    ease_status status = EASE__OPTIONS_TAKE(ease_recommend_options, out, given, err);
+    ease_status status = EASE__OPTIONS_TAKE(ease_recommend_options, taken, given, err);
 
     if (!status)
-        status = ease__threads_check(out->threads, err);
-    if (!status && out->k < 1)
+        status = ease__threads_check(taken->threads, err);
+    if (!status && taken->k < 1)
         status = ease__fail(err, EASE_E_ARG, "k is %d, and must be at least 1",
-                            (int)out->k);
+                            (int)taken->k);
+    if (!status && !ease__popularity_power_is_valid(taken->popularity_power))
+        status = ease__fail(err, EASE_E_ARG,
+                            "the power of popularity is %g, and must be within -10 .. "
+                            "10",
+                            taken->popularity_power);
+    if (!status && (taken->cap_count < 0 || (taken->cap_count > 0 && !taken->caps)))
+        status = ease__fail(err, EASE_E_ARG, "no caps where there should be");
+    *out = (ease__list_options){.k = taken->k,
+                                .keep_seen = taken->keep_seen,
+                                .allowed = taken->allowed,
+                                .users = taken->users,
+                                .threads = taken->threads,
+                                .hooks = taken->hooks};
     return status;
 }
 
@@ -60,7 +74,7 @@ static ease_status check_history(const ease_model *m, ease_row history, int64_t 
     return EASE_OK;
 }
 
-static ease_status check_users(const ease_model *m, const ease_recommend_options *o,
+static ease_status check_users(const ease_model *m, const ease__list_options *o,
                                int64_t count, ease_error *err)
 {
     const ease__scoring *f = m->form->scoring;
@@ -70,14 +84,20 @@ static ease_status check_users(const ease_model *m, const ease_recommend_options
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-/* Makes the list of empty histories, by share of users. `scores` is scratch of n. */
-static int32_t list_popular(const ease_model *m, const ease_recommend_options *o,
-                            float *scores, ease_rec *recs)
+/* Writes the scores of all items for an empty history, their shares of users. */
+static void score_popular(const ease_model *m, float *scores)
 {
     double users = m->info.users > 0 ? (double)m->info.users : 1.0;
 
     for (int32_t j = 0; j < m->info.items; j++)
         scores[j] = (float)(m->popularity[j] / users);
+}
+
+/* Makes the list of empty histories. `scores` is scratch of n. */
+static int32_t list_popular(const ease_model *m, const ease__list_options *o,
+                            float *scores, ease_rec *recs)
+{
+    score_popular(m, scores);
     return ease__best_of_scores(m, (ease_row){0}, o, scores, recs);
 }
 
@@ -88,17 +108,50 @@ void ease__list_popular(const ease__list_job *l, int64_t u)
     l->counts[u] = l->popular_count;
 }
 
+/* Multiplies scores by their factors, and excludes the items of the history. */
+static void finish_scores(const ease_model *m, ease_row history,
+                          const ease__list_options *o, float *scores)
+{
+    for (int32_t j = 0; o->factors && j < m->info.items; j++)
+        scores[j] *= o->factors[j];
+    for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
+        scores[history.items[h]] = -INFINITY;
+}
+
 int32_t ease__best_of_scores(const ease_model *m, ease_row history,
-                             const ease_recommend_options *o, float *scores,
-                             ease_rec *recs)
+                             const ease__list_options *o, float *scores, ease_rec *recs)
 {
     ease__topk best = {.recs = recs, .capacity = ease__list_length(m, o)};
 
-    for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
-        scores[history.items[h]] = -INFINITY;
+    finish_scores(m, history, o, scores);
     ease__topk_offer(&best, scores, 0, m->info.items, o->allowed);
     ease__topk_sort(&best);
     return best.count;
+}
+
+static ease_status raw_scores(ease_scorer *s, const ease__list_job *l, int64_t u,
+                              ease_error *err)
+{
+    const ease__form *form = s->model->form;
+    ease_row history = l->histories[u];
+
+    if (l->similar)
+        return form->scoring->similar(s->model, history.items[0], s->scores, err);
+    if (history.count > 0 || form->known_users)
+        return form->scoring->score(s, history,
+                                    l->o->users ? l->o->users[u] : EASE_NO_USER, err);
+    score_popular(s->model, s->scores);
+    return EASE_OK;
+}
+
+ease_status ease__final_scores(ease_scorer *s, const ease__list_job *l, int64_t u,
+                               ease_error *err)
+{
+    ease_status status = raw_scores(s, l, u, err);
+
+    if (!status)
+        finish_scores(s->model, l->histories[u], l->o, s->scores);
+    return status;
 }
 
 /* ---- one history ----------------------------------------------------------------- */
@@ -137,38 +190,90 @@ void ease_scorer_free(ease_scorer *s)
     if (s->scratch)
         s->model->form->scoring->scratch_free(s->scratch);
     ease__free(s->scores);
+    ease__free(s->factors);
     ease__free(s);
+}
+
+/* Sets *out to the factors for a power, which the scorer keeps for the next call. */
+static ease_status prepare_factors(ease_scorer *s, double power, const float **out,
+                                   ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    if (power == 0)
+        return EASE_OK;
+    if (s->factors && s->power != power) {
+        ease__free(s->factors);
+        s->factors = NULL;
+    }
+    if (!s->factors)
+        status = ease__popularity_factors(s->model, power, &s->factors, err);
+    s->power = power;
+    *out = s->factors;
+    return status;
+}
+
+/* Makes the only list of a job by its scorer. */
+static ease_status make_single(const ease__list_job *l, ease_error *err)
+{
+    ease_scorer *s = l->scorer;
+    const ease__scoring *f = s->model->form->scoring;
+    ease_row history = l->histories[0];
+    ease_status status;
+
+    if (f->list && !l->similar && history.count > 0)
+        return f->list(s, history, l->o, l->recs, l->counts, err);
+    status = raw_scores(s, l, 0, err);
+    if (!status)
+        l->counts[0] = ease__best_of_scores(s->model, history, l->o, s->scores,
+                                            l->recs);
+    return status;
+}
+
+/* Makes a single list with factors and caps. */
+static ease_status run_single(const ease__list_job *l,
+                              const ease_recommend_options *given,
+                              ease__list_options *o, ease_error *err)
+{
+    ease__caps *caps = NULL;
+    ease_status status = prepare_factors(l->scorer, given->popularity_power,
+                                         &o->factors, err);
+
+    o->threads = 1;
+    o->hooks = NULL;
+    if (!status && given->cap_count > 0)
+        status = ease__caps_new(l->model, given->caps, given->cap_count, &caps, err);
+    if (!status)
+        status = caps ? ease__capped_lists(l, caps, make_single, err)
+                      : make_single(l, err);
+    ease__caps_free(caps);
+    return status;
 }
 
 ease_status ease_recommend(ease_scorer *s, ease_row history,
                            const ease_recommend_options *given, ease_rec *recs,
                            int32_t *count, ease_error *err)
 {
-    ease_recommend_options o;
-    const ease__scoring *f;
+    ease_recommend_options taken;
+    ease__list_options o;
+    ease__list_job l = {.histories = &history,
+                        .count = 1,
+                        .o = &o,
+                        .recs = recs,
+                        .counts = count,
+                        .scorer = s};
     ease_status status;
 
     if (!s || !recs || !count)
         return ease__fail(err, EASE_E_ARG,
                           "a scorer and memory for a list are required");
-    f = s->model->form->scoring;
-    status = take_options(given, &o, err);
+    l.model = s->model;
+    status = take_options(given, &taken, &o, err);
     if (!status)
         status = check_history(s->model, history, -1, err);
     if (!status)
         status = check_users(s->model, &o, 1, err);
-    if (status)
-        return status;
-    if (history.count == 0 && !s->model->form->known_users) {
-        *count = list_popular(s->model, &o, s->scores, recs);
-        return EASE_OK;
-    }
-    if (f->list)
-        return f->list(s, history, &o, recs, count, err);
-    status = f->score(s, history, o.users ? o.users[0] : EASE_NO_USER, err);
-    if (!status)
-        *count = ease__best_of_scores(s->model, history, &o, s->scores, recs);
-    return status;
+    return status ? status : run_single(&l, &taken, &o, err);
 }
 
 static ease_status cannot(const ease_model *m, const char *what, ease_error *err)
@@ -182,23 +287,27 @@ ease_status ease_similar(ease_scorer *s, int32_t item,
                          int32_t *count, ease_error *err)
 {
     ease_row itself = {.items = &item, .count = 1};
-    ease_recommend_options o;
+    ease_recommend_options taken;
+    ease__list_options o;
+    ease__list_job l = {.histories = &itself,
+                        .count = 1,
+                        .o = &o,
+                        .recs = recs,
+                        .counts = count,
+                        .scorer = s,
+                        .similar = true};
     ease_status status;
 
     if (!s || !recs || !count || item < 0 || item >= s->model->info.items)
         return ease__fail(err, EASE_E_ARG,
                           "a scorer, an item of its model and memory for a list are "
                           "required");
-    status = take_options(given, &o, err);
-    if (!status)
-        status = s->model->form->scoring->similar
-                     ? s->model->form->scoring->similar(s->model, item, s->scores, err)
-                     : cannot(s->model, "similarity", err);
-    if (status)
-        return status;
+    l.model = s->model;
+    status = take_options(given, &taken, &o, err);
+    if (!status && !s->model->form->scoring->similar)
+        status = cannot(s->model, "similarity", err);
     o.keep_seen = 0; /* never list the item itself */
-    *count = ease__best_of_scores(s->model, itself, &o, s->scores, recs);
-    return EASE_OK;
+    return status ? status : run_single(&l, &taken, &o, err);
 }
 
 ease_status ease_explain(ease_scorer *s, ease_row history, int32_t item,
@@ -280,11 +389,42 @@ static ease_status run_with_popular(ease__list_job *l, ease_error *err)
     return status;
 }
 
+/* Makes all lists of a job. */
+static ease_status make_many(const ease__list_job *l, ease_error *err)
+{
+    ease__list_job job = *l;
+
+    return l->model->form->known_users ? l->model->form->scoring->many(&job, err)
+                                       : run_with_popular(&job, err);
+}
+
+/* Makes all lists with factors and caps. */
+static ease_status run_many(const ease_model *m, const ease_recommend_options *given,
+                            ease__list_options *o, const ease__list_job *l,
+                            ease_error *err)
+{
+    float *factors = NULL;
+    ease__caps *caps = NULL;
+    ease_status status = EASE_OK;
+
+    if (given->popularity_power != 0)
+        status = ease__popularity_factors(m, given->popularity_power, &factors, err);
+    o->factors = factors;
+    if (!status && given->cap_count > 0)
+        status = ease__caps_new(m, given->caps, given->cap_count, &caps, err);
+    if (!status)
+        status = caps ? ease__capped_lists(l, caps, make_many, err) : make_many(l, err);
+    ease__free(factors);
+    ease__caps_free(caps);
+    return status;
+}
+
 ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
                                 int64_t count, const ease_recommend_options *given,
                                 ease_rec *recs, int32_t *counts, ease_error *err)
 {
-    ease_recommend_options o;
+    ease_recommend_options taken;
+    ease__list_options o;
     ease__list_job l = {.model = m,
                         .histories = histories,
                         .count = count,
@@ -297,11 +437,8 @@ ease_status ease_recommend_many(const ease_model *m, const ease_row *histories,
         return ease__fail(err, EASE_E_ARG,
                           "a model, histories and memory for their lists are "
                           "required");
-    status = take_options(given, &o, err);
+    status = take_options(given, &taken, &o, err);
     if (!status)
         status = check_all(&l, err);
-    if (status)
-        return status;
-    return m->form->known_users ? m->form->scoring->many(&l, err)
-                                : run_with_popular(&l, err);
+    return status ? status : run_many(m, &taken, &o, &l, err);
 }

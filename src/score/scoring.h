@@ -10,18 +10,37 @@ struct ease_scorer {
     const ease_model *model; /* borrowed */
     float *scores;           /* n */
     void *scratch;           /* of the form; NULL: it has none */
+    float *factors;          /* n, of the last call with a power; NULL: none */
+    double power;            /* of `factors` */
 };
 
-/* The checked arguments of ease_recommend_many(). */
+/* The checked options of a call, as the forms need them. */
+typedef struct ease__list_options {
+    int32_t k;
+    int keep_seen;
+    const uint8_t *allowed; /* NULL: all items */
+    const int64_t *users;
+    /* n factors by which scores are multiplied, positive and finite; NULL: scores stay
+     * as they are. */
+    const float *factors;
+    int threads;
+    const ease_hooks *hooks;
+} ease__list_options;
+
+/* The checked arguments of a call. */
 typedef struct ease__list_job {
     const ease_model *model;
     const ease_row *histories;
     int64_t count;
-    const ease_recommend_options *o;
+    const ease__list_options *o;
     ease_rec *recs;          /* count x o->k */
     int32_t *counts;         /* lengths of the lists */
     const ease_rec *popular; /* the list for empty histories; NULL: made by `many` */
     int32_t popular_count;
+    /* Of a single list: the scorer to make it with, and true if the list has the items
+     * that are similar to the one in the history. NULL: ease_recommend_many(). */
+    ease_scorer *scorer;
+    bool similar;
 } ease__list_job;
 
 /* Every function verifies the parts of the model's file that it reads, and fails with
@@ -35,14 +54,13 @@ struct ease__scoring {
     ease_status (*scratch_new)(const ease_model *m, void **out, ease_error *err);
     void (*scratch_free)(void *scratch); /* accepts NULL */
     /* Writes the scores of all items for a history, or with known_users for a user, to
-     * s->scores. */
+     * s->scores, without factors. */
     ease_status (*score)(ease_scorer *s, ease_row history, int64_t user,
                          ease_error *err);
     /* Makes one list faster than by scoring all items; NULL: the list is made from the
      * scores of `score`. */
-    ease_status (*list)(ease_scorer *s, ease_row history,
-                        const ease_recommend_options *o, ease_rec *recs, int32_t *count,
-                        ease_error *err);
+    ease_status (*list)(ease_scorer *s, ease_row history, const ease__list_options *o,
+                        ease_rec *recs, int32_t *count, ease_error *err);
     /* Makes lists for many histories, with the same bits as one call for each. */
     ease_status (*many)(const ease__list_job *l, ease_error *err);
     /* Writes the similarity of each item to this one to `out`, n floats; NULL: the form
@@ -66,15 +84,21 @@ ease_status ease__similar_rows(const ease_model *m, int32_t item, float *out,
 ease_status ease__explain_rows(const ease_model *m, ease_row history, int32_t item,
                                ease_rec *reasons, float *score, ease_error *err);
 
-/* Makes a list of the best of n scores, which are changed, without the items of the
- * history unless o->keep_seen. Returns the length of the list. */
+/* Writes the scores of all items for list u to s->scores, with their factors; those of
+ * items of the history are minus infinity unless o->keep_seen. */
+ease_status ease__final_scores(ease_scorer *s, const ease__list_job *l, int64_t u,
+                               ease_error *err);
+
+/* Makes a list of the best of n scores, which are multiplied by their factors and
+ * changed, without the items of the history unless o->keep_seen. Returns the length of
+ * the list. */
 int32_t ease__best_of_scores(const ease_model *m, ease_row history,
-                             const ease_recommend_options *o, float *scores,
+                             const ease__list_options *o, float *scores,
                              ease_rec *recs);
 
 /* The length of a list: k, or the number of items if that is less. */
 static inline int32_t ease__list_length(const ease_model *m,
-                                        const ease_recommend_options *o)
+                                        const ease__list_options *o)
 {
     return o->k < m->info.items ? o->k : m->info.items;
 }
@@ -84,6 +108,12 @@ static inline ease_rec *ease__list_at(const ease__list_job *l, int64_t u)
 {
     return l->recs + (size_t)u * (size_t)l->o->k;
 }
+
+/* popularity_power: true if it is in its range; the factors of all items, which the
+ * caller frees, or EASE_E_NOMEM. */
+bool ease__popularity_power_is_valid(double power);
+ease_status ease__popularity_factors(const ease_model *m, double power, float **out,
+                                     ease_error *err);
 
 /* Sets list u to the list of an empty history. */
 void ease__list_popular(const ease__list_job *l, int64_t u);

@@ -41,13 +41,17 @@ static void add_row(const ease__sparse *rows, int32_t item, float x, sums *s)
     s->count = count;
 }
 
-static void choose_touched(const sums *s, const uint8_t *allowed, ease__topk *best)
+static void choose_touched(const sums *s, const ease__list_options *o, ease__topk *best)
 {
+    const float *factors = o->factors;
+    const uint8_t *allowed = o->allowed;
     float least = ease__topk_least(best);
 
     for (int32_t t = 0; t < s->count; t++) {
         ease_rec rec = {s->touched[t], s->scores[s->touched[t]]};
 
+        if (factors)
+            rec.score *= factors[rec.item];
         if (rec.score < least || (allowed && !allowed[rec.item]))
             continue;
         ease__topk_offer_one(best, rec);
@@ -55,8 +59,8 @@ static void choose_touched(const sums *s, const uint8_t *allowed, ease__topk *be
     }
 }
 
-/* Offers the other items, whose score is 0, in ascending order, until one is not
- * chosen. */
+/* Offers the other items, whose score is 0 with any factor, in ascending order, until
+ * one is not chosen. */
 static void choose_untouched(const sums *s, int32_t n, const uint8_t *allowed,
                              ease__topk *best)
 {
@@ -79,7 +83,7 @@ static void clear(ease_row history, sums *s)
 
 /* The list of one history, which is not empty; returns its length. */
 static int32_t make_list(const ease_model *m, ease_row history,
-                         const ease_recommend_options *o, sums *s, ease_rec *recs)
+                         const ease__list_options *o, sums *s, ease_rec *recs)
 {
     int32_t n = m->info.items;
     ease__topk best = {.recs = recs, .capacity = ease__list_length(m, o)};
@@ -89,7 +93,7 @@ static int32_t make_list(const ease_model *m, ease_row history,
                 s);
     for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
         s->scores[history.items[h]] = -INFINITY;
-    choose_touched(s, o->allowed, &best);
+    choose_touched(s, o, &best);
     choose_untouched(s, n, o->allowed, &best);
     ease__topk_sort(&best);
     clear(history, s);
@@ -129,8 +133,8 @@ static ease_status sums_new(const ease_model *m, void **out, ease_error *err)
 /* With a base, untouched items have different scores: such a model is scored like a
  * dense one. */
 static ease_status list_one(ease_scorer *s, ease_row history,
-                            const ease_recommend_options *o, ease_rec *recs,
-                            int32_t *count, ease_error *err)
+                            const ease__list_options *o, ease_rec *recs, int32_t *count,
+                            ease_error *err)
 {
     const ease_model *m = s->model;
     ease_status status;

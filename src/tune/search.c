@@ -10,16 +10,16 @@
  *     parabolas through the three points of each line.
  *  4. The settings that need no solve, and the rest of the solves with half the step.
  *
- * The best values of some settings that need no solve depend on the inverse. One step of
- * each is therefore tried at every inverse that is nearly the best. */
+ * The best values of some settings that need no solve depend on the inverse. One step
+ * of each is therefore tried at every inverse that is nearly the best. */
 #include <math.h>
 #include <string.h>
 
 #include "model/dense.h"
 #include "tune/tune.h"
 
-/* The solves of a search. A start where the size of the regularizer is far from the best
- * one adds a solve for each step towards it, up to the second number. */
+/* The solves of a search. A start where the size of the regularizer is far from the
+ * best one adds a solve for each step towards it, up to the second number. */
 enum { FEW_SOLVES = 12, MOST_SOLVES = 18 };
 
 /* The axes beside those of the method: lambda, and lambda with the odds of dropout.

@@ -1,0 +1,57 @@
+"""What EASE and its relatives share: one solve, from interactions or a Gram matrix."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Optional, TypeVar
+
+from . import _ease
+from ._base import KINDS, PRECISIONS, Recommender
+from ._data import path_bytes
+from ._gram import Gram, gram
+from ._progress import ShowProgress, watching
+
+Self = TypeVar("Self", bound="ClosedForm")
+
+
+class ClosedForm(Recommender):
+    """The base of EASE and its relatives, which the library trains with a lambda."""
+
+    _has_plan = True
+    _beside = Recommender._beside | {"lambda_", "kind", "precision", "nonnegative", "workdir",
+                                     "backend"}
+    lambda_: float
+    precision: str
+    workdir: Any
+    backend: Optional[str]
+
+    @classmethod
+    def _params_of(cls, info: Dict[str, Any]) -> Dict[str, Any]:
+        params = {"lambda_": info["lambda"], "precision": PRECISIONS[info["precision"]]}
+        if "kind" in cls._names():
+            params["kind"] = KINDS[info["kind"]]
+        return params
+
+    def _given_lambda(self) -> float:
+        return self._number("lambda_")
+
+    def fit_gram(self: Self, G: Any, *, show_progress: ShowProgress = None) -> Self:
+        """Learns from a Gram matrix: a :class:`ease.Gram`, the path of a Gram file, or a
+        square NumPy array. It stays as it is. Weights of users cannot be had from it, and
+        the numbers of users that have an item only if it is of ones.
+
+        >>> import ease
+        >>> G = ease.gram([[1, 1, 0], [0, 1, 1], [1, 1, 1]])
+        >>> ease.EASE(lambda_=2.0).fit_gram(G).B.shape
+        (3, 3)
+        """
+        options = self._options()
+        with watching(show_progress) as watch:
+            if isinstance(G, (str, bytes, os.PathLike)):
+                model = _ease.train_gram_file(path_bytes(G), options, watch)
+            else:
+                if not isinstance(G, Gram):
+                    G = gram(G, is_gram=True)
+                model = _ease.train_gram(G._handle, options, watch)
+        self._take(model)
+        return self
