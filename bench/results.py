@@ -18,6 +18,7 @@ The parts, with the time they take on two cores:
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -128,7 +129,7 @@ class Run:
         self.models = models or work
 
     def __call__(self, *args, unless=None):
-        shown = " ".join(str(a) for a in args)
+        shown = shlex.join(map(str, args))
         for place in (self.data, self.work, self.models, FIGURES):
             shown = shown.replace(place + "/", "")
         self.commands.append("ease " + shown)
@@ -282,6 +283,12 @@ def parts(methods):
     yield "volkovs15-systems", lambda run: systems(
         run, "volkovs15-systems", make_weak, ["--metrics", "ndcg@10", "--metric", "ndcg@10"],
         methods or SYSTEMS)
+    yield "tags", cold_items
+
+
+def cold_items(run):
+    import tags  # it uses this module
+    return tags.everything(run)
 
 
 def keep(name, run, made):
@@ -453,6 +460,13 @@ def weak_page():
     yield from systems_table("volkovs15-systems", ["ndcg@10"])
 
 
+def cold_items_page():
+    part = kept("tags")
+    if part:
+        import tags
+        yield from tags.section(part)
+
+
 def page():
     yield "# Results\n"
     yield ("This page is written by `bench/results.py`, which anyone with the data can run "
@@ -463,6 +477,7 @@ def page():
     for name in STRONG:
         yield from strong_page(name)
     yield from weak_page()
+    yield from cold_items_page()
 
 
 def main():

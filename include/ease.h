@@ -533,8 +533,11 @@ EASE_API void ease_recipe_apply(const ease_recipe *recipe, ease_read_options *o)
  *     random      a random share of each user's items is test data
  *     leave-last  each user's last item is test data, the one before it validation data
  *     time        interactions after one point in time are test data
+ *     cold-items  all interactions of a random share of the items are test data, and
+ *                 those of as many other items validation data; so is a random fifth of
+ *                 each user's other items
  *
- * In the last four protocols the validation data is a part of the training data:
+ * In all protocols except liang18 the validation data is a part of the training data:
  * models are trained without it while they are tuned, and with it in the end. */
 typedef struct ease_split_options {
     size_t size;
@@ -542,8 +545,9 @@ typedef struct ease_split_options {
     const char *protocol;  /* NULL: that of the recipe; required without a recipe */
     int64_t heldout_users; /* liang18: number of validation users, and of test users;
                               0: that of the recipe, or 10,000 */
-    double share;          /* liang18, random, time: share held out; 0: 0.2 */
-    uint32_t seed;         /* 98765 */
+    double share; /* liang18, random, time: share held out; 0: 0.2. cold-items: share of
+                     items held out for testing, and again for validation; 0: 0.1 */
+    uint32_t seed;           /* 98765 */
     const ease_hooks *hooks; /* NULL: none */
 } ease_split_options;
 
@@ -564,6 +568,9 @@ typedef struct ease_split_info {
     ease_split_part train, validation_train; /* equal if only one is written */
     ease_split_part validation_input, validation_target;
     ease_split_part test_input, test_target;
+    /* cold-items: the number of items held out for testing, and again for validation;
+     * others: 0 */
+    int64_t cold_items;
 } ease_split_info;
 
 /* Reads the interactions of the file `data` and writes a split of them into the
@@ -1259,12 +1266,26 @@ EASE_API EASE_MUST_USE ease_status ease_interactions_align(const ease_interactio
 
 typedef struct ease_report ease_report;
 
+/* Kinds of items. Cold items are those that no user of the model's training data has:
+ * items of the model with a popularity of 0, which training added from their tags, and
+ * items that the model does not know. All others are warm. */
+typedef enum ease_eval_items {
+    EASE_ITEMS_ALL,
+    EASE_ITEMS_WARM,
+    EASE_ITEMS_COLD
+} ease_eval_items;
+
 typedef struct ease_eval_options {
     size_t size;
     const char *metrics;     /* NAME@K,...; default "recall@20,recall@50,ndcg@100" */
     ease_unknown unknown;    /* for unknown items of the target; default MISS */
     int threads;             /* 0: all */
     const ease_hooks *hooks; /* NULL: none */
+    ease_eval_items
+        targets;           /* the held-out items that are measured, as if no others had
+                                been held out; default ALL */
+    ease_eval_items among; /* the items that are ranked: ALL (the default), or the same
+                                kind as `targets` */
 } ease_eval_options;
 
 typedef struct ease_report_info {
@@ -1278,6 +1299,11 @@ typedef struct ease_report_info {
     int64_t unknown_inputs;  /* interactions of the input with unknown items: ignored */
     ease_unknown unknown;    /* how unknown items of the target were counted */
     int metrics;
+    /* Interactions of the target with warm and with cold items, whichever were
+     * measured. Unknown items are cold; with EASE_UNKNOWN_DROP they are not counted. */
+    int64_t warm_targets, cold_targets;
+    int64_t cold_items;             /* of the model: those with a popularity of 0 */
+    ease_eval_items targets, among; /* as in the options */
 } ease_report_info;
 
 /* The result of a metric. The standard error is std / sqrt(users), or NaN for a metric
@@ -1316,9 +1342,16 @@ EASE_API EASE_MUST_USE ease_status ease_eval_options_check(const ease_eval_optio
  * items and these users are left out instead. Unknown items of the input are ignored.
  * The number of both is logged (level 1).
  *
- * Fails with EASE_E_DATA if the model knows none of the held-out items, EASE_E_FORMAT
- * or EASE_E_IO if its file is damaged or cannot be read, EASE_E_ARG, EASE_E_NOMEM,
- * EASE_E_CANCELLED. */
+ * With o->targets only the warm or the cold items of the target are measured: the
+ * others are neither hits nor held out, but may be in the lists. Users who have none of
+ * that kind are left out. With o->among only items of that kind are ranked, and they
+ * are the catalog of metrics of all lists together; a model without cold items then
+ * gives empty lists for cold targets.
+ *
+ * Fails with EASE_E_DATA if the model knows none of the held-out items, if none of them
+ * is of the kind that is measured, or if the model lacks what a metric needs,
+ * EASE_E_FORMAT or EASE_E_IO if its file is damaged or cannot be read, EASE_E_ARG,
+ * EASE_E_NOMEM, EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_evaluate(const ease_model *m,
                                                  const ease_interactions *input,
                                                  const ease_interactions *target,
@@ -1357,8 +1390,8 @@ typedef struct ease_difference {
 /* Compares reports[1], reports[2], ... with reports[0] on one metric, given by its
  * number in the reports, which must have a value for each user. out[i] receives the
  * difference of reports[i + 1], so that `out` has count - 1 entries. Fails with
- * EASE_E_ARG if the reports are not of the same users in the same order, or count
- * unknown items differently, or EASE_E_NOMEM. */
+ * EASE_E_ARG if the reports are not of the same users in the same order, count unknown
+ * items differently, or measure or rank other kinds of items, or EASE_E_NOMEM. */
 EASE_API EASE_MUST_USE ease_status ease_compare(const ease_report *const *reports,
                                                 int count, int metric,
                                                 ease_difference *out, ease_error *err);

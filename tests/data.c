@@ -219,3 +219,38 @@ void copy_changed(const char *path, section_change change, const char *copy)
     ease__container_close(&c);
     set_flags(copy, change.name, change.flags);
 }
+
+ease_tags *some_tags(int32_t items, bool weighted)
+{
+    enum { KINDS = 6, MOST = 4 };
+    size_t most = (size_t)items * MOST;
+    int64_t *item = calloc(most, sizeof(*item)), *tag = calloc(most, sizeof(*tag));
+    double *weights = calloc(most, sizeof(*weights));
+    ease_id_column items_of = {.numbers = item}, tags_of = {.numbers = tag};
+    ease_tags *made = NULL;
+    int64_t rows = 0;
+
+    for (int32_t i = 0; i < items; i++) {
+        for (int32_t k = 0; k < i % MOST; k++) {
+            item[rows] = i;
+            tag[rows] = (i / MOST + 5 * k) % KINDS;
+            weights[rows++] = 0.5 + (double)(i % 7) + 2 * k;
+        }
+    }
+    if (ease_tags_from_table(rows, &items_of, &tags_of, weighted ? weights : NULL, NULL,
+                             &made, NULL))
+        abort();
+    free(item);
+    free(tag);
+    free(weights);
+    return made;
+}
+
+void tag_items(ease_model *m, bool weighted)
+{
+    ease_tags *tags = some_tags(ease_model_items(m), weighted);
+
+    if (ease_model_set_tags(m, tags, NULL, NULL))
+        abort();
+    ease_tags_free(tags);
+}

@@ -49,4 +49,10 @@ void copy_changed(const char *path, section_change change, const char *copy);
 void write_header(const char *path, ease__disk_header h);
 ease__disk_header read_header(const char *path);
 
+/* Tags of the items "0", "1", ..: item i has i % 4 of six tags, with weights or
+ * without. */
+ease_tags *some_tags(int32_t items, bool weighted);
+/* Gives a model whose items have such ids these tags. */
+void tag_items(ease_model *m, bool weighted);
+
 #endif

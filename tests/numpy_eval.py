@@ -5,7 +5,8 @@ import numpy as np
 import scipy.sparse as sparse
 
 ALL = ("recall", "plain-recall", "ndcg", "precision", "hit", "map", "mrr", "popularity",
-       "coverage", "gini")
+       "novelty", "diversity", "coverage", "gini")
+UNTAGGED = tuple(name for name in ALL if name != "diversity")  # that need no tags of items
 
 
 def read_pairs(path):
@@ -61,7 +62,21 @@ def _ranks(scores, seen):
     return np.where(np.take_along_axis(seen, order, axis=1), -1, order)
 
 
-def _user_values(name, k, order, hits, held, popularity):
+def _diversity(shown, tags):
+    """Of each row's items (-1: none) the mean of 1 - cosine over its pairs; 0 without a
+    pair. tags: items x tags."""
+    out = np.zeros(len(shown))
+    for r, items in enumerate(shown):
+        v = tags[items[items >= 0]].astype(float)
+        length = np.sqrt((v * v).sum(axis=1))
+        v = v / np.where(length > 0, length, 1)[:, None]
+        above = np.triu_indices(len(v), 1)
+        if len(above[0]):
+            out[r] = (1 - (v @ v.T)[above]).mean()
+    return out
+
+
+def _user_values(name, k, order, hits, held, popularity, train_users, tags):
     """hits is users x catalog: whether the item at that place was held out."""
     places = np.arange(1, hits.shape[1] + 1)
     top = hits[:, :k]
@@ -86,19 +101,32 @@ def _user_values(name, k, order, hits, held, popularity):
     if name == "popularity":
         shown = order[:, :k]
         counts = np.where(shown >= 0, popularity[shown], 0)
-        return counts.sum(axis=1) / (shown >= 0).sum(axis=1)
+        return counts.sum(axis=1) / np.maximum((shown >= 0).sum(axis=1), 1)
+    if name == "novelty":
+        shown = order[:, :k]
+        surprise = -np.log2(np.maximum(popularity, 1) / train_users)
+        return (np.where(shown >= 0, surprise[shown], 0).sum(axis=1)
+                / np.maximum((shown >= 0).sum(axis=1), 1))
+    if name == "diversity":
+        return _diversity(order[:, :k], tags)
     raise ValueError(name)
 
 
 def _gini(times):
     n, total = len(times), times.sum()
+    if total == 0:
+        return 0
     return np.abs(times[:, None] - times[None, :]).sum() / (2 * n * total)
 
 
-def evaluate(score, inputs, target, metrics, popularity, held=None):
+def evaluate(score, inputs, target, metrics, popularity, held=None, train_users=None,
+             tags=None, ranked=None):
     """score(rows) gives the scores of some rows of `inputs`. By metric: an array with a
     value a user, or one number for those of all lists together. held: how many items
-    each user has to find, where these are not the columns of `target` alone."""
+    each user has to find, where these are not the columns of `target` alone.
+    train_users: of the training data (novelty). tags: items x tags (diversity). ranked: a
+    mask of the items that lists may have."""
+    ranked = np.ones(inputs.shape[1], bool) if ranked is None else ranked
     held = np.asarray(target.sum(axis=1)).ravel() if held is None else held
     values = {m: [] for m in metrics}
     times = {}
@@ -107,7 +135,7 @@ def evaluate(score, inputs, target, metrics, popularity, held=None):
         scores = np.asarray(score(rows))
         empty = np.asarray(rows.sum(axis=1)).ravel() == 0
         scores[empty] = popularity
-        order = _ranks(scores, rows.toarray() > 0)
+        order = _ranks(scores, (rows.toarray() > 0) | ~ranked)
         hits = np.take_along_axis(wanted, np.maximum(order, 0), axis=1) & (order >= 0)
         for m in metrics:
             name, k = m.split("@")
@@ -119,11 +147,12 @@ def evaluate(score, inputs, target, metrics, popularity, held=None):
             else:
                 values[m].append(_user_values(name, k, order, hits,
                                               held[first:first + 500].astype(int),
-                                              popularity))
+                                              popularity, train_users, tags))
     result = {}
     for m in metrics:
         if m in times:
-            result[m] = (times[m] > 0).mean() if m.startswith("cov") else _gini(times[m])
+            shown = times[m][ranked]
+            result[m] = (shown > 0).mean() if m.startswith("cov") else _gini(shown)
         else:
             result[m] = np.concatenate(values[m])
     return result

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "data.h"
 #include "eval/metrics.h"
 #include "eval/student.h"
 #include "model/model.h"
@@ -15,7 +16,9 @@
 
 static const char every_metric[] =
     "recall@5,plain-recall@5,ndcg@5,precision@5,hit@5,map@5,mrr@5,popularity@5,"
-    "coverage@5,gini@5,recall@1,ndcg@100,precision@100,map@100,coverage@100,gini@1";
+    "novelty@5,diversity@5,coverage@5,gini@5,recall@1,ndcg@100,precision@100,map@100,"
+    "coverage@100,gini@1,novelty@100,"
+    "diversity@100";
 
 /* ---- metrics by hand ---------------------------------------------------------- */
 
@@ -75,6 +78,69 @@ static void coverage_and_gini_are_of_the_whole_catalog(test *t)
     /* (-3 * 0 - 1 * 0 + 1 * 1 + 3 * 3) / (4 * 4) */
     check_near(t, ease__gini(some, 4), 10 / 16.0, 1e-15);
     check_near(t, ease__gini(none, 2), 0, 0);
+}
+
+static double of_items(const char *name, const ease__list *l)
+{
+    return ease__metric_kind_of(name)->from_items(l);
+}
+
+static void novelty_is_the_mean_surprise(test *t)
+{
+    const double popularity[] = {8, 2, 1, 0, 32};
+    const ease_rec recs[] = {{1, 0}, {2, 0}, {3, 0}, {0, 0}, {4, 0}};
+    ease__list l = {.recs = recs, .count = 1, .popularity = popularity, .users = 32};
+
+    check_near(t, of_items("novelty", &l), 4, 1e-15);
+    l.count = 2;
+    check_near(t, of_items("novelty", &l), 4.5, 1e-15);
+    l.count = 3; /* what nobody has counts as one */
+    check_near(t, of_items("novelty", &l), 14 / 3.0, 1e-15);
+    l.count = 5;
+    check_near(t, of_items("novelty", &l), 16 / 5.0, 1e-15);
+    l.count = 0;
+    check_near(t, of_items("novelty", &l), 0, 0);
+}
+
+static void diversity_is_the_mean_distance_of_pairs(test *t)
+{
+    static const int32_t ab[] = {0, 1}, a[] = {0}, c[] = {2};
+    static const float three_four[] = {3, 4};
+    ease_row tags[] = {{.items = ab, .count = 2},
+                       {.items = a, .count = 1},
+                       {.items = c, .count = 1},
+                       {.count = 0},
+                       {.items = ab, .weights = three_four, .count = 2}};
+    static const struct {
+        int32_t items[3], count;
+        double want;
+    } lists[] = {{{0}, 0, 0},
+                 {{0}, 1, 0},
+                 {{3}, 1, 0},
+                 {{0, 2}, 2, 1},
+                 {{2, 3}, 2, 1}, /* an item without tags */
+                 {{3, 3}, 2, 1},
+                 {{0, 0}, 2, 0},
+                 {{2, 2, 2}, 3, 0},
+                 {{1, 4}, 2, 0.4},
+                 {{1, 2, 4}, 3, (1 + 1 + 0.4) / 3}};
+    double popularity[5] = {0}, by_tag[3] = {0};
+
+    for (int i = 0; i < COUNT(lists); i++) {
+        ease_rec recs[3] = {{0}};
+        ease__list l = {.recs = recs,
+                        .count = lists[i].count,
+                        .popularity = popularity,
+                        .users = 5,
+                        .tags = tags,
+                        .by_tag = by_tag};
+
+        for (int k = 0; k < 3; k++)
+            recs[k].item = lists[i].items[k];
+        check_near(t, of_items("diversity", &l), lists[i].want, 1e-15);
+        for (int k = 0; k < 3; k++)
+            check_near(t, by_tag[k], 0, 0);
+    }
 }
 
 /* Those of the list are compared with the naive twin below. */
@@ -259,15 +325,53 @@ static int32_t rank_all(const ease_model *m, const dense *input, int64_t user,
     return count;
 }
 
+static double tag_weight(const ease_model *m, int32_t item, int32_t tag)
+{
+    ease_row row = ease_model_item_tags(m, item);
+
+    for (int32_t k = 0; k < row.count; k++)
+        if (row.items[k] == tag)
+            return row.weights ? (double)row.weights[k] : 1;
+    return 0;
+}
+
+static double naive_distance(const ease_model *m, int32_t i, int32_t j)
+{
+    double dot = 0, left = 0, right = 0;
+
+    for (int32_t tag = 0; tag < ease_model_tags(m); tag++) {
+        double a = tag_weight(m, i, tag), b = tag_weight(m, j, tag);
+
+        dot += a * b;
+        left += a * a;
+        right += b * b;
+    }
+    return left > 0 && right > 0 ? 1 - dot / sqrt(left * right) : 1;
+}
+
+static double naive_diversity(const ease_model *m, const ranked *list, int32_t shown)
+{
+    double sum = 0;
+
+    for (int32_t r = 0; r < shown; r++)
+        for (int32_t q = 0; q < r; q++)
+            sum += naive_distance(m, list[r].item, list[q].item);
+    return shown > 1 ? sum / (0.5 * shown * (shown - 1)) : 0;
+}
+
 static double naive_value(const char *name, const ease_model *m, const ranked *list,
                           int32_t length, const bool *wanted, int32_t held_out)
 {
-    double hits = 0, gain = 0, ideal = 0, precision = 0, first = 0, popular = 0;
+    double hits = 0, gain = 0, ideal = 0, precision = 0, first = 0, popular = 0,
+           surprise = 0;
     int32_t k = atoi(strchr(name, '@') + 1), shown = k < length ? k : length;
     double possible = held_out < k ? held_out : k;
 
     for (int32_t r = 0; r < shown; r++) {
-        popular += ease_model_popularity(m, list[r].item);
+        double n = ease_model_popularity(m, list[r].item);
+
+        popular += n;
+        surprise -= log(fmax(n, 1) / (double)model_info(m).users) / log(2);
         if (!wanted[list[r].item])
             continue;
         hits++;
@@ -282,6 +386,10 @@ static double naive_value(const char *name, const ease_model *m, const ranked *l
         return hits / possible;
     if (strncmp(name, "plain", 5) == 0)
         return hits / held_out;
+    if (strncmp(name, "nov", 3) == 0)
+        return shown ? surprise / shown : 0;
+    if (name[0] == 'd')
+        return naive_diversity(m, list, shown);
     if (name[0] == 'n')
         return gain / ideal;
     if (strncmp(name, "prec", 4) == 0)
@@ -292,7 +400,7 @@ static double naive_value(const char *name, const ease_model *m, const ranked *l
         return precision / possible;
     if (strncmp(name, "mrr", 3) == 0)
         return first;
-    return popular / shown;
+    return shown ? popular / shown : 0;
 }
 
 /* |x_i - x_j| over all pairs: the definition of the Gini coefficient. */
@@ -314,14 +422,36 @@ static int32_t counted_items(const ease_model *m, const dense *target, ease_unkn
     return how == EASE_UNKNOWN_DROP ? model_info(m).items : target->items;
 }
 
+/* Items that the model does not know are cold. */
+static bool is_of_kind(const ease_model *m, ease_eval_items kind, int32_t item)
+{
+    bool cold = item >= model_info(m).items || ease_model_popularity(m, item) == 0;
+
+    return kind == EASE_ITEMS_ALL || (kind == EASE_ITEMS_COLD ? cold : !cold);
+}
+
+/* Keeps the items of a kind, in their order; returns how many. */
+static int32_t keep_kind(const ease_model *m, ease_eval_items kind, ranked *list,
+                         int32_t length)
+{
+    int32_t kept = 0;
+
+    for (int32_t i = 0; i < length; i++)
+        if (is_of_kind(m, kind, list[i].item))
+            list[kept++] = list[i];
+    return kept;
+}
+
 /* One metric of the report against the twin. */
 static void check_metric(test *t, const ease_model *m, const dense *input,
                          const dense *target, const ease_report *r, int metric)
 {
-    int32_t n = model_info(m).items;
-    int32_t counted = counted_items(m, target, report_info(r).unknown);
+    int32_t n = model_info(m).items, catalog = 0;
+    ease_report_info info = report_info(r);
+    int32_t counted = counted_items(m, target, info.unknown);
     ranked *list = malloc((size_t)n * sizeof(*list));
     int64_t *times = calloc((size_t)n, sizeof(*times));
+    bool *wanted = calloc((size_t)target->items, 1);
     ease_metric got = report_metric(r, metric);
     int64_t users = report_info(r).users;
     int32_t k = atoi(strchr(got.name, '@') + 1);
@@ -332,10 +462,13 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
         int32_t length = rank_all(m, input, user, list), held_out = 0;
         double value;
 
-        for (int32_t i = 0; i < counted; i++)
-            held_out += *cell(target, user, i);
+        length = keep_kind(m, info.among, list, length);
+        for (int32_t i = 0; i < counted; i++) {
+            wanted[i] = *cell(target, user, i) && is_of_kind(m, info.targets, i);
+            held_out += wanted[i];
+        }
         check(t, held_out > 0);
-        value = naive_value(got.name, m, list, length, cell(target, user, 0), held_out);
+        value = naive_value(got.name, m, list, length, wanted, held_out);
         for (int32_t i = 0; i < k && i < length; i++)
             times[list[i].item]++;
         sum += value;
@@ -346,10 +479,13 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
         else
             check(t, isnan(ease_report_value(r, metric, p)));
     }
+    for (int32_t i = 0; i < n; i++)
+        if (is_of_kind(m, info.among, i))
+            times[catalog++] = times[i];
     if (strncmp(got.name, "gini", 4) == 0) {
-        check_near(t, got.mean, naive_gini(times, n), 1e-12);
+        check_near(t, got.mean, naive_gini(times, catalog), 1e-12);
     } else if (strncmp(got.name, "cov", 3) == 0) {
-        check_near(t, got.mean, ease__coverage(times, n), 0);
+        check_near(t, got.mean, ease__coverage(times, catalog), 0);
     } else {
         double mean = sum / (double)users;
 
@@ -360,6 +496,7 @@ static void check_metric(test *t, const ease_model *m, const dense *input,
     }
     free(list);
     free(times);
+    free(wanted);
 }
 
 /* ---- evaluation --------------------------------------------------------------- */
@@ -400,6 +537,7 @@ static scene make_scene(uint64_t seed)
             *cell(&s.input, u, i) = !out && *cell(&s.input, u, i);
         }
     s.model = trained(&s.train, 20);
+    tag_items(s.model, seed % 2);
     s.x = shuffled(&s.input, seed);
     s.y = shuffled(&s.target, seed + 1);
     return s;
@@ -440,15 +578,155 @@ static void evaluation_equals_its_naive_twin(test *t)
 
             o.unknown = (ease_unknown)how;
             check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, NULL), EASE_OK);
-            check_int(t, report_info(r).metrics, 16);
+            check_int(t, report_info(r).metrics, 20);
             check_int(t, report_info(r).unknown, how);
-            for (int i = 0; i < 16; i++)
+            for (int i = 0; i < 20; i++)
                 check_metric(t, m, &s.input, &s.target, r, i);
             ease_report_free(r);
         }
         if (m != s.model)
             ease_model_free(m);
         scene_free(&s);
+    }
+}
+
+/* A model in which every fifth item is cold: nobody has it, and most of these have
+ * weights from their tags. */
+static ease_model *trained_with_cold_items(const dense *d)
+{
+    dense warm = dense_new(d->users, d->items);
+    ease_interactions *x;
+    ease_train_options o;
+    ease_tags *tags = some_tags(d->items, false);
+    ease_model *m = NULL;
+
+    for (int64_t u = 0; u < d->users; u++)
+        for (int32_t i = 0; i < d->items; i++)
+            *cell(&warm, u, i) = i % 5 != 2 && *cell(d, u, i);
+    x = interactions_of(&warm);
+    ease_train_options_init(&o);
+    o.lambda = 20;
+    o.tags = tags;
+    o.tag_weight = 5;
+    if (ease_train(x, &o, &m, NULL))
+        abort();
+    ease_tags_free(tags);
+    ease_interactions_free(x);
+    free(warm.at);
+    return m;
+}
+
+static void check_kinds(test *t, const scene *s, const ease_model *m,
+                        const ease_report *r)
+{
+    ease_report_info info = report_info(r);
+    int64_t warm = 0, cold = 0, items = 0, users = 0;
+
+    for (int64_t u = 0; u < USERS; u++) {
+        int32_t held_out = 0;
+
+        for (int32_t i = 0; i < counted_items(m, &s->target, info.unknown); i++) {
+            bool out = *cell(&s->target, u, i);
+
+            warm += out && is_of_kind(m, EASE_ITEMS_WARM, i);
+            cold += out && is_of_kind(m, EASE_ITEMS_COLD, i);
+            held_out += out && is_of_kind(m, info.targets, i);
+        }
+        users += held_out > 0;
+    }
+    for (int32_t i = 0; i < ITEMS; i++)
+        items += is_of_kind(m, EASE_ITEMS_COLD, i);
+    check_int(t, info.warm_targets, warm);
+    check_int(t, info.cold_targets, cold);
+    check_int(t, info.cold_items, items);
+    check_int(t, info.users, users);
+}
+
+static void warm_and_cold_items_are_measured_apart(test *t)
+{
+    static const ease_eval_items kinds[][2] = {{EASE_ITEMS_ALL, EASE_ITEMS_ALL},
+                                               {EASE_ITEMS_WARM, EASE_ITEMS_ALL},
+                                               {EASE_ITEMS_WARM, EASE_ITEMS_WARM},
+                                               {EASE_ITEMS_COLD, EASE_ITEMS_ALL},
+                                               {EASE_ITEMS_COLD, EASE_ITEMS_COLD}};
+    scene s = make_scene(12);
+    ease_model *models[] = {trained_with_cold_items(&s.train), s.model};
+
+    for (int i = 0; i < 2 * COUNT(kinds) * COUNT(models); i++) {
+        const ease_model *m = models[i / 2 / COUNT(kinds)];
+        ease_eval_options o;
+        ease_report *r = NULL;
+        ease_error err = {0};
+
+        ease_eval_options_init(&o);
+        check_int(t, o.targets, EASE_ITEMS_ALL);
+        check_int(t, o.among, EASE_ITEMS_ALL);
+        o.metrics = every_metric;
+        o.unknown = (ease_unknown)(i % 2);
+        o.targets = kinds[i / 2 % COUNT(kinds)][0];
+        o.among = kinds[i / 2 % COUNT(kinds)][1];
+        if (m == s.model && o.targets == EASE_ITEMS_COLD &&
+            o.unknown == EASE_UNKNOWN_DROP) {
+            check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_E_DATA);
+            check_contains(t, err.text, "no user has a cold item held out that");
+            continue;
+        }
+        if (!check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_OK)) {
+            printf("  %s\n", err.text);
+            continue;
+        }
+        check_int(t, report_info(r).targets, o.targets);
+        check_int(t, report_info(r).among, o.among);
+        check_kinds(t, &s, m, r);
+        for (int k = 0; k < report_info(r).metrics; k++)
+            if (m != s.model || o.among != EASE_ITEMS_COLD) /* no lists at all */
+                check_metric(t, m, &s.input, &s.target, r, k);
+            else
+                check_near(t, report_metric(r, k).mean, 0, 0);
+        ease_report_free(r);
+    }
+    ease_model_free(models[0]);
+    scene_free(&s);
+}
+
+static void metrics_say_what_a_model_lacks(test *t)
+{
+    scene s = make_scene(3);
+    ease_model *m = trained(&s.train, 20);
+    ease_eval_options o;
+    ease_report *r = NULL;
+    ease_error err = {0};
+
+    ease_eval_options_init(&o);
+    o.metrics = "recall@5,diversity@7";
+    check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_E_DATA);
+    check_contains(t, err.text, "diversity@7 needs tags of items");
+    check_contains(t, err.text, "--tags");
+    m->info.users = -1; /* as from a Gram matrix without their number */
+    o.metrics = "novelty@3";
+    check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_E_DATA);
+    check_contains(t, err.text, "novelty@3 needs the number of users");
+    o.metrics = "popularity@3";
+    check_status(t, ease_evaluate(m, s.x, s.y, &o, &r, &err), EASE_OK);
+    ease_report_free(r);
+    ease_model_free(m);
+    scene_free(&s);
+}
+
+static void kinds_of_items_are_checked(test *t)
+{
+    static const int bad[][2] = {{3, 0},
+                                 {-1, 0},
+                                 {EASE_ITEMS_ALL, EASE_ITEMS_COLD},
+                                 {EASE_ITEMS_WARM, EASE_ITEMS_COLD},
+                                 {EASE_ITEMS_COLD, EASE_ITEMS_WARM}};
+    ease_eval_options o;
+
+    ease_eval_options_init(&o);
+    for (int i = 0; i < COUNT(bad); i++) {
+        o.targets = (ease_eval_items)bad[i][0];
+        o.among = (ease_eval_items)bad[i][1];
+        check_status(t, ease_eval_options_check(&o, NULL), EASE_E_ARG);
     }
 }
 
@@ -733,6 +1011,7 @@ static void evaluation_survives_every_failed_allocation(test *t)
     ease_eval_options_init(&o);
     o.metrics = every_metric;
     o.threads = 1;
+    o.targets = o.among = EASE_ITEMS_WARM;
     do {
         ease_report *r = NULL;
 
@@ -996,6 +1275,18 @@ static void only_what_counts_in_one_way_is_compared(test *t)
     check_contains(t, err.text, "unknown");
     both[1] = both[0];
     check_status(t, ease_compare(both, 2, 0, &d, &err), EASE_OK);
+    o.unknown = EASE_UNKNOWN_MISS;
+    for (int among = EASE_ITEMS_ALL; among <= EASE_ITEMS_WARM; among++) {
+        ease_report_free(r[1]);
+        r[1] = NULL;
+        o.targets = EASE_ITEMS_WARM;
+        o.among = (ease_eval_items)among;
+        check_status(t, ease_evaluate(s.model, s.x, s.y, &o, &r[1], NULL), EASE_OK);
+        check_int(t, report_info(r[1]).users, USERS);
+        both[1] = r[1];
+        check_status(t, ease_compare(both, 2, 0, &d, &err), EASE_E_ARG);
+        check_contains(t, err.text, "kinds of items");
+    }
     ease_report_free(r[0]);
     ease_report_free(r[1]);
     scene_free(&s);
@@ -1873,9 +2164,14 @@ static void tuning_survives_every_failed_allocation(test *t)
 static const test_case cases[] = {
     TEST(metrics_are_what_a_hand_works_out),
     TEST(coverage_and_gini_are_of_the_whole_catalog),
+    TEST(novelty_is_the_mean_surprise),
+    TEST(diversity_is_the_mean_distance_of_pairs),
     TEST(every_metric_of_the_table_has_a_twin),
     TEST(metrics_that_do_not_exist_are_named),
     TEST(evaluation_equals_its_naive_twin),
+    TEST(warm_and_cold_items_are_measured_apart),
+    TEST(kinds_of_items_are_checked),
+    TEST(metrics_say_what_a_model_lacks),
     TEST(what_is_left_out_is_counted),
     TEST(unknown_items_are_said),
     TEST(what_a_report_does_not_have_is_nan_or_null),

@@ -17,7 +17,7 @@ import numpy_eval
 import scipy.stats
 import support
 
-METRICS = [f"{name}@{k}" for name in numpy_eval.ALL for k in (1, 20, 100)]
+METRICS = [f"{name}@{k}" for name in numpy_eval.UNTAGGED for k in (1, 20, 100)]
 
 
 def random_split(pairs, share, seed):
@@ -84,7 +84,7 @@ class Ratings(Split):
     @classmethod
     def numpy(cls, score):
         return numpy_eval.evaluate(score, cls.inputs, cls.targets, METRICS, cls.popularity,
-                                   cls.held)
+                                   cls.held, cls.x.shape[0])
 
     def check(self, got, want, relative):
         self.assertEqual(got["users"], len(self.users))
@@ -591,6 +591,120 @@ class Tuned(Split):
         self.assertEqual(r.out, "")
 
 
+class WarmAndCold(Split):
+    """Items that nobody has but that have tags, and others that the model does not know."""
+
+    lam = 50
+    source = staticmethod(made.u_data)
+    parts = {"warm": ("warm", None), "cold": ("cold", None), "cold_among_cold": ("cold", "cold")}
+    metrics = [f"{name}@{k}" for name in numpy_eval.ALL for k in (5, 50)]
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with open(cls.source()) as f:
+            rows = [tuple(line.split("\t")[:2]) for line in f]
+        warm = [bool(int(i) % 5 and int(i) % 11) for _, i in rows]
+        cls.kept, cls.held = random_split([p for p, w in zip(rows, warm) if w], 0.3, 3)
+        cls.held += [p for p, w in zip(rows, warm) if not w]
+        rng = np.random.default_rng(4)
+        own = {i: rng.permutation(12)[:rng.integers(1, 5)] for i in sorted({i for _, i in rows})
+               if int(i) % 11 and int(i) % 7}  # of warm items only some, of unknown ones none
+        cls.input, cls.target, cls.tagged = (cls.part(n) for n in ("in.csv", "out.csv", "tags.csv"))
+        numpy_eval.write_pairs(cls.input, cls.kept)
+        numpy_eval.write_pairs(cls.target, cls.held)
+        with open(cls.tagged, "w") as f:
+            f.write("item,tag\n" + "".join(f"{i},t{t}\n" for i, tags in own.items() for t in tags))
+        cls.model, cls.users = cls.part("m.ease"), len({u for u, _ in cls.kept})
+        for args in (["train", cls.input, "-o", cls.model, "--lambda", cls.lam, "--tags",
+                      cls.tagged, "--tag-weight", 3, "--precision", "f64", "--storage", "f32"],
+                     ["export", cls.model, "-o", cls.part("w.npy"), "--items", cls.part("ids")]):
+            r = support.run(*args)
+            assert r.code == 0, r
+        cls.w = np.load(cls.part("w.npy")).astype(float)
+        with open(cls.part("ids")) as f:
+            cls.items = f.read().splitlines()
+        count = {}
+        for _, i in cls.kept:
+            count[i] = count.get(i, 0) + 1
+        cls.popularity = np.array([count.get(i, 0) for i in cls.items], float)
+        cls.tags = np.array([np.isin(np.arange(12), own.get(i, [])) for i in cls.items], float)
+
+    def numpy(self, targets, among, unknown, metrics):
+        cold = {i for i, n in zip(self.items, self.popularity) if n == 0}
+        known = set(self.items)
+        held = [(u, i) for u, i in self.held
+                if targets == "all" or (targets == "cold") == (i in cold or i not in known)]
+        users = numpy_eval.targets(held, self.items, unknown)
+        ranked = None if among != "cold" else self.popularity == 0
+        return users, numpy_eval.evaluate(
+            lambda rows: rows @ self.w, numpy_eval.align(self.kept, users, self.items),
+            numpy_eval.align(held, users, self.items), metrics, self.popularity,
+            numpy_eval.held_out(held, users, self.items, unknown), self.users, self.tags, ranked)
+
+    def check(self, got, targets, among, unknown, metrics):
+        users, want = self.numpy(targets, among, unknown, metrics)
+        self.assertEqual(got["users"], len(users))
+        for name, values in want.items():
+            mean, error = numpy_eval.mean_and_error(values)
+            self.assertAlmostEqual(got["metrics"][name]["mean"], mean, delta=2e-6 * (1 + mean),
+                                   msg=name)
+            if error is not None:
+                self.assertAlmostEqual(got["metrics"][name]["stderr"], error,
+                                       delta=2e-5 * (1 + error), msg=name)
+
+    def test_every_part_equals_numpy(self):
+        metrics, counts = self.metrics, {}
+        self.assertGreater(self.w[:, self.popularity == 0].any(axis=0).sum(), 100)
+        for unknown in "miss", "drop":
+            got = self.eval(self.model, metrics, "--unknown", unknown)
+            self.assertEqual(got["cold_items"], (self.popularity == 0).sum())
+            counts[unknown] = got["warm_targets"], got["cold_targets"], got["unknown_targets"]
+            self.check(got, "all", None, unknown, metrics)
+            for key, (targets, among) in self.parts.items():
+                with self.subTest(part=key, unknown=unknown):
+                    self.check(got[key], targets, among, unknown, metrics)
+                    alone = self.eval(self.model, metrics, "--unknown", unknown, "--items", targets,
+                                      "--among", among or "all", "--per-user", "u.csv")
+                    self.assertEqual((alone["users"], alone["metrics"]),
+                                     (got[key]["users"], got[key]["metrics"]))
+                    self.assertEqual((alone["items"], alone["among"]), (targets, among or "all"))
+                    self.assertNotIn("warm", alone)
+                    with open(self.path("u.csv")) as f:
+                        self.assertEqual(sum(1 for _ in f), alone["users"] + 1)
+        warm, cold, strange = counts["miss"]
+        self.assertEqual(counts["drop"], (warm, cold - strange, strange))
+        self.assertEqual(warm + cold, len(self.held))
+        self.assertGreater(strange, 0)
+        self.assertGreater(cold, strange)
+
+    def test_text_and_csv_have_every_part(self):
+        args = ["eval", self.model, "--input", self.input, "--target", self.target, "--metrics",
+                "recall@20,gini@20"]
+        got = json.loads(self.ease(*args, "--json").out)
+        r = self.ease(*args)
+        self.assertEqual(r.err.count("held-out items are unknown"), 1)
+        tables = r.out.split("\n\n")
+        self.assertEqual(len(tables), 4)
+        self.assertRegex(tables[0], r"^metric +mean +stderr\nrecall@20 ")
+        for table, (key, words) in zip(tables[1:], (
+                ("warm", "warm targets, ranked among all items"),
+                ("cold", "cold targets, ranked among all items"),
+                ("cold_among_cold", "cold targets, ranked among cold items"))):
+            self.assertRegex(table, rf"^{words}: {got[key]['users']} users\nmetric +mean +stderr\n"
+                                    rf"recall@20 +{got[key]['metrics']['recall@20']['mean']:.5f} ")
+        rows = list(csv.DictReader(self.ease(*args, "--csv").out.splitlines()))
+        self.assertEqual([(row["targets"], row["among"]) for row in rows[::2]],
+                         [("all", "all"), ("warm", "all"), ("cold", "all"), ("cold", "cold")])
+        for row, key in zip(rows[2::2], self.parts):
+            self.assertEqual(int(row["users"]), got[key]["users"])
+            self.assertAlmostEqual(float(row["mean"]), got[key]["metrics"]["recall@20"]["mean"])
+            self.assertAlmostEqual(float(row["stderr"]),
+                                   got[key]["metrics"]["recall@20"]["stderr"])
+        one = self.ease(*args, "--items", "all").out
+        self.assertEqual(one, tables[0] + "\n")
+
+
 class Small(Split):
     """What is wrong is said, and what is left out is counted."""
 
@@ -619,8 +733,40 @@ class Small(Split):
         self.assertIn("2 of 5 held-out items", r.err)
         self.assertIn("2 users with nothing known", r.err)
         r = self.ease(*args, "--csv", "--metrics", "hit@100,gini@1")
+        self.assertEqual(r.out.splitlines()[:2], ["metric,mean,stderr,targets,among,users",
+                                                  "hit@100,0.75,0.216506350946,all,all,4"])
+        self.assertRegex(r.out, r"\ngini@1,[\d.]+,,warm,all,3\n")
+        r = self.ease(*args, "--csv", "--metrics", "hit@100,gini@1", "--items", "all")
         self.assertEqual(r.out.splitlines()[:2], ["metric,mean,stderr", "hit@100,0.75,0.216506350946"])
         self.assertRegex(r.out, r"\ngini@1,[\d.]+,\n$")
+
+    def test_without_cold_targets_there_is_one_table(self):
+        """Byte for byte what was written before there were cold items."""
+        known = self.write("known.csv", "user,item\nx,c\ny,a\nz,b\n")
+        args = ["eval", "m.ease", "--input", self.input, "--target", known, "--metrics",
+                "hit@100,coverage@100"]
+        self.assertEqual(self.ease(*args).out, "metric           mean   stderr\n"
+                         "hit@100       1.00000  0.00000\ncoverage@100  1.00000         \n")
+        self.assertEqual(self.ease(*args, "--csv").out,
+                         "metric,mean,stderr\nhit@100,1,0\ncoverage@100,1,\n")
+        self.assertEqual(list(json.loads(self.ease(*args, "--json").out)),
+                         ["users", "metrics", "without_target", "without_input", "unknown",
+                          "unknown_targets", "unknown_inputs", "seconds"])
+
+    def test_kinds_of_items_that_are_not_there(self):
+        args = ["eval", "m.ease", "--input", self.input, "--target"]
+        known = self.write("known.csv", "user,item\nx,c\n")
+        self.fails(3, "no user has a cold item held out$", *args, known, "--items", "cold")
+        self.fails(3, "no user has a cold item held out that the model knows", *args,
+                   self.target, "--items", "cold", "--unknown", "drop")
+        self.fails(2, "--among cold requires --items cold", *args, known, "--among", "cold")
+        self.fails(2, "--among warm requires --items warm", *args, known, "--items", "cold",
+                   "--among", "warm")
+        self.fails(2, "all.warm.cold, not 'lukewarm'", *args, known, "--items", "lukewarm")
+        self.fails(3, "diversity@3 needs tags of items.*--tags", *args, known, "--metrics",
+                   "diversity@3")
+        r = self.ease(*args, self.target, "--unknown", "drop")
+        self.assertNotIn("targets", r.out, "what is dropped is not cold")
 
     def test_metrics_are_told_from_one_table_and_have_twins(self):
         told = self.ease("help", "metrics").out.splitlines()

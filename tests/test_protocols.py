@@ -322,6 +322,70 @@ class Weak(Splits):
         self.assertEqual(len(validation), int(0.25 * (n - len(test))))
         self.check_weak(where, test, validation)
 
+    def cold(self, pairs, everything, seed, share):
+        """The test and validation targets, and the cold items of both."""
+        items = order({i for _, i in pairs})
+        if any(not str(i).lstrip("-").isdigit() for i in everything):
+            items = sorted({i for _, i in pairs}, key=lambda i: str(i).encode())
+        k = max(1, int(share * len(items)))
+        np.random.seed(seed)
+        drawn = [items[n] for n in np.random.permutation(len(items))]
+        held = []
+        for cold in (set(drawn[:k]), set(drawn[k:2 * k])):
+            rest = [p for p in pairs if not any(p in h for h in held)]
+            whole = {p for p in rest if p[1] in cold}
+            held.append(whole | self.drawn([p for p in rest if p not in whole], seed,
+                                           lambda n: int(0.2 * n)))
+        return held, drawn[:k], drawn[k:2 * k]
+
+    def test_cold_items(self):
+        for seed, options, share in ((98765, [], 0.1), (7, ["--share", 0.3, "--seed", 7], 0.3),
+                                     (98765, ["--share", 0.001], 0.001)):
+            with self.subTest(seed=seed, share=share):
+                where = self.split(self.data(8), "c", "cold-items", *options)
+                pairs = [r[:2] for r in self.rows]
+                (test, validation), cold, tuned = self.cold(pairs, {i for _, i in pairs}, seed,
+                                                            share)
+                self.check_weak(where, test, validation)
+                parts = {name: {i for _, i in self.original(where, part)}
+                         for name, part in self.parts(where).items()}
+                self.assertFalse(parts["train.csv"] & set(cold))
+                self.assertFalse(parts["validation_train.csv"] & set(cold + tuned))
+                self.assertLessEqual(set(tuned), parts["train.csv"])
+                with open(os.path.join(where, "split.json")) as f:
+                    how = json.load(f)
+                self.assertEqual((how["share"], how["cold_items"]), (share, len(cold)))
+
+    def test_cold_items_are_drawn_in_the_order_of_all_ids_that_count(self):
+        """One id that is no integer makes all of them sort by bytes, also if its item has too
+        few rows, but not if its rows are below the rating."""
+        self.data(9)
+        more = "".join("%d,%d,%d\n" % r for r in self.rows)
+        for extra, rating in ((100000, 1), ("new", 1), ("new", -1)):
+            with self.subTest(extra=extra, rating=rating):
+                data = self.write("x.csv", "user,item,rating\n" + more + f"0,{extra},{rating}\n")
+                where = self.split(data, "c", "cold-items", "--min-rating", 0, "--min-item", 2)
+                pairs = [r[:2] for r in self.rows]
+                ids = {i for _, i in pairs} | ({extra} if rating > 0 else set())
+                self.check_weak(where, *self.cold(pairs, ids, 98765, 0.1)[0])
+
+    def test_users_of_cold_items_alone_have_no_input(self):
+        rows = "".join(f"{u},{i}\n" for u in range(10) for i in range(20) if i != u)
+        self.write("x.csv", "user,item\n" + rows)
+        self.split("x.csv", "first", "cold-items")
+        ids = lines(self.path("first/unique_sid.txt"))
+        trained = {i for _, i in table(self.path("first/train.csv"))}
+        cold = next(i.decode() for n, i in enumerate(ids) if n not in trained)
+        self.write("y.csv", "user,item\n" + rows + f"99,{cold}\n")
+        where = self.split("y.csv", "second", "cold-items")
+        parts = {name: self.original(where, part) for name, part in self.parts(where).items()}
+        self.assertIn((99, int(cold)), parts["test_te.csv"])
+        for name in "train.csv", "test_tr.csv", "validation_te.csv":
+            self.assertNotIn(99, {u for u, _ in parts[name]})
+        self.ease("train", "second/train.csv", "-o", "m.ease", "--lambda", 10, "-q")
+        got = json.loads(self.ease("eval", "m.ease", "--split", "second", "--json", "-q").out)
+        self.assertEqual((got["users"], got["without_input"]), (11, 1))
+
     def test_repeats_may_keep_the_last_row(self):
         data = self.write("x.csv", "user,item,time\n1,a,5\n1,b,6\n1,c,7\n1,a,8\n")
         for repeat, target in (("first", b"c"), ("last", b"a")):
@@ -412,6 +476,8 @@ class Verb(Splits):
         self.fails(2, "heldout-users", "split", data, "-o", "d", *liang, 0)
         self.fails(2, "seed", "split", data, "-o", "d", *liang, 1, "--seed", 2**32)
         self.fails(2, "share", "split", data, "-o", "d", *liang, 1, "--share", 1)
+        self.fails(2, "below 0.5", "split", data, "-o", "d", "--protocol", "cold-items",
+                   "--share", 0.5)
         self.fails(2, "fixed share", "split", data, "-o", "d", "--protocol", "leave-last",
                    "--share", 0.5)
         self.fails(2, "holds out no users", "split", data, "-o", "d", "--protocol", "time",

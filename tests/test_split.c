@@ -387,6 +387,66 @@ static void one_time_for_all_cannot_be_cut(test *t)
     check(t, access(dir, F_OK) != 0);
 }
 
+/* The number of items of these interactions that `other` does not have. */
+static int32_t items_not_in(const ease_interactions *x, const ease_interactions *other)
+{
+    int32_t count = 0;
+
+    for (int32_t i = 0; i < x->items; i++) {
+        const char *id = ease_interactions_item_id(x, i);
+
+        count += ease__ids_find(&other->item_ids, id, strlen(id)) < 0;
+    }
+    return count;
+}
+
+/* Every user has every item, so that an item is missing in a part only if all its rows
+ * are elsewhere: the draws for warm items leave each of them some user. */
+static void cold_items_are_held_out_whole(test *t)
+{
+    const char *data = test_path("cold.csv"), *dir = test_path("cold");
+    ease_split_options o = protocol("cold-items");
+    ease_split_info info = {.size = sizeof(info)};
+    ease_split_parts p = {.size = sizeof(p)};
+    ease_error err = {0};
+    FILE *f = fopen(data, "w");
+
+    fputs("user,item\n", f);
+    for (int u = 0; u < 30; u++)
+        for (int i = 0; i < 20; i++)
+            fprintf(f, "%d,%d\n", u, i);
+    fclose(f);
+    check_status(t, ease_split(data, NULL, &o, dir, &info, &err), EASE_OK);
+    check_int(t, info.cold_items, 2);
+    check_status(t, ease_split_open(dir, &p, &err), EASE_OK);
+    check_int(t, p.train->items, 18);
+    check_int(t, p.validation_train->items, 16);
+    check_int(t, items_not_in(p.test_target, p.train), 2);
+    check_int(t, items_not_in(p.validation_target, p.validation_train), 2);
+    check_int(t, items_not_in(p.validation_target, p.train), 0);
+    /* Of 18 rows 3 are drawn for testing. */
+    check_int(t, p.test_target->nnz, 30 * (2 + 3));
+    check_contains(t, text_of(dir, "split.json"), "\"share\": 0.1,");
+    check_contains(t, text_of(dir, "split.json"), "\"cold_items\": 2,");
+    ease_split_close(&p);
+}
+
+static void cold_items_need_items_to_train_on(test *t)
+{
+    const char *data = test_path("two.csv"), *dir = test_path("two");
+    ease_split_options o = protocol("cold-items");
+    ease_error err = {0};
+
+    test_write_text(data, "user,item\na,x\na,y\nb,x\n");
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_DATA);
+    check_contains(t, err.text, "2 items, where 2 x 1 to hold out");
+    check(t, access(dir, F_OK) != 0);
+    test_write_text(data, "user,item\na,x\na,y\na,z\n");
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_OK);
+    o.share = 0.49; /* still one of three */
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_OK);
+}
+
 /* ---- properties -------------------------------------------------------------- */
 
 static void check_strong(test *t, const ease_split_parts *p)
@@ -429,14 +489,14 @@ static void check_weak(test *t, const ease_split_parts *p, const ease_interactio
 
 static void parts_do_not_overlap(test *t)
 {
-    static const char *const names[] = {"liang18", "volkovs15", "random", "leave-last",
-                                        "time"};
+    static const char *const names[] = {"liang18",    "volkovs15", "random",
+                                        "leave-last", "time",      "cold-items"};
     const char *data = test_path("many.csv"), *dir = test_path("many");
     ease_interactions *all = NULL;
 
     write_visits(data, 11, 40);
     check_status(t, ease_interactions_read(data, NULL, &all, NULL), EASE_OK);
-    for (size_t i = 0; i < 5; i++) { /* each replaces the one before */
+    for (size_t i = 0; i < 6; i++) { /* each replaces the one before */
         ease_split_options o = protocol(names[i]);
         ease_split_parts p = {.size = sizeof(p)};
         ease_error err = {0};
@@ -750,6 +810,10 @@ static void wrong_options_are_refused(test *t)
     o = protocol("volkovs15");
     o.share = 0.2;
     check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_ARG);
+    o = protocol("cold-items");
+    o.share = 0.5;
+    check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_ARG);
+    check_contains(t, err.text, "below 0.5");
     o = protocol("random");
     o.heldout_users = 3;
     check_status(t, ease_split(data, NULL, &o, dir, NULL, &err), EASE_E_ARG);
@@ -873,7 +937,7 @@ static void splitting_survives_every_failed_allocation(test *t)
     const char *data = test_path("alloc.csv"), *around = test_path("alloc");
     const char *dir = test_path("alloc/s");
     char *before = NULL;
-    static const char *const names[] = {"liang18", "time"};
+    static const char *const names[] = {"liang18", "time", "cold-items"};
     int step = 1;
 
 #ifdef SANITIZED
@@ -881,7 +945,7 @@ static void splitting_survives_every_failed_allocation(test *t)
 #endif
     write_visits(data, 9, 30);
     mkdir(around, 0777);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         ease_split_options o = protocol(names[k]);
         ease_read_options r = defaults();
         ease_status st;
@@ -934,6 +998,8 @@ static const test_case cases[] = {
     TEST(leave_last_without_times_takes_the_last_rows),
     TEST(time_cuts_at_one_moment),
     TEST(one_time_for_all_cannot_be_cut),
+    TEST(cold_items_are_held_out_whole),
+    TEST(cold_items_need_items_to_train_on),
     TEST(parts_do_not_overlap),
     TEST(the_same_split_at_any_number_of_threads),
     TEST(a_published_directory_opens),

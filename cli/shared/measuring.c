@@ -98,24 +98,24 @@ static void note_users(console *c, const ease_report_info *info)
     char count[NUMBER_CHARS];
 
     if (info->without_target)
-        note(c, "%s users left out: nothing was held out",
-             format_count(count, sizeof(count), info->without_target));
+        note(c, "%s users left out: %s was held out",
+             format_count(count, sizeof(count), info->without_target),
+             info->targets == EASE_ITEMS_WARM   ? "no warm item"
+             : info->targets == EASE_ITEMS_COLD ? "no cold item"
+                                                : "nothing");
     if (info->without_input)
         warn(c, "%s users with nothing known to the model got the popular items",
              format_count(count, sizeof(count), info->without_input));
 }
 
-int measure(console *c, const common_args *common, const ease_model *m,
-            const ease_interactions *input, const ease_interactions *target,
-            const char *metrics, int unknown, ease_report **out)
+int measure_with(console *c, const common_args *common, const ease_model *m,
+                 const ease_interactions *input, const ease_interactions *target,
+                 const ease_eval_options *given, ease_report **out)
 {
-    ease_eval_options o;
+    ease_eval_options o = *given;
     ease_report_info info = {.size = sizeof(info)};
     ease_error err;
 
-    ease_eval_options_init(&o);
-    o.metrics = metrics;
-    o.unknown = (ease_unknown)unknown;
     o.threads = (int)common->threads;
     o.hooks = console_hooks(c);
     if (ease_evaluate(m, input, target, &o, out, &err))
@@ -127,9 +127,30 @@ int measure(console *c, const common_args *common, const ease_model *m,
     return EXIT_DONE;
 }
 
+int measure(console *c, const common_args *common, const ease_model *m,
+            const ease_interactions *input, const ease_interactions *target,
+            const char *metrics, int unknown, ease_report **out)
+{
+    ease_eval_options o;
+
+    ease_eval_options_init(&o);
+    o.metrics = metrics;
+    o.unknown = (ease_unknown)unknown;
+    return measure_with(c, common, m, input, target, &o, out);
+}
+
 int measure_decimals(double value)
 {
     return fabs(value) < 10 ? 5 : 2;
+}
+
+void table_metric(table *t, ease_metric m)
+{
+    int decimals = measure_decimals(m.mean);
+
+    table_text(t, m.name);
+    table_real(t, m.mean, decimals);
+    table_real(t, m.standard_error, decimals);
 }
 
 int put_report(console *c, output_format format, const ease_report *r)
@@ -140,14 +161,8 @@ int put_report(console *c, output_format format, const ease_report *r)
     table_text(&t, "metric");
     table_text(&t, "mean");
     table_text(&t, "stderr");
-    for (int i = 0; i < metrics; i++) {
-        ease_metric m = metric_of(r, i);
-        int decimals = measure_decimals(m.mean);
-
-        table_text(&t, m.name);
-        table_real(&t, m.mean, decimals);
-        table_real(&t, m.standard_error, decimals);
-    }
+    for (int i = 0; i < metrics; i++)
+        table_metric(&t, metric_of(r, i));
     return table_end(&t) ? EXIT_DONE : fail_no_memory(c);
 }
 

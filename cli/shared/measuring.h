@@ -5,6 +5,7 @@
 #include "files.h"
 #include "options.h"
 #include "results.h"
+#include "table.h"
 
 #define METRICS_DEFAULT "recall@20,recall@50,ndcg@100"
 #define METRICS_HELP \
@@ -49,9 +50,15 @@ int read_held_out(console *c, const common_args *common, const reading_args *rea
 int measure(console *c, const common_args *common, const ease_model *m,
             const ease_interactions *input, const ease_interactions *target,
             const char *metrics, int unknown, ease_report **out);
+/* Does the same with options for ease_evaluate, whose threads and hooks are set. */
+int measure_with(console *c, const common_args *common, const ease_model *m,
+                 const ease_interactions *input, const ease_interactions *target,
+                 const ease_eval_options *given, ease_report **out);
 
 /* The number of decimals that suits a share, or a count. */
 int measure_decimals(double value);
+/* Adds the three cells metric, mean and standard error. */
+void table_metric(table *t, ease_metric m);
 /* Prints a table of metric, mean and standard error. */
 int put_report(console *c, output_format format, const ease_report *r);
 /* Prints the keys users, metrics, without_target, without_input, unknown,

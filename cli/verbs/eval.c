@@ -12,9 +12,14 @@ typedef struct eval_args {
     held_out from;
     const char *metrics, *per_user;
     int unknown;
+    int items, among; /* an ease_eval_items; -1: not given */
 } eval_args;
 
-#define AT(member) .at = offsetof(eval_args, member)
+#define AT(member)  .at = offsetof(eval_args, member)
+#define ITEMS_VALUE "all|warm|cold"
+
+/* Names of ease_eval_items. */
+static const char *const item_kinds[] = {"all", "warm", "cold"};
 
 static const option eval_options[] = {
     {.name = "input",
@@ -42,12 +47,179 @@ static const option eval_options[] = {
      AT(unknown),
      .value = UNKNOWN_VALUE,
      .help = UNKNOWN_HELP},
+    {.name = "items",
+     .type = OPTION_CHOICE,
+     AT(items),
+     .value = ITEMS_VALUE,
+     .help = "measure only the held-out items of this kind (default: all of them, and "
+             "if some are cold both kinds apart too)"},
+    {.name = "among",
+     .type = OPTION_CHOICE,
+     AT(among),
+     .value = ITEMS_VALUE,
+     .help = "the items that are ranked: all (the default), or those of the kind of "
+             "--items"},
     {.name = "per-user",
      .type = OPTION_PATH,
      AT(per_user),
      .value = "FILE",
      .help = "write each user's values too, as CSV"},
     OPTIONS_END};
+
+/* ---- warm and cold items -------------------------------------------------------- */
+
+/* What is measured beside all targets if some of them are cold. */
+static const struct {
+    const char *key, *title;
+    ease_eval_items targets, among;
+} parts[] = {
+    {"warm", "warm targets, ranked among all items", EASE_ITEMS_WARM, EASE_ITEMS_ALL},
+    {"cold", "cold targets, ranked among all items", EASE_ITEMS_COLD, EASE_ITEMS_ALL},
+    {"cold_among_cold", "cold targets, ranked among cold items", EASE_ITEMS_COLD,
+     EASE_ITEMS_COLD}};
+enum { PARTS = (int)(sizeof(parts) / sizeof(parts[0])) };
+
+typedef struct measured {
+    ease_report *all;
+    ease_report *part[PARTS]; /* NULL: not measured */
+} measured;
+
+static ease_report_info info_of(const ease_report *r)
+{
+    ease_report_info info = {.size = sizeof(info)};
+
+    ease_report_describe(r, &info);
+    return info;
+}
+
+static ease_eval_options options_of(const eval_args *a)
+{
+    ease_eval_options o;
+
+    ease_eval_options_init(&o);
+    o.metrics = a->metrics;
+    o.unknown = (ease_unknown)a->unknown;
+    o.targets = a->items < 0 ? EASE_ITEMS_ALL : (ease_eval_items)a->items;
+    o.among = a->among < 0 ? EASE_ITEMS_ALL : (ease_eval_items)a->among;
+    return o;
+}
+
+/* Measures warm and cold targets apart, unless --items says what to measure or no
+ * target is cold. What is left out was noted when all targets were measured. */
+static int measure_parts(console *c, const eval_args *a, const ease_model *m,
+                         const ease_interactions *input,
+                         const ease_interactions *target, measured *to)
+{
+    ease_report_info info = info_of(to->all);
+    ease_hooks hooks = *console_hooks(c);
+    ease_error err;
+
+    hooks.log = NULL;
+    for (int i = 0; i < PARTS && a->items < 0 && info.cold_targets > 0; i++) {
+        ease_eval_options o = options_of(a);
+
+        if (parts[i].targets == EASE_ITEMS_WARM && info.warm_targets == 0)
+            continue;
+        o.targets = parts[i].targets;
+        o.among = parts[i].among;
+        o.threads = (int)a->common.threads;
+        o.hooks = &hooks;
+        if (ease_evaluate(m, input, target, &o, &to->part[i], &err))
+            return fail_with(c, &err);
+        phase_end(c, "evaluating");
+        console_clear(c);
+    }
+    return EXIT_DONE;
+}
+
+static bool has_parts(const measured *d)
+{
+    for (int i = 0; i < PARTS; i++)
+        if (d->part[i])
+            return true;
+    return false;
+}
+
+/* Prints a heading and a table for each part. Without cold items in the model there is
+ * nothing to show of cold targets but zeros. */
+static int put_parts(console *c, const measured *d)
+{
+    bool none = info_of(d->all).cold_items == 0;
+    char users[NUMBER_CHARS];
+    int code = EXIT_DONE;
+
+    for (int i = 0; !code && i < PARTS; i++) {
+        if (!d->part[i] || (none && parts[i].targets == EASE_ITEMS_COLD))
+            continue;
+        printf("\n%s: %s users\n", parts[i].title,
+               format_count(users, sizeof(users), ease_report_users(d->part[i])));
+        code = put_report(c, OUTPUT_TEXT, d->part[i]);
+    }
+    if (!code && none && has_parts(d))
+        printf("\ncold targets: the model knows none of these items\n");
+    return code;
+}
+
+static void add_rows(table *t, const ease_report *r)
+{
+    ease_report_info info = info_of(r);
+
+    for (int i = 0; i < info.metrics; i++) {
+        table_metric(t, metric_of(r, i));
+        table_text(t, item_kinds[info.targets]);
+        table_text(t, item_kinds[info.among]);
+        table_value(t, (double)info.users);
+    }
+}
+
+/* The columns of a report, and three that tell its parts apart. */
+static int put_csv_parts(console *c, const measured *d)
+{
+    static const char *const heads[] = {"metric",  "mean",  "stderr",
+                                        "targets", "among", "users"};
+    size_t columns = sizeof(heads) / sizeof(heads[0]);
+    table t = table_begin(TABLE_CSV, columns);
+
+    for (size_t i = 0; i < columns; i++)
+        table_text(&t, heads[i]);
+    add_rows(&t, d->all);
+    for (int i = 0; i < PARTS; i++)
+        if (d->part[i])
+            add_rows(&t, d->part[i]);
+    return table_end(&t) ? EXIT_DONE : fail_no_memory(c);
+}
+
+static void json_parts(json *j, const eval_args *a, const measured *d)
+{
+    ease_report_info info = info_of(d->all);
+
+    if (a->items >= 0) {
+        json_text(j, "items", item_kinds[info.targets]);
+        json_text(j, "among", item_kinds[info.among]);
+    }
+    if (a->items >= 0 || has_parts(d)) {
+        json_count(j, "warm_targets", info.warm_targets);
+        json_count(j, "cold_targets", info.cold_targets);
+        json_count(j, "cold_items", info.cold_items);
+    }
+    for (int i = 0; i < PARTS; i++) {
+        if (!d->part[i])
+            continue;
+        json_open(j, parts[i].key, '{');
+        json_count(j, "users", ease_report_users(d->part[i]));
+        json_metrics(j, d->part[i]);
+        json_close(j, '}');
+    }
+}
+
+static void measured_free(measured *d)
+{
+    ease_report_free(d->all);
+    for (int i = 0; i < PARTS; i++)
+        ease_report_free(d->part[i]);
+}
+
+/* ---- the verb ------------------------------------------------------------------- */
 
 static int check_per_user(console *c, const eval_args *a)
 {
@@ -65,23 +237,33 @@ static int check(console *c, const eval_args *a)
 {
     int code = check_metrics(c, a->metrics);
 
+    if (!code && a->among > 0 && a->among != a->items)
+        code = usage_error(c, a->common.verb, "--among %s requires --items %s",
+                           item_kinds[a->among], item_kinds[a->among]);
     if (!code)
         code = check_held_out(c, a->common.verb, &a->reading, &a->from);
     return code || !a->per_user ? code : check_per_user(c, a);
 }
 
-static int put(console *c, const eval_args *a, const ease_report *r, double seconds)
+static int put(console *c, const eval_args *a, const measured *d, double seconds)
 {
+    output_format format = format_of(&a->common);
     char users[NUMBER_CHARS], took[NUMBER_CHARS];
     json j = {.to = stdout};
+    int code;
 
     note(c, "%s users measured in %s",
-         format_count(users, sizeof(users), ease_report_users(r)),
+         format_count(users, sizeof(users), ease_report_users(d->all)),
          format_seconds(took, sizeof(took), seconds));
-    if (!a->common.json)
-        return put_report(c, format_of(&a->common), r);
+    if (format == OUTPUT_CSV && has_parts(d))
+        return put_csv_parts(c, d);
+    if (format != OUTPUT_JSON) {
+        code = put_report(c, format, d->all);
+        return code ? code : put_parts(c, d);
+    }
     json_open(&j, NULL, '{');
-    json_report(&j, r);
+    json_report(&j, d->all);
+    json_parts(&j, a, d);
     json_real(&j, "seconds", seconds);
     json_close(&j, '}');
     fputc('\n', stdout);
@@ -92,7 +274,8 @@ static int run(console *c, void *args)
 {
     const eval_args *a = args;
     ease_interactions *input = NULL, *target = NULL;
-    ease_report *r = NULL;
+    ease_eval_options o = options_of(a);
+    measured did = {0};
     ease_model *m = NULL;
     double began = 0;
     ease_error err;
@@ -104,13 +287,15 @@ static int run(console *c, void *args)
         code = read_held_out(c, &a->common, &a->reading, &a->from, &input, &target);
     if (!code) {
         began = seconds_now();
-        code = measure(c, &a->common, m, input, target, a->metrics, a->unknown, &r);
+        code = measure_with(c, &a->common, m, input, target, &o, &did.all);
     }
-    if (!code && a->per_user && ease_report_write(r, a->per_user, &err))
+    if (!code)
+        code = measure_parts(c, a, m, input, target, &did);
+    if (!code && a->per_user && ease_report_write(did.all, a->per_user, &err))
         code = fail_with(c, &err);
     if (!code)
-        code = put(c, a, r, seconds_now() - began);
-    ease_report_free(r);
+        code = put(c, a, &did, seconds_now() - began);
+    measured_free(&did);
     ease_interactions_free(input);
     ease_interactions_free(target);
     ease_model_free(m);
@@ -129,7 +314,7 @@ static const char *const examples[] = {
     "model.ease --split split",
     "model.ease --input train.txt --target test.txt --metrics "
     "plain-recall@20,ndcg@20 --json",
-    NULL};
+    "tagged.ease --split new --items cold --among cold", NULL};
 
 const verb verb_eval = {
     .name = "eval",
@@ -143,12 +328,23 @@ const verb verb_eval = {
         "standard error. Held-out items that the model does not know count as "
         "misses, or are excluded by --unknown drop; users without held-out items "
         "are excluded. The numbers of such items and users are printed.\n\n"
+        "Cold items are those that nobody has in the model's training data: items that "
+        "training added from their tags, and items that the model does not know. If "
+        "some held-out items are cold, three measurements follow that of all held-out "
+        "items: the warm ones alone, the cold ones alone, and the cold ones when only "
+        "cold items are ranked; each is over the users who have such items held out. "
+        "--items measures one kind alone, or with `all` only all of them together; "
+        "--per-user writes the values of the first measurement.\n\n"
         "Both files are read as train reads DATA, with the same options. The files "
         "test_tr.csv and test_te.csv of a split give the same result as --split: "
         "their numbers are replaced by the ids that the split lists.\n\n"
         "--json gives one object with the keys users, metrics (by name, each with "
         "mean and stderr), without_target, without_input, unknown (miss or drop), "
-        "unknown_targets, unknown_inputs and seconds.",
+        "unknown_targets, unknown_inputs and seconds. If some held-out items are cold "
+        "there are also warm_targets, cold_targets (their numbers), cold_items (of the "
+        "model), warm, cold and cold_among_cold (each with users and metrics); --csv "
+        "then has the further columns targets, among and users. With --items there are "
+        "also items, among and the three numbers.",
     .operands = operands,
     .groups = groups,
     .examples = examples,
@@ -156,6 +352,8 @@ const verb verb_eval = {
     .most_operands = 1,
     .size = sizeof(eval_args),
     .defaults = &(const eval_args){.reading = READING_DEFAULTS,
-                                   .metrics = METRICS_DEFAULT},
+                                   .metrics = METRICS_DEFAULT,
+                                   .items = -1,
+                                   .among = -1},
     .run = run,
 };

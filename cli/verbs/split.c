@@ -14,11 +14,11 @@ typedef struct split_args {
 } split_args;
 
 #define AT(member)     .at = offsetof(split_args, member)
-#define PROTOCOL_WORDS "liang18|volkovs15|leave-last|time|random"
+#define PROTOCOL_WORDS "liang18|volkovs15|leave-last|time|random|cold-items"
 
-enum { LIANG18, VOLKOVS15, LEAVE_LAST, TIME, RANDOM, PROTOCOLS };
-static const char *const protocol_names[PROTOCOLS] = {"liang18", "volkovs15",
-                                                      "leave-last", "time", "random"};
+enum { LIANG18, VOLKOVS15, LEAVE_LAST, TIME, RANDOM, COLD_ITEMS, PROTOCOLS };
+static const char *const protocol_names[PROTOCOLS] = {
+    "liang18", "volkovs15", "leave-last", "time", "random", "cold-items"};
 enum { PUBLISHED_MIN_USER = 5 };
 
 static const option split_options[] = {
@@ -46,7 +46,8 @@ static const option split_options[] = {
      .type = OPTION_POSITIVE,
      AT(share),
      .value = "S",
-     .help = "liang18, time, random: the share that is held out (default 0.2)"},
+     .help = "liang18, time, random: the share that is held out (default 0.2); "
+             "cold-items: the share of items, below 0.5 (default 0.1)"},
     {.name = "seed",
      .type = OPTION_COUNT,
      AT(seed),
@@ -87,6 +88,11 @@ static void note_split(console *c, const split_args *a, const ease_split_info *i
          format_count(pairs, sizeof(pairs), info->train.interactions));
     note_part(c, "validation", &info->validation_input, &info->validation_target);
     note_part(c, "test", &info->test_input, &info->test_target);
+    if (info->cold_items)
+        note(c,
+             "cold: %s items have all interactions among the test targets, as many "
+             "others among the validation targets",
+             format_count(items, sizeof(items), info->cold_items));
     note(c, "wrote %s in %s", a->output, format_seconds(took, sizeof(took), seconds));
 }
 
@@ -130,6 +136,8 @@ static void report_split(const split_args *a, const ease_split_info *info,
     report_part(&r, "validation_target", &info->validation_target);
     report_part(&r, "test_input", &info->test_input);
     report_part(&r, "test_target", &info->test_target);
+    if (info->cold_items)
+        report_count(&r, "cold_items", "", info->cold_items);
     report_seconds(&r, "seconds", "", seconds);
     report_text(&r, "path", "", a->output);
     report_end(&r);
@@ -200,12 +208,15 @@ static const operand operands[] = {
 static const char *const usage[] = {
     "DATA -o DIR --protocol liang18 [--heldout-users H] [--seed S]",
     "DATA -o DIR --protocol volkovs15|leave-last|time|random",
+    "DATA -o DIR --protocol cold-items [--share S] [--seed S]",
     "DATA -o DIR --recipe ml-20m|netflix|msd|ml-10m", NULL};
 static const char *const examples[] = {
     "ratings.csv -o ml-20m --protocol liang18 --min-rating 4",
     "ml-1m.csv -o ml-1m --protocol liang18 --min-rating 4 --heldout-users 1000",
     "visits.tsv.gz -o weeks --protocol time --share 0.1",
-    "nf_prize_dataset -o netflix --recipe netflix", NULL};
+    "ratings.csv -o new --protocol cold-items --min-rating 4",
+    "nf_prize_dataset -o netflix --recipe netflix",
+    NULL};
 
 const verb verb_split = {
     .name = "split",
@@ -222,6 +233,12 @@ const verb verb_split = {
         "data. leave-last: the last item is test data, and the one before it "
         "validation data, in the order of time if the data has times, else in that "
         "of the rows. time: all interactions after one point in time are test data.\n\n"
+        "cold-items measures how well a model recommends items that nobody has yet: a "
+        "random tenth of the items has all its interactions in the test data, another "
+        "tenth in the validation data. A random fifth of each user's other items is "
+        "test data too, and a fifth of the rest validation data. ease eval reports "
+        "both "
+        "kinds of items apart.\n\n"
         "--recipe applies the published filters, protocol and held-out users to one "
         "of the paper's data sets in its original files. ml-20m: ratings.csv, "
         "ratings above 3.5, users with 5 items, 10,000 held out. netflix: "

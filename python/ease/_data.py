@@ -551,11 +551,11 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
           seed: int = 98765, columns: Columns = None, min_rating: Optional[float] = None,
           min_user: Optional[int] = None, min_item: Optional[int] = None,
           show_progress: ShowProgress = None) -> Split:
-    """Divides data by a protocol: liang18 (the default), volkovs15, random, leave-last
-    or time; or by the recipe of one of the paper's data sets.
+    """Divides data by a protocol: liang18 (the default), volkovs15, random,
+    leave-last, time or cold-items; or by the recipe of one of the paper's data sets.
 
     heldout_users (liang18) are for validation, and as many for testing; share is what is
-    held out; min_user is 5 for liang18 unless told, as published. With a directory the
+    held out, for cold-items the share of items; min_user is 5 for liang18 unless told, as published. With a directory the
     split is kept there, in the published layout, for the program to use too.
 
     >>> import ease, numpy as np

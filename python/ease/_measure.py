@@ -20,6 +20,7 @@ from ._ids import Array, encode
 from ._progress import ShowProgress, watching
 
 METRICS = "recall@20,recall@50,ndcg@100"
+KINDS = ("all", "warm", "cold")  # of items, in the order of the library
 
 
 class Report(Mapping[str, float]):
@@ -28,7 +29,8 @@ class Report(Mapping[str, float]):
     ``standard_error`` has theirs, ``by_user(name)`` one for each user of ``user_ids``
     where the metric has such. ``info`` has the numbers of users that were left out and of
     items that the model does not know: ``unknown_targets`` are held-out items, which are
-    counted as ``unknown`` says.
+    counted as ``unknown`` says. ``warm_targets`` and ``cold_targets`` are the numbers of
+    held-out items by kind, and ``cold_items`` that of the model's cold items.
     """
 
     def __init__(self, handle: _ease.Report, unknown: str):
@@ -68,16 +70,22 @@ class Report(Mapping[str, float]):
 
 
 def evaluate(model: Recommender, input: Any, target: Any = None, *,
-             metrics: Any = METRICS, unknown: str = "miss", threads: int = 0,
+             metrics: Any = METRICS, unknown: str = "miss", items: str = "all",
+             among: str = "all", threads: int = 0,
              show_progress: ShowProgress = None) -> Report:
     """Ranks all items for each user from the row of ``input`` and measures where the
     items of ``target`` are. For a :class:`ease.Split`, its test users. metrics: recall,
-    plain-recall, ndcg, precision, hit, map, mrr, popularity, coverage, gini, each with
-    @K.
+    plain-recall, ndcg, precision, hit, map, mrr, popularity, novelty, diversity,
+    coverage, gini, each with @K. diversity is that of the items' tags.
 
     unknown: how items of ``target`` that the model does not know are counted. "miss": as
     misses, and a user with no other held-out items scores 0. "drop": such items and users
     are left out, which gives higher figures. A warning says how many there are.
+
+    items: "warm" or "cold" measures only held-out items of this kind. Cold items are those
+    that nobody has in the training data: items of the model with a popularity of 0, and
+    items that the model does not know. among: "all" items are ranked, or only those of the
+    same kind.
 
     >>> import ease
     >>> X = [[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]]
@@ -99,6 +107,8 @@ def evaluate(model: Recommender, input: Any, target: Any = None, *,
     with watching(show_progress) as watch:
         return Report(_ease.evaluate(fitted, x._handle, y._handle, text,
                                      choice(unknown, UNKNOWN, "unknown"),
+                                     choice(items, KINDS, "items"),
+                                     choice(among, KINDS, "among"),
                                      whole(threads, 0, "threads", 2**31 - 1), watch),
                       unknown)
 

@@ -53,16 +53,18 @@ static PyObject *evaluate(PyObject *self, PyObject *args)
 {
     eval_job j = {0};
     PyObject *model, *input, *target, *watch;
-    int unknown;
+    int unknown, items, among;
     call c;
 
     (void)self;
     ease_eval_options_init(&j.o);
-    if (!PyArg_ParseTuple(args, "O!O!O!siiO", model_type, &model, interactions_type,
+    if (!PyArg_ParseTuple(args, "O!O!O!siiiiO", model_type, &model, interactions_type,
                           &input, interactions_type, &target, &j.o.metrics, &unknown,
-                          &j.o.threads, &watch))
+                          &items, &among, &j.o.threads, &watch))
         return NULL;
     j.o.unknown = (ease_unknown)unknown;
+    j.o.targets = (ease_eval_items)items;
+    j.o.among = (ease_eval_items)among;
     j.m = ((model_object *)model)->m;
     j.input = ((interactions_object *)input)->x;
     j.target = ((interactions_object *)target)->x;
@@ -78,11 +80,13 @@ static PyObject *report_info(PyObject *self, PyObject *unused)
 
     ease_report_describe(report_of(self), &i);
     (void)unused;
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L}", "users", (long long)i.users,
-                         "without_target", (long long)i.without_target, "without_input",
-                         (long long)i.without_input, "unknown_targets",
-                         (long long)i.unknown_targets, "unknown_inputs",
-                         (long long)i.unknown_inputs);
+    return Py_BuildValue(
+        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "users", (long long)i.users,
+        "without_target", (long long)i.without_target, "without_input",
+        (long long)i.without_input, "unknown_targets", (long long)i.unknown_targets,
+        "unknown_inputs", (long long)i.unknown_inputs, "warm_targets",
+        (long long)i.warm_targets, "cold_targets", (long long)i.cold_targets,
+        "cold_items", (long long)i.cold_items);
 }
 
 /* A list of (name, mean, standard error). */

@@ -1,6 +1,7 @@
 /* Evaluation: makes the lists of all users batch by batch, measures them, and keeps
  * one number for each user and metric. */
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "core/csv.h"
@@ -27,11 +28,15 @@ struct ease_report {
 typedef struct evaluation {
     const ease_model *model;
     ease_interactions *input, *target; /* with the model's item numbers */
-    const ease_interactions *held; /* the target, or its items that the model knows */
+    int64_t *held_out;                 /* by user of the target: items to find */
+    uint8_t *allowed; /* by item: 1 if it is ranked; NULL: every item is */
     ease_eval_options o;
     ease_report *report;
     int64_t *users;      /* user of the target at each place of the report */
     double *popularity;  /* of each item of the model */
+    double known_users;  /* of its training data; NaN: unknown */
+    ease_row *tags;      /* of each item; NULL: not needed */
+    double *by_tag;      /* threads x tags: scratch of metrics; NULL: not needed */
     int64_t most;        /* users in a batch */
     int64_t first;       /* place of the batch's first user */
     int64_t batch;       /* users in the current batch */
@@ -50,6 +55,19 @@ void ease_eval_options_defaults(ease_eval_options *o)
     ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
+static ease_status check_items(const ease_eval_options *o, ease_error *err)
+{
+    if (o->targets != EASE_ITEMS_ALL && o->targets != EASE_ITEMS_WARM &&
+        o->targets != EASE_ITEMS_COLD)
+        return ease__fail(err, EASE_E_ARG, "not a value of ease_eval_items: %d",
+                          (int)o->targets);
+    if (o->among != EASE_ITEMS_ALL && o->among != o->targets)
+        return ease__fail(err, EASE_E_ARG,
+                          "the items that are ranked: all, or the same kind as the "
+                          "targets");
+    return EASE_OK;
+}
+
 static ease_status take_options(const ease_eval_options *given, ease_eval_options *o,
                                 ease_error *err)
 {
@@ -61,6 +79,8 @@ static ease_status take_options(const ease_eval_options *given, ease_eval_option
         status = ease__threads_check(o->threads, err);
     if (!status)
         status = ease__unknown_check(o->unknown, err);
+    if (!status)
+        status = check_items(o, err);
     if (!status && !o->metrics)
         status = ease__fail(err, EASE_E_ARG, "metrics are required");
     return status ? status : ease__metrics_parse(o->metrics, metrics, &count, err);
@@ -82,8 +102,12 @@ static void evaluation_free(evaluation *e)
 {
     ease_interactions_free(e->input);
     ease_interactions_free(e->target);
+    ease__free(e->held_out);
+    ease__free(e->allowed);
     ease__free(e->users);
     ease__free(e->popularity);
+    ease__free(e->tags);
+    ease__free(e->by_tag);
     ease__free(e->histories);
     ease__free(e->known);
     ease__free(e->recs);
@@ -92,9 +116,12 @@ static void evaluation_free(evaluation *e)
     ease_report_free(e->report);
 }
 
-static int64_t held_out(const evaluation *e, int64_t user)
+/* True if an item that the model knows is of this kind. */
+static bool is_of(const evaluation *e, ease_eval_items kind, int32_t item)
 {
-    return e->held->row_ptr[user + 1] - e->held->row_ptr[user];
+    bool cold = e->popularity[item] == 0;
+
+    return kind == EASE_ITEMS_ALL || cold == (kind == EASE_ITEMS_COLD);
 }
 
 /* Fails if a method of known users cannot score one of the users, before the work
@@ -134,7 +161,7 @@ static ease_status choose_users(evaluation *e, ease_error *err)
     for (int64_t u = 0; u < e->target->users; u++) {
         const char *id = ease__ids_at(ids, u);
 
-        if (held_out(e, u) == 0) {
+        if (e->held_out[u] == 0) {
             r->info.without_target++;
             continue;
         }
@@ -150,6 +177,54 @@ static ease_status choose_users(evaluation *e, ease_error *err)
     return EASE_OK;
 }
 
+/* Fails if the model lacks what one of the metrics needs. */
+static ease_status check_needs(const evaluation *e, ease_error *err)
+{
+    const ease_report *r = e->report;
+
+    for (int i = 0; i < r->info.metrics; i++) {
+        const ease__ranking_metric *m = &r->metric[i];
+
+        if (m->kind->needs_tags && ease_model_tags(e->model) == 0)
+            return ease__fail(err, EASE_E_DATA,
+                              "%s needs tags of items, which the model does not have: "
+                              "train it with tags (--tags)",
+                              m->name);
+        if (m->kind->needs_users && isnan(e->known_users))
+            return ease__fail(err, EASE_E_DATA,
+                              "%s needs the number of users of the training data, "
+                              "which the model does not know",
+                              m->name);
+    }
+    return EASE_OK;
+}
+
+/* Checks that the model has what the metrics need, and allocates their scratch. */
+static ease_status prepare_metrics(evaluation *e, ease_error *err)
+{
+    const ease_report *r = e->report;
+    ease_model_info info = {.size = sizeof(info)};
+    ease_status status;
+    bool tagged = false;
+
+    ease_model_describe(e->model, &info);
+    e->known_users = info.users > 0 ? (double)info.users : (double)NAN;
+    status = check_needs(e, err);
+    for (int i = 0; i < r->info.metrics; i++)
+        tagged = tagged || r->metric[i].kind->needs_tags;
+    if (status || !tagged)
+        return status;
+    e->by_tag = ease__alloc_zero(ease__size_mul((size_t)ease__threads(e->o.threads),
+                                                (size_t)ease_model_tags(e->model)),
+                                 sizeof(*e->by_tag));
+    e->tags = ease__alloc_array((size_t)info.items, sizeof(*e->tags));
+    if (!e->by_tag || !e->tags)
+        return no_memory(err);
+    for (int32_t i = 0; i < info.items; i++)
+        e->tags[i] = ease_model_item_tags(e->model, i);
+    return EASE_OK;
+}
+
 static ease_status prepare(evaluation *e, ease_error *err)
 {
     ease_report *r = e->report;
@@ -158,7 +233,6 @@ static ease_status prepare(evaluation *e, ease_error *err)
     for (int i = 0; i < r->info.metrics; i++)
         if (r->metric[i].k > r->k)
             r->k = r->metric[i].k;
-    r->items = ease_model_items(e->model);
     e->most = BATCH_RECS / r->k;
     if (e->most > BATCH_USERS)
         e->most = BATCH_USERS;
@@ -168,7 +242,6 @@ static ease_status prepare(evaluation *e, ease_error *err)
     r->by_user = ease__alloc_array(
         ease__size_mul((size_t)r->info.metrics, (size_t)r->info.users),
         sizeof(*r->by_user));
-    e->popularity = ease__alloc_array((size_t)r->items, sizeof(*e->popularity));
     e->histories = ease__alloc_array((size_t)e->most, sizeof(*e->histories));
     e->known = ease__alloc_array((size_t)e->most, sizeof(*e->known));
     e->recs = ease__alloc_array(lists, sizeof(*e->recs));
@@ -181,11 +254,8 @@ static ease_status prepare(evaluation *e, ease_error *err)
         if (!r->times[i])
             return no_memory(err);
     }
-    if (!r->by_user || !e->popularity || !e->histories || !e->known || !e->recs ||
-        !e->counts || !e->hits)
+    if (!r->by_user || !e->histories || !e->known || !e->recs || !e->counts || !e->hits)
         return no_memory(err);
-    for (int32_t i = 0; i < r->items; i++)
-        e->popularity[i] = ease_model_popularity(e->model, i);
     return EASE_OK;
 }
 
@@ -228,7 +298,8 @@ static bool contains(ease_row row, int32_t item)
     return low < row.count && row.items[low] == item;
 }
 
-static void measure_user(evaluation *e, int64_t b)
+/* `by_tag` is scratch of this thread. */
+static void measure_user(evaluation *e, int64_t b, double *by_tag)
 {
     ease_report *r = e->report;
     int64_t place = e->first + b, user = e->users[place];
@@ -237,16 +308,22 @@ static void measure_user(evaluation *e, int64_t b)
     bool *hits = e->hits + b * r->k;
 
     for (int32_t i = 0; i < e->counts[b]; i++)
-        hits[i] = contains(wanted, recs[i].item);
+        hits[i] = is_of(e, e->o.targets, recs[i].item) &&
+                  contains(wanted, recs[i].item);
     for (int i = 0; i < r->info.metrics; i++) {
         const ease__ranking_metric *m = &r->metric[i];
         int32_t best = e->counts[b] < m->k ? e->counts[b] : m->k;
         double *value = &r->by_user[i * r->info.users + place];
 
         if (m->kind->from_hits)
-            *value = ease__metric_value(m, hits, e->counts[b], held_out(e, user));
+            *value = ease__metric_value(m, hits, e->counts[b], e->held_out[user]);
         else if (m->kind->from_items)
-            *value = m->kind->from_items(e->popularity, recs, best);
+            *value = m->kind->from_items(&(ease__list){.recs = recs,
+                                                       .count = best,
+                                                       .popularity = e->popularity,
+                                                       .users = e->known_users,
+                                                       .tags = e->tags,
+                                                       .by_tag = by_tag});
         else
             *value = NAN;
     }
@@ -272,6 +349,7 @@ static int report_progress(void *user, const char *stage, double fraction)
 
 static ease_status run_batch(evaluation *e, ease_error *err)
 {
+    size_t tags = (size_t)ease_model_tags(e->model);
     ease_report *r = e->report;
     ease_hooks hooks = {.progress = report_progress, .user = e};
     ease_recommend_options o;
@@ -281,15 +359,22 @@ static ease_status run_batch(evaluation *e, ease_error *err)
     o.k = r->k;
     o.threads = e->o.threads;
     o.users = e->known;
+    o.allowed = e->allowed;
     o.hooks = &hooks;
     find_histories(e);
     status = ease_recommend_many(e->model, e->histories, e->batch, &o, e->recs,
                                  e->counts, err);
     if (status)
         return status;
-#pragma omp parallel for schedule(dynamic, 64) num_threads(ease__threads(e->o.threads))
-    for (int64_t b = 0; b < e->batch; b++)
-        measure_user(e, b);
+#pragma omp parallel num_threads(ease__threads(e->o.threads))
+    {
+        size_t thread = (size_t)omp_get_thread_num();
+        double *by_tag = e->by_tag ? e->by_tag + thread * tags : NULL;
+
+#pragma omp for schedule(dynamic, 64)
+        for (int64_t b = 0; b < e->batch; b++)
+            measure_user(e, b, by_tag);
+    }
     for (int i = 0; i <= r->info.metrics; i++)
         if (r->times[i])
             count_items(e, i < r->info.metrics ? r->metric[i].k : r->k, r->times[i]);
@@ -313,8 +398,21 @@ static ease_metric summarize(const char *name, const double *value, int64_t coun
         .standard_error = sqrt(square / (double)count / (double)count)};
 }
 
-static void summarize_all(ease_report *r)
+/* Moves the counts of ranked items to the front, and returns their number. */
+static int32_t keep_ranked(const evaluation *e, int64_t *times)
 {
+    int32_t count = 0;
+
+    for (int32_t i = 0; i < e->report->items; i++)
+        if (!e->allowed || e->allowed[i])
+            times[count++] = times[i];
+    return count;
+}
+
+static void summarize_all(evaluation *e)
+{
+    ease_report *r = e->report;
+
     for (int i = 0; i < r->info.metrics; i++) {
         const ease__ranking_metric *m = &r->metric[i];
 
@@ -324,18 +422,78 @@ static void summarize_all(ease_report *r)
         else
             r->value[i] = (ease_metric){
                 .name = m->name,
-                .mean = m->kind->from_times(r->times[i], r->items),
+                .mean = m->kind->from_times(r->times[i], keep_ranked(e, r->times[i])),
                 .standard_error = (double)NAN};
     }
 }
 
-/* Converts input and target to the model's item numbers. Unknown items are counted
- * and logged. */
+/* Counts the items that each user has to find, and those of the target by kind.
+ * `target` has the unknown items too. */
+static void count_held_out(evaluation *e, const ease_interactions *target)
+{
+    ease_report_info *info = &e->report->info;
+    bool missed = e->o.unknown == EASE_UNKNOWN_MISS;
+
+    for (int64_t u = 0; u < target->users; u++) {
+        ease_row known = ease_interactions_row(e->target, u);
+        int64_t warm = 0, cold = 0;
+
+        for (int32_t i = 0; i < known.count; i++)
+            warm += is_of(e, EASE_ITEMS_WARM, known.items[i]);
+        cold = missed ? target->row_ptr[u + 1] - target->row_ptr[u] : known.count;
+        cold -= warm;
+        info->warm_targets += warm;
+        info->cold_targets += cold;
+        e->held_out[u] = (e->o.targets == EASE_ITEMS_COLD ? 0 : warm) +
+                         (e->o.targets == EASE_ITEMS_WARM ? 0 : cold);
+    }
+}
+
+static void log_unknown(const evaluation *e, const ease_interactions *input,
+                        const ease_interactions *target)
+{
+    const ease_report_info *info = &e->report->info;
+
+    if (info->unknown_targets && info->targets != EASE_ITEMS_WARM)
+        ease__log(e->o.hooks, 1,
+                  "%lld of %lld held-out items are unknown to the model: they %s",
+                  (long long)info->unknown_targets, (long long)target->nnz,
+                  info->unknown == EASE_UNKNOWN_DROP ? "are dropped"
+                                                     : "count as misses");
+    if (info->unknown_inputs)
+        ease__log(
+            e->o.hooks, 1,
+            "%lld of %lld interactions of the input are with items unknown to the "
+            "model: they are not used",
+            (long long)info->unknown_inputs, (long long)input->nnz);
+}
+
+/* Collects the popularity of items, and those that are ranked. */
+static ease_status choose_items(evaluation *e, ease_error *err)
+{
+    ease_report *r = e->report;
+
+    r->items = ease_model_items(e->model);
+    e->popularity = ease__alloc_array((size_t)r->items, sizeof(*e->popularity));
+    if (e->o.among != EASE_ITEMS_ALL)
+        e->allowed = ease__alloc_array((size_t)r->items, sizeof(*e->allowed));
+    if (!e->popularity || (e->o.among != EASE_ITEMS_ALL && !e->allowed))
+        return no_memory(err);
+    for (int32_t i = 0; i < r->items; i++) {
+        e->popularity[i] = ease_model_popularity(e->model, i);
+        r->info.cold_items += is_of(e, EASE_ITEMS_COLD, i);
+        if (e->allowed)
+            e->allowed[i] = is_of(e, e->o.among, i);
+    }
+    return EASE_OK;
+}
+
+/* Converts input and target to the model's item numbers, and counts what is held out.
+ * Unknown items are counted and logged. */
 static ease_status align(evaluation *e, const ease_interactions *input,
                          const ease_interactions *target, ease_error *err)
 {
     ease_report_info *info = &e->report->info;
-    bool dropped = e->o.unknown == EASE_UNKNOWN_DROP;
     ease_status status = ease_interactions_align(input, e->model, &e->input,
                                                  &info->unknown_inputs, err);
 
@@ -347,19 +505,17 @@ static ease_status align(evaluation *e, const ease_interactions *input,
     if (e->target->nnz == 0)
         return ease__fail(err, EASE_E_DATA, "no user has anything held out%s",
                           target->nnz ? " that the model knows" : "");
-    info->unknown = e->o.unknown;
-    e->held = dropped ? e->target : target;
-    if (info->unknown_targets)
-        ease__log(e->o.hooks, 1,
-                  "%lld of %lld held-out items are unknown to the model: they %s",
-                  (long long)info->unknown_targets, (long long)target->nnz,
-                  dropped ? "are dropped" : "count as misses");
-    if (info->unknown_inputs)
-        ease__log(
-            e->o.hooks, 1,
-            "%lld of %lld interactions of the input are with items unknown to the "
-            "model: they are not used",
-            (long long)info->unknown_inputs, (long long)input->nnz);
+    e->held_out = ease__alloc_array((size_t)target->users, sizeof(*e->held_out));
+    if (!e->held_out)
+        return no_memory(err);
+    count_held_out(e, target);
+    if ((e->o.targets == EASE_ITEMS_WARM && info->warm_targets == 0) ||
+        (e->o.targets == EASE_ITEMS_COLD && info->cold_targets == 0))
+        return ease__fail(err, EASE_E_DATA, "no user has %s item held out%s",
+                          e->o.targets == EASE_ITEMS_WARM ? "a warm" : "a cold",
+                          e->o.unknown == EASE_UNKNOWN_DROP ? " that the model knows"
+                                                            : "");
+    log_unknown(e, input, target);
     return EASE_OK;
 }
 
@@ -370,6 +526,13 @@ static ease_status run(evaluation *e, const ease_interactions *input,
     ease_status status = ease__metrics_parse(e->o.metrics, r->metric, &r->info.metrics,
                                              err);
 
+    r->info.unknown = e->o.unknown;
+    r->info.targets = e->o.targets;
+    r->info.among = e->o.among;
+    if (!status)
+        status = prepare_metrics(e, err);
+    if (!status)
+        status = choose_items(e, err);
     if (!status)
         status = align(e, input, target, err);
     if (!status)
@@ -385,7 +548,7 @@ static ease_status run(evaluation *e, const ease_interactions *input,
         status = run_batch(e, err);
     }
     if (!status)
-        summarize_all(r);
+        summarize_all(e);
     return status;
 }
 

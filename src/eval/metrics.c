@@ -184,14 +184,75 @@ double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_
 
 /* ---- from the recommended items ----------------------------------------------- */
 
-static double mean_popularity(const double *popularity, const ease_rec *recs,
-                              int32_t count)
+static double mean_popularity(const ease__list *l)
 {
     double sum = 0;
 
-    for (int32_t r = 0; r < count; r++)
-        sum += popularity[recs[r].item];
-    return count ? sum / count : 0;
+    for (int32_t r = 0; r < l->count; r++)
+        sum += l->popularity[l->recs[r].item];
+    return l->count ? sum / l->count : 0;
+}
+
+/* The mean of -log2(n / U). An item that nobody has counts as one that one user has,
+ * since its surprise would be infinite. */
+static double mean_surprise(const ease__list *l)
+{
+    double sum = 0;
+
+    for (int32_t r = 0; r < l->count; r++) {
+        double n = l->popularity[l->recs[r].item];
+
+        sum += log2(l->users) - log2(n > 1 ? n : 1);
+    }
+    return l->count ? sum / l->count : 0;
+}
+
+/* Adds the vector of an item's tags, scaled to length 1, to by_tag. Returns the squared
+ * length of what was added: 1, or 0 for an item without tags. */
+static double add_tags(const ease__list *l, int32_t item)
+{
+    ease_row tags = l->tags[item];
+    double square = 0, length;
+
+    for (int32_t k = 0; k < tags.count; k++)
+        square += tags.weights ? (double)tags.weights[k] * (double)tags.weights[k] : 1;
+    length = sqrt(square);
+    for (int32_t k = 0; k < tags.count && length > 0; k++)
+        l->by_tag[tags.items[k]] += (tags.weights ? (double)tags.weights[k] : 1) /
+                                    length;
+    return length > 0;
+}
+
+/* Sets by_tag to zeros again; returns the sum of the squares of its numbers. */
+static double take_squares(const ease__list *l)
+{
+    double sum = 0;
+
+    for (int32_t r = 0; r < l->count; r++) {
+        ease_row tags = l->tags[l->recs[r].item];
+
+        for (int32_t k = 0; k < tags.count; k++) {
+            double *at = &l->by_tag[tags.items[k]];
+
+            sum += *at * *at;
+            *at = 0;
+        }
+    }
+    return sum;
+}
+
+/* The mean of 1 - cosine over the pairs of the list. With unit vectors v_i the cosines
+ * of all pairs add up to (|sum v_i|^2 - sum |v_i|^2) / 2: no pair is visited. */
+static double mean_distance(const ease__list *l)
+{
+    double pairs = 0.5 * l->count * (l->count - 1.0), own = 0, mean;
+
+    if (l->count < 2)
+        return 0;
+    for (int32_t r = 0; r < l->count; r++)
+        own += add_tags(l, l->recs[r].item);
+    mean = 1 - 0.5 * (take_squares(l) - own) / pairs;
+    return mean > 0 ? mean : 0; /* rounding of equal vectors */
 }
 
 double ease__coverage(int64_t *times, int32_t items)
@@ -200,7 +261,7 @@ double ease__coverage(int64_t *times, int32_t items)
 
     for (int32_t i = 0; i < items; i++)
         seen += times[i] > 0;
-    return (double)seen / (double)items;
+    return items ? (double)seen / (double)items : 0;
 }
 
 static int ascending(const void *a, const void *b)
@@ -289,6 +350,26 @@ const ease__metric_kind ease__metric_popularity = {
              .direction = EASE__NEITHER_IS_BETTER,
              .by_user = 1},
     .from_items = mean_popularity,
+};
+
+const ease__metric_kind ease__metric_novelty = {
+    .info = {.name = "novelty",
+             .about = "mean surprise of the recommended items: -log2 of their share of "
+                      "users in the training data",
+             .direction = EASE__NEITHER_IS_BETTER,
+             .by_user = 1},
+    .needs_users = true,
+    .from_items = mean_surprise,
+};
+
+const ease__metric_kind ease__metric_diversity = {
+    .info = {.name = "diversity",
+             .about =
+                 "mean over pairs of recommended items of 1 - cosine of their tags",
+             .direction = EASE__NEITHER_IS_BETTER,
+             .by_user = 1},
+    .needs_tags = true,
+    .from_items = mean_distance,
 };
 
 const ease__metric_kind ease__metric_coverage = {

@@ -20,16 +20,29 @@ typedef struct ease__hits {
     int32_t possible; /* largest number of hits: min(k, held out) */
 } ease__hits;
 
+/* The best k of one user's list, and what the model has of its items. */
+typedef struct ease__list {
+    const ease_rec *recs;
+    int32_t count;            /* length of the list, at most k */
+    const double *popularity; /* of every item of the model */
+    double users;             /* of the training data, above 0; NaN: unknown */
+    const ease_row *tags;     /* of every item, as ease_model_item_tags; NULL: none */
+    double *by_tag;           /* scratch: a zero for each tag, left as zeros */
+} ease__list;
+
 /* A metric is one constant of this type in a file of this folder, and one line in
  * EASE__METRICS below. */
 typedef struct ease__metric_kind {
     ease_metric_info info; /* what users see; its direction is an ease__direction */
+    /* What a model must have for the metric, or the evaluation fails. */
+    bool needs_users; /* the number of users of its training data */
+    bool needs_tags;  /* tags of its items */
     /* Exactly one of these functions is set. The first two give a value for each
-     * user: from the positions of hits, or from the items of the list and the
-     * popularity of every item of the catalog. The last one gives a value for all
-     * lists together, from how often each item was recommended; it may sort `times`. */
+     * user: from the positions of hits, or from the items of the list. The last one
+     * gives a value for all lists together, from how often each item was recommended;
+     * it may sort `times`. */
     double (*from_hits)(const ease__hits *h);
-    double (*from_items)(const double *popularity, const ease_rec *recs, int32_t count);
+    double (*from_items)(const ease__list *l);
     double (*from_times)(int64_t *times, int32_t items);
 } ease__metric_kind;
 
@@ -43,6 +56,8 @@ typedef struct ease__metric_kind {
     METRIC(ease__metric_map)          \
     METRIC(ease__metric_mrr)          \
     METRIC(ease__metric_popularity)   \
+    METRIC(ease__metric_novelty)      \
+    METRIC(ease__metric_diversity)    \
     METRIC(ease__metric_coverage)     \
     METRIC(ease__metric_gini)
 

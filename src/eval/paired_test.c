@@ -40,6 +40,8 @@ static ease_status check(const ease_report *const *reports, int count, int metri
         if (info.unknown != first.unknown)
             return ease__fail(err, EASE_E_ARG,
                               "reports that count unknown items in different ways");
+        if (info.targets != first.targets || info.among != first.among)
+            return ease__fail(err, EASE_E_ARG, "reports of different kinds of items");
         if (info.users != users)
             return ease__fail(err, EASE_E_ARG, "reports of different users");
         for (int64_t u = 0; u < users; u++)

@@ -26,18 +26,18 @@ static ease_status no_memory(const ease__split *s, ease_error *err)
     return ease__fail(err, EASE_E_NOMEM, "splitting %s", s->data);
 }
 
-/* ---- users in order ------------------------------------------------------------ */
+/* ---- users and items in order --------------------------------------------------- */
 
-typedef struct user_key {
+typedef struct id_key {
     int64_t number; /* 0 unless all ids are integers */
     const char *id;
     size_t length;
-    uint32_t user;
-} user_key;
+    uint32_t which; /* the user, or the item */
+} id_key;
 
 static int compare_keys(const void *left, const void *right)
 {
-    const user_key *a = left, *b = right;
+    const id_key *a = left, *b = right;
     int order;
 
     if (a->number != b->number)
@@ -64,38 +64,52 @@ static bool has_events(const ease__events *e, int64_t user)
     return false;
 }
 
-/* Sorts users numerically if every id is an integer, including those that filters
- * removed, else by bytes: as a column of the whole file would be sorted. */
-static ease_status sort_users(ease__split *s, ease_error *err)
+/* Writes the users or items that `used` names to `ascending`, and returns their number:
+ * numerically if every id is an integer, including those that filters removed, else by
+ * bytes, as a column of the whole file would be sorted. `keys` is scratch for all. */
+static int64_t sort_ids(const ease__ids *ids, const uint8_t *used, id_key *keys,
+                        uint32_t *ascending)
 {
-    const ease__ids *ids = &s->events.user_ids;
     bool integers = all_are_integers(ids);
-    user_key *keys = ease__alloc_zero((size_t)ids->count, sizeof(*keys));
     int64_t n = 0;
 
-    s->ascending = ease__alloc_array((size_t)ids->count, sizeof(*s->ascending));
-    s->users = ease__alloc_array((size_t)ids->count, sizeof(*s->users));
-    s->user_number = ease__alloc_array((size_t)ids->count, sizeof(*s->user_number));
-    if (!keys || !s->ascending || !s->users || !s->user_number) {
-        ease__free(keys);
-        return no_memory(s, err);
-    }
-    for (int64_t u = 0; u < ids->count; u++) {
-        s->user_number[u] = -1;
-        if (!has_events(&s->events, u))
+    for (int64_t i = 0; i < ids->count; i++) {
+        if (!used[i])
             continue;
-        keys[n] = (user_key){.id = ease__ids_at(ids, u),
-                             .length = ease__ids_length(ids, u),
-                             .user = (uint32_t)u};
+        keys[n] = (id_key){.id = ease__ids_at(ids, i),
+                           .length = ease__ids_length(ids, i),
+                           .which = (uint32_t)i};
         if (integers)
             (void)ease__parse_int(keys[n].id, keys[n].length, &keys[n].number);
         n++;
     }
     qsort(keys, (size_t)n, sizeof(*keys), compare_keys);
     for (int64_t i = 0; i < n; i++)
-        s->ascending[i] = keys[i].user;
-    s->user_count = n;
+        ascending[i] = keys[i].which;
+    return n;
+}
+
+static ease_status sort_users(ease__split *s, ease_error *err)
+{
+    const ease__ids *ids = &s->events.user_ids;
+    id_key *keys = ease__alloc_array((size_t)ids->count, sizeof(*keys));
+    uint8_t *used = ease__alloc_array((size_t)ids->count, sizeof(*used));
+
+    s->ascending = ease__alloc_array((size_t)ids->count, sizeof(*s->ascending));
+    s->users = ease__alloc_array((size_t)ids->count, sizeof(*s->users));
+    s->user_number = ease__alloc_array((size_t)ids->count, sizeof(*s->user_number));
+    if (!keys || !used || !s->ascending || !s->users || !s->user_number) {
+        ease__free(keys);
+        ease__free(used);
+        return no_memory(s, err);
+    }
+    for (int64_t u = 0; u < ids->count; u++) {
+        s->user_number[u] = -1;
+        used[u] = has_events(&s->events, u);
+    }
+    s->user_count = sort_ids(ids, used, keys, s->ascending);
     ease__free(keys);
+    ease__free(used);
     return EASE_OK;
 }
 
@@ -442,6 +456,93 @@ static ease_status divide_time(ease__split *s, ease_error *err)
     return status;
 }
 
+/* ---- cold-items ------------------------------------------------------------------ */
+
+/* The share of a user's rows with other items that is held out too, so that one split
+ * measures warm and cold items. */
+static const double warm_share = 0.2;
+
+static int64_t warm_share_of(const ease__split *s, int64_t n)
+{
+    (void)s;
+    return (int64_t)(warm_share * (double)n);
+}
+
+/* Buffers for choosing items, by item of the events or by place. */
+typedef struct item_choice {
+    id_key *keys;
+    uint32_t *ascending;
+    int64_t *drawn;
+    uint8_t
+        *to; /* the part that all rows of an item go to; at first: 1 if it has any */
+} item_choice;
+
+/* The first items of a random permutation are test-cold, the next ones
+ * validation-cold. */
+static ease_status choose_items(ease__split *s, item_choice *c, ease_error *err)
+{
+    const ease__events *e = &s->events;
+    ease__mersenne random;
+    int64_t n, cold;
+
+    for (int64_t i = 0; i < e->count; i++)
+        if (e->part[i])
+            c->to[e->item[i]] = 1;
+    n = sort_ids(&e->item_ids, c->to, c->keys, c->ascending);
+    cold = share_of(s, n) < 1 ? 1 : share_of(s, n);
+    if (cold > (n - 1) / 2)
+        return ease__fail(err, EASE_E_DATA,
+                          "%s: %lld items, where 2 x %lld to hold out and at least one "
+                          "to train on are needed",
+                          s->data, (long long)n, (long long)cold);
+    ease__mersenne_seed(&random, s->options.seed);
+    ease__mersenne_permutation(&random, n, c->drawn);
+    for (int64_t i = 0; i < n; i++)
+        c->to[c->ascending[c->drawn[i]]] = i < cold       ? EASE__TEST_TARGET
+                                           : i < 2 * cold ? EASE__VALIDATION_TARGET
+                                                          : EASE__TRAIN;
+    s->cold_items = (int32_t)cold;
+    return EASE_OK;
+}
+
+/* Moves the train rows of the items of a part to that part. */
+static void move_items(ease__events *e, const uint8_t *to, uint8_t part)
+{
+    for (int64_t i = 0; i < e->count; i++)
+        if (e->part[i] == EASE__TRAIN && to[e->item[i]] == part)
+            e->part[i] = part;
+}
+
+static ease_status divide_items(ease__split *s, item_choice *c, ease_error *err)
+{
+    static const uint8_t parts[] = {EASE__TEST_TARGET, EASE__VALIDATION_TARGET};
+    ease_status status = choose_items(s, c, err);
+
+    for (size_t i = 0; !status && i < sizeof(parts); i++) {
+        move_items(&s->events, c->to, parts[i]);
+        status = draw(s, EASE__TRAIN, parts[i], warm_share_of, err);
+    }
+    return status;
+}
+
+static ease_status divide_cold_items(ease__split *s, ease_error *err)
+{
+    size_t items = (size_t)s->events.items;
+    item_choice c = {.keys = ease__alloc_array(items, sizeof(*c.keys)),
+                     .ascending = ease__alloc_array(items, sizeof(*c.ascending)),
+                     .drawn = ease__alloc_array(items, sizeof(*c.drawn)),
+                     .to = ease__alloc_zero(items, sizeof(*c.to))};
+    ease_status status = c.keys && c.ascending && c.drawn && c.to
+                             ? divide_items(s, &c, err)
+                             : no_memory(s, err);
+
+    ease__free(c.keys);
+    ease__free(c.ascending);
+    ease__free(c.drawn);
+    ease__free(c.to);
+    return status;
+}
+
 /* ---- the table ---------------------------------------------------------------- */
 
 static const ease__protocol protocols[] = {
@@ -453,7 +554,8 @@ static const ease__protocol protocols[] = {
      .share = true,
      .timed = true,
      .needs_time = true,
-     .divide = divide_time}};
+     .divide = divide_time},
+    {.name = "cold-items", .share = true, .items = true, .divide = divide_cold_items}};
 
 ease_status ease__find_protocol(const char *name, const ease__protocol **out,
                                 ease_error *err)
@@ -465,8 +567,8 @@ ease_status ease__find_protocol(const char *name, const ease__protocol **out,
         }
     }
     return ease__fail(err, EASE_E_ARG,
-                      "protocol '%.40s': not liang18, volkovs15, random, leave-last or "
-                      "time",
+                      "protocol '%.40s': not liang18, volkovs15, random, leave-last, "
+                      "time or cold-items",
                       name ? name : "");
 }
 

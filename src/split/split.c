@@ -54,10 +54,15 @@ static ease_status settle_options(ease__split *s, ease_error *err)
                           p->name);
     if (o->share != 0.0 && !(o->share > 0.0 && o->share < 1.0))
         return ease__fail(err, EASE_E_ARG, "a share is above 0 and below 1");
+    if (p->items && o->share >= 0.5)
+        return ease__fail(err, EASE_E_ARG,
+                          "the protocol %s holds out a share of the items twice, for "
+                          "testing and for validation: it must be below 0.5",
+                          p->name);
     if (p->strong && !o->heldout_users)
         o->heldout_users = 10000;
     if (o->share == 0.0)
-        o->share = 0.2;
+        o->share = p->items ? 0.1 : 0.2;
     return EASE_OK;
 }
 
@@ -151,6 +156,7 @@ static ease_status read_and_divide(ease__split *s, const char *path,
         status = ease__split_divide(s, err);
     info->data->users = info->users = s->user_count;
     info->items = s->item_count;
+    info->cold_items = s->cold_items;
     return status;
 }
 

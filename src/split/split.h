@@ -33,6 +33,7 @@ typedef struct ease__split {
     int32_t item_count;
     int32_t *item_number;              /* by item of the events; -1: none */
     double validation_from, test_from; /* protocol time: the moments */
+    int32_t cold_items; /* protocol cold-items: test-cold items, and validation-cold */
 } ease__split;
 
 struct ease__protocol {
@@ -41,6 +42,7 @@ struct ease__protocol {
     bool share;  /* it has a share */
     bool timed;  /* it uses times, ... */
     bool needs_time;
+    bool items; /* the share is one of items: all rows of these are held out */
     /* Sets part of every event that is not dropped. */
     ease_status (*divide)(ease__split *s, ease_error *err);
 };

@@ -329,6 +329,8 @@ static void put_protocol(sheet *f, const ease__split *s)
         put_count(f, "heldout_users", o->heldout_users);
     if (s->protocol->share)
         put_real(f, "share", o->share);
+    if (s->protocol->items)
+        put_count(f, "cold_items", s->cold_items);
     if (s->protocol->timed)
         put_word(f, "order", s->events.time ? "time" : "file");
     if (s->protocol->needs_time) {
