@@ -57,6 +57,8 @@ class Checks(support.Case):
     def train(self, name, *options, data=True):
         model = self.path(name)
         reading = [self.data] + (["--weights"] if self.weighted else []) if data else []
+        if "--threads" not in options:
+            options += ("--threads", 1)
         self.ease("train", *reading, "-o", model, "--storage", "f32", "--quiet", *options)
         return model
 
