@@ -51,7 +51,7 @@ static inline void set_tags(ease_model *m, int64_t rows, const int32_t *items,
 
 /* Gives each item up to two authors and two genres, and some items no tag. The last
  * item has both kinds. */
-static inline void tag_items(ease_model *m, uint64_t seed)
+static inline void give_tags(ease_model *m, uint64_t seed)
 {
     static const char *const authors[] = {"author=0", "author=1", "author=2",
                                           "author=3", "author=4", "author=5",

@@ -206,8 +206,8 @@ static void compare_lists(subject *s)
     static const ease_cap caps[] = {{"author", 1}, {"genre", 4}};
     uint8_t allowed[ITEMS];
 
-    tag_items(s->made, 1);
-    tag_items(s->opened, 1);
+    give_tags(s->made, 1);
+    give_tags(s->opened, 1);
     for (int i = 0; i < ITEMS; i++)
         allowed[i] = i % 5 != 1;
     for (int way = 0; way < 64; way++) {
@@ -245,7 +245,7 @@ static void compare_with_twin(subject *s)
     lists plain, got;
     histories h;
 
-    tag_items(s->opened, 2);
+    give_tags(s->opened, 2);
     fill_histories(s->x, &h);
     check_status(s->t, list_many(s->opened, s->x, o, &plain), EASE_OK);
     o.keep_seen = 0;

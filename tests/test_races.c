@@ -195,8 +195,8 @@ static void training_and_recommending_have_no_race(test *t)
         recommend_by(t, b, x, THREADS, &many);
         if (!check(t, memcmp(&one, &many, sizeof(one)) == 0))
             printf("  %s\n", works[i].method);
-        tag_items(a, 1);
-        tag_items(b, 1);
+        give_tags(a, 1);
+        give_tags(b, 1);
         recommend_by(t, a, x, 1, &one);
         recommend_by(t, b, x, THREADS, &many);
         if (!check(t, memcmp(&one, &many, sizeof(one)) == 0))

@@ -125,7 +125,7 @@ static void lists_are_those_of_sorting_the_whole_catalog(test *t)
                                                       (ease_gram_kind)(round / 8 % 3),
                                                       round % 5 == 0);
 
-        tag_items(m, (uint64_t)round);
+        give_tags(m, (uint64_t)round);
         if (round % 4 < 3 && round % 2) {
             ease_model *back = reopened(
                 t, m, round % 4 == 1 ? EASE_STORE_F16 : EASE_STORE_F32);
@@ -197,7 +197,7 @@ static void caps_that_few_items_pass_are_exact(test *t)
         ease_scorer *s = NULL;
         batch b;
 
-        tag_items(m, 4);
+        give_tags(m, 4);
         for (int32_t j = 0; j < 700; j++)
             allowed[j] = ease_model_item_tags(m, j).count > 0;
         o.allowed = allowed;
@@ -226,7 +226,7 @@ static void similar_items_are_reranked_too(test *t)
     uint8_t allowed[200];
     ease__random r;
 
-    tag_items(m, 3);
+    give_tags(m, 3);
     ease__random_seed(&r, 12, 0);
     check_status(t, ease_scorer_new(m, &s, NULL), EASE_OK);
     for (int round = 0; round < 100; round++) {
@@ -326,7 +326,7 @@ static void filters_choose_items_by_their_tags(test *t)
     ease_model *m = random_model(300, 6, false, EASE_GRAM_COUNTS, false);
     int kept = 0;
 
-    tag_items(m, 6);
+    give_tags(m, 6);
     for (int64_t a = 0; a <= 4; a++)
         for (int64_t b = 0; b <= 2; b++) {
             uint8_t allowed[300];
@@ -363,7 +363,7 @@ static void unknown_tags_leave_the_items_as_they_are(test *t)
     check_status(t, ease_model_filter(m, NULL, 0, NULL, 0, allowed, &err), EASE_OK);
     check_status(t, ease_model_filter(m, &good, 1, NULL, 0, allowed, &err), EASE_E_ARG);
     check_contains(t, err.text, "no tags");
-    tag_items(m, 1);
+    give_tags(m, 1);
     check_status(t, ease_model_filter(m, &bad, 1, NULL, 0, allowed, &err), EASE_E_DATA);
     check_contains(t, err.text, "genre=none");
     check_status(t, ease_model_filter(m, &good, 1, &bad, 1, allowed, &err),
@@ -415,7 +415,7 @@ static void bad_options_are_refused(test *t)
     o.caps = &cap;
     o.cap_count = 1;
     check_refused(t, m, o, EASE_E_ARG, "no tags");
-    tag_items(m, 1);
+    give_tags(m, 1);
     cap.kind = "autor";
     check_refused(t, m, o, EASE_E_DATA, "\"autor\"");
     cap.kind = "auth";
@@ -468,7 +468,7 @@ static void capped_lists_report_progress_and_can_be_cancelled(test *t)
         ease__random r;
         batch b;
 
-        tag_items(m, 4);
+        give_tags(m, 4);
         ease__random_seed(&r, 8, 0);
         fill_batch(&r, 300, &b);
         ease_recommend_options_init(&o);
@@ -529,7 +529,7 @@ static void every_failed_allocation_is_survived(test *t)
     batch b;
     int n = 0;
 
-    tag_items(m, 4);
+    give_tags(m, 4);
     ease__random_seed(&r, 8, 0);
     fill_batch(&r, 300, &b);
     do {
