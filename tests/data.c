@@ -246,7 +246,7 @@ ease_tags *some_tags(int32_t items, bool weighted)
     return made;
 }
 
-void tag_items(ease_model *m, bool weighted)
+void give_some_tags(ease_model *m, bool weighted)
 {
     ease_tags *tags = some_tags(ease_model_items(m), weighted);
 

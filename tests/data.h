@@ -53,6 +53,6 @@ ease__disk_header read_header(const char *path);
  * without. */
 ease_tags *some_tags(int32_t items, bool weighted);
 /* Gives a model whose items have such ids these tags. */
-void tag_items(ease_model *m, bool weighted);
+void give_some_tags(ease_model *m, bool weighted);
 
 #endif

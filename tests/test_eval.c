@@ -537,7 +537,7 @@ static scene make_scene(uint64_t seed)
             *cell(&s.input, u, i) = !out && *cell(&s.input, u, i);
         }
     s.model = trained(&s.train, 20);
-    tag_items(s.model, seed % 2);
+    give_some_tags(s.model, seed % 2);
     s.x = shuffled(&s.input, seed);
     s.y = shuffled(&s.target, seed + 1);
     return s;

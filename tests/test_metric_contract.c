@@ -290,7 +290,7 @@ static ease_model *trained(const ease_interactions *x, const char *method,
 
     if (train_method(x, method, o, &m, NULL))
         abort();
-    tag_items(m, false);
+    give_some_tags(m, false);
     return m;
 }
 
