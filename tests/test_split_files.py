@@ -201,6 +201,12 @@ class Examples(Case):
         self.ease("tune", "split", "-o", "ease.ease", "--lambda", "10,100")
         self.write("trials.csv", self.ease("tune", "split", "-o", "m", "--lambda", "10,100",
                                            "--csv").out)
+        self.write("trials.json", self.ease("tune", "split", "-o", "m", "--lambda", "10,100",
+                                            "--json").out)
+        self.ease("split", "x.csv", "-o", "new", "--protocol", "cold-items")
+        self.write("tags.csv", "item,kind\n" + "".join(f"{i},{k % 3}\n" for k, i in enumerate(
+            dict.fromkeys(i for _, i, *_ in table))))
+        self.ease("train", "new/train.csv", "-o", "tagged.ease", "--lambda", 10, "--tags", "tags.csv")
         for verb in self.VERBS:
             lines = self.examples(verb)
             self.assertTrue(lines)
