@@ -179,15 +179,17 @@ def hold_out_new(x: Interactions, seen: Interactions, find_item: Callable[[bytes
     fitted = fitted.some(fitted.users >= 0)
 
     known = users[wanted.users] >= 0
-    pairs = wanted.users * seen.shape[1] + items[wanted.items]
+    width = max(seen.shape[1], int(items.max(initial=-1)) + 1)  # some items only have tags
+    pairs = wanted.users * width + items[wanted.items]
     pairs[items[wanted.items] < 0] = -1
-    had = fitted.users * seen.shape[1] + fitted.items
+    had = fitted.users * width + fitted.items
     new = known & ~np.isin(pairs, had)
     held = random_share(x.rows()[0], share, seed)
     if new.any():
         held = np.where(known, new, held)
     kept = fitted.some(~np.isin(had, pairs[held]))
-    others = wanted.some(~known & ~held & (pairs >= 0))
+    others = wanted.some(~known & ~held & (pairs >= 0)
+                         & (items[wanted.items] < seen.shape[1]))
     others = others._replace(items=items[others.items])
     return (kept + others).with_ids(x, seen), wanted.some(held).with_ids(x, x)
 
