@@ -575,7 +575,9 @@ class Recommender:
         state = {n: getattr(self, n) for n in self._names()}
         if self._model is not None:
             assert self._ids_of_items is not None
-            number = self._model.info()["storage"]
+            number, method = (self._model.info()[n] for n in ("storage", "method"))
+            if STORAGES[number] == "packed" and method == "add-ease":  # which is two models
+                number = STORAGES.index("f32")
             with tempfile.TemporaryDirectory(prefix="ease-") as place:
                 path = os.path.join(place, "model")
                 self._model.save(path_bytes(path), number if number < 3 else 0, None)

@@ -42,11 +42,11 @@ def is_missing(value: Any) -> bool:
 
 def split_tags(tags: Any, split: Optional[str]) -> List[bytes]:
     """One text or several; a missing one is none."""
-    if not hasattr(tags, "__iter__") and is_missing(tags):
-        return []
-    if isinstance(tags, str) and split is not None:
-        tags = tags.split(split)
-    return tag_list(tags, "tags")
+    if isinstance(tags, str):
+        return tag_list(tags if split is None else tags.split(split), "tags")
+    if hasattr(tags, "__iter__") and not isinstance(tags, (bytes, Mapping)):
+        return [t for part in tags for t in split_tags(part, split)]
+    return [] if is_missing(tags) else [tag_text(tags, "tags")]
 
 
 def tags_of_rows(rows: Iterable[Sequence[Any]], split: Optional[str],
