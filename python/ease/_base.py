@@ -181,9 +181,14 @@ class Recommender:
         except (TypeError, ValueError):
             raise ValueError(f"{name} is a number, not {getattr(self, name)!r}") from None
 
-    def plan(self, X: Any, **how: Any) -> Dict[str, Any]:
+    def plan(self, X: Any, *, tags: Any = None, tag_weight: float = 1.0,
+             tag_columns: TagColumns = None, tag_split: Optional[str] = None,
+             tag_kind: Optional[str] = None, **how: Any) -> Dict[str, Any]:
         """What fitting will take, before anything large is allocated: memory in bytes,
-        time in seconds. Of EASE and its relatives; ``X`` is as for :meth:`fit`, or its shape."""
+        time in seconds. Of EASE and its relatives; ``X`` is as for :meth:`fit`, or its shape,
+        which then includes the items that only have tags."""
+        tagged = read_tags(tags, tag_columns, tag_split, tag_kind)
+        handle = None
         if isinstance(X, tuple):
             if len(X) != 2:
                 raise ValueError(f"a shape is (users, items), not {X}")
@@ -191,7 +196,9 @@ class Recommender:
         else:
             x = interactions(X, **how)
             (users, items), count = x.shape, x.nnz
-        return _ease.plan(users, items, count, self._options())
+            handle = x._handle if tagged is not None else None
+        return _ease.plan(users, items, count, handle,
+                          self._options(tags=tagged, tag_weight=tag_weight))
 
     def fit(self, X: Any, y: Any = None, *, validation: Any = None,
             metric: str = "ndcg@100", unknown: str = "miss", tags: Any = None,
@@ -225,7 +232,9 @@ class Recommender:
             with watching(show_progress) as watch:
                 model = _ease.train(x._handle, options, watch)
         except MemoryError as error:
-            raise self._with_plan(error, x) from None
+            raise self._with_plan(error, x, tags=tags, tag_weight=tag_weight,
+                                  tag_columns=tag_columns, tag_split=tag_split,
+                                  tag_kind=tag_kind) from None
         table = not (is_sparse(X) or isinstance(X, np.ndarray))
         kind = x._item_kind
         if kind is int and model.info()["items"] > x.shape[1]:
@@ -234,12 +243,15 @@ class Recommender:
         self._how = {k: v for k, v in how.items() if k in READING}
         return self
 
-    def _with_plan(self, error: MemoryError, x: Any) -> MemoryError:
+    def _with_plan(self, error: MemoryError, x: Any, **tagging: Any) -> MemoryError:
         sized = is_sparse(x) or isinstance(x, Interactions)
         if not (self._has_plan and sized):
             return error
         try:
-            plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, self._options())
+            if tagging["tags"] is not None and isinstance(x, Interactions):
+                plan = self.plan(x, **tagging)
+            else:
+                plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, None, self._options())
         except (ValueError, MemoryError):
             return error
         text = (f"{error}; the plan: {plan['peak_bytes'] / 1e9:.2f} GB at the peak, "

@@ -162,6 +162,7 @@ static PyObject *train_gram_file(PyObject *self, PyObject *args)
 typedef struct plan_job {
     long long users, interactions;
     int items;
+    const ease_interactions *x; /* in place of the sizes, or NULL */
     ease_train_options o;
     ease_plan plan;
 } plan_job;
@@ -171,6 +172,8 @@ static ease_status work_plan(void *p, call *c)
     plan_job *j = p;
 
     j->plan.size = sizeof(j->plan);
+    if (j->x)
+        return ease_plan_data(j->x, &j->o, EASE_STORE_F16, &j->plan, &c->err);
     return ease_plan_sizes(j->users, j->items, j->interactions, &j->o, EASE_STORE_F16,
                            &j->plan, &c->err);
 }
@@ -179,13 +182,14 @@ static PyObject *plan(PyObject *self, PyObject *args)
 {
     plan_job j = {0};
     const ease_plan *p = &j.plan;
-    PyObject *options;
+    PyObject *x, *options;
     call c;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "LiLO", &j.users, &j.items, &j.interactions,
+    if (!PyArg_ParseTuple(args, "LiLOO", &j.users, &j.items, &j.interactions, &x,
                           &options) ||
-        !take_train_options(options, &j.o) || !call_run(&c, NULL, work_plan, &j))
+        !take_part(x, &j.x) || !take_train_options(options, &j.o) ||
+        !call_run(&c, NULL, work_plan, &j))
         return NULL;
     return Py_BuildValue(
         "{s:L,s:i,s:L,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:i,s:N}",

@@ -281,3 +281,51 @@ def test_tags_that_are_only_kept_change_no_weight(X, estimator, how):
     assert model.tags() == []
     with pytest.raises(ValueError, match="tags"):
         model.fit(X, tags={"unknown": "genre=A"}, **how)
+
+
+# ---- tuning --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator, grid", [
+    (ease.EASE(1.0), {"lambda_": [5, 50]}), (ease.AddEASE(1.0), {"lambda_": [5, 50]}),
+    (ease.AddEASE(20.0), {"blend": [0.1, 0.6]}), (ease.RLAE(1.0), {"relaxation": [0.1, 0.3]})])
+def test_a_trial_learns_from_tags(X, estimator, grid):
+    parts = ease.split(X, "random", share=0.3, seed=4)
+    how = {"tags": TAGS} if isinstance(estimator, ease.AddEASE) else {"tags": TAGS, "tag_weight": 3}
+    found = ease.tune(parts, estimator, grid=grid, metric="ndcg@10", **how)
+    assert len(found.trials) == 2
+    for trial in found.trials:
+        model = type(estimator)(**{**estimator.get_params(), **trial.params})
+        model.fit(parts.validation_train, **how)
+        report = ease.evaluate(model, parts.validation_input, parts.validation_target,
+                               metrics="ndcg@10")
+        assert trial.mean == pytest.approx(report["ndcg@10"], rel=1e-6)
+
+
+def test_the_blend_is_searched_with_lambda(X):
+    parts = ease.split(X, "random", share=0.3, seed=4)
+    found = ease.tune(parts, ease.AddEASE(1.0), metric="ndcg@10", tags=TAGS)
+    assert {"lambda_", "blend"} <= set(found.best_params)
+    assert found.best_estimator.fit(X, tags=TAGS).info["tags"] == len(NAMES)
+    with pytest.raises(ValueError, match="needs tags"):
+        ease.tune(parts, ease.AddEASE(1.0), metric="ndcg@10")
+
+
+# ---- plans ---------------------------------------------------------------------------
+
+
+def test_a_plan_has_the_items_that_only_have_tags(X):
+    assert ease.EASE(LAMBDA).plan(X)["items"] == ITEMS
+    plan = ease.EASE(LAMBDA).plan(X, tags=TAGS)
+    assert plan["items"] == ITEMS + len(COLD) and plan["users"] == USERS
+    assert ease.EASE(LAMBDA).plan(X, tags=TAGS, tag_weight=0)["items"] == ITEMS
+    both = ease.AddEASE(LAMBDA).plan((10**4, 10**4), tags=TAGS)
+    assert both["peak_bytes"] > 1.5 * ease.EASE(LAMBDA).plan((10**4, 10**4))["peak_bytes"]
+    with pytest.raises(ValueError, match="needs tags"):
+        ease.AddEASE(LAMBDA).plan((100, 50))
+
+
+def test_an_error_of_memory_has_the_plan_with_tags(X):
+    with pytest.raises(MemoryError) as error:
+        ease.AddEASE(LAMBDA, memory_limit=1000).fit(X, tags=TAGS)
+    assert error.value.plan["items"] == ITEMS + len(COLD)
