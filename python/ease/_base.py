@@ -278,8 +278,9 @@ class Recommender:
         assert self._ids_of_items is not None
         if self._counts is None:
             find, columns = self._fitted().find, self._least_columns()
-            self._counts = self._ids_of_items.plain or columns > 0 and all(
-                find(encode(i)) == i for i in range(columns))
+            self._counts = (self._ids_of_items.plain
+                            or 0 < columns < self._ids_of_items.count
+                            and all(find(encode(i)) == i for i in range(columns)))
         return self._counts
 
     def _least_columns(self) -> int:

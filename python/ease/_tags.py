@@ -37,7 +37,8 @@ def cap_list(at_most: Optional[Mapping[str, int]]) -> List[Tuple[bytes, int]]:
 
 
 def is_missing(value: Any) -> bool:
-    return value is None or value != value or str(value) == "<NA>"
+    """None, NaN, or what pandas has for them, which cannot be compared."""
+    return value is None or str(value) in ("<NA>", "NaT") or bool(value != value)
 
 
 def split_tags(tags: Any, split: Optional[str]) -> List[bytes]:
@@ -126,11 +127,9 @@ def read_tags(tags: Any, columns: TagColumns = None, split: Optional[str] = None
             return _ease.read_tags(path, columns, split, kind)
         chosen = tag_columns_of(list(parquet_head(path, 1).column_names), columns)
         return tags_of_frame(read_parquet(path, chosen), chosen, chosen, split, kind)
-    if isinstance(tags, Mapping) and "item" in tags and "tag" in tags:
-        return tags_of_frame(tags, list(tags), columns, split, kind)  # a frame of lists
-    if hasattr(tags, "items") and not hasattr(tags, "columns"):
-        if columns is not None:
-            raise ValueError("tag_columns is for files and frames")
+    if isinstance(tags, Mapping) and (columns is not None or {"item", "tag"} <= set(tags)):
+        return tags_of_frame(tags, list(tags), columns, split, kind)  # a dict of columns
+    if hasattr(tags, "items") and not hasattr(tags, "columns") and columns is None:
         return tags_of_rows(tags.items(), split, kind)
     if is_frame(tags):
         frame, names = open_frame(tags)

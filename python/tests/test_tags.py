@@ -161,8 +161,11 @@ def test_columns_and_several_tags_in_a_text(X, tmp_path, columns):
     if columns != (2, 3):
         pandas = pytest.importorskip("pandas")
         frame = pandas.DataFrame(rows, columns=["title", "film", "genres"])
-        frame.loc[1, "genres"] = None
-        assert model.fit(X, tags=frame, **how).tags([0, 1, 2]) == want
+        for missing in None, float("nan"), pandas.NA:
+            frame["genres"] = pandas.Series([rows[0][2], missing, rows[2][2]], dtype=object)
+            assert model.fit(X, tags=frame, **how).tags([0, 1, 2]) == want
+        columns = {"film": [0, 1, 2], "genres": [r[2] for r in rows]}
+        assert model.fit(X, tags=columns, **how).tags([0, 1, 2]) == want
 
 
 @pytest.mark.parametrize("frame", [True, False])
@@ -190,7 +193,9 @@ def test_a_tag_without_a_kind(X):
     ({0: {"a": 1}}, {}, "such as"), ({0: "a"}, {"tag_weight": -1}, "at least 0, not -1"),
     ({0: "a"}, {"tag_weight": "much"}, "tag_weight is a number"),
     ({0: "a"}, {"tag_split": ""}, "tag_split is a separator"),
-    ({0: "a"}, {"tag_columns": ("a", "b")}, "for files and frames"),
+    ({0: "a"}, {"tag_columns": ("a", "b")}, "no column 'a'"),
+    ([(0, "a")], {"tag_columns": ("a", "b")}, "for files and frames"),
+    ({0: "a"}, {"tag_columns": "item"}, "tag_columns: item, tag"),
     (None, {"tag_split": "|"}, "for tags="),
     ({"item": [1], "genre": ["a"]}, {}, "not 1"),
     ({"item": [1], "tag": ["a"]}, {"tag_columns": ("item", "kind")}, "no column 'kind'"),
