@@ -50,6 +50,13 @@ def split_tags(tags: Any, split: Optional[str]) -> List[bytes]:
     return [] if is_missing(tags) else [tag_text(tags, "tags")]
 
 
+def tag_weight_of(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"tags: the weight {value!r} is not a number") from None
+
+
 def tags_of_rows(rows: Iterable[Sequence[Any]], split: Optional[str],
                  kind: Optional[str]) -> _ease.Tags:
     """From rows (item, tags[, weight])."""
@@ -65,7 +72,7 @@ def tags_of_rows(rows: Iterable[Sequence[Any]], split: Optional[str],
         found = split_tags(value, split)
         items += [encoded] * len(found)
         tags += found
-        weights += [float(weight[0]) if weight else 1.0] * len(found)
+        weights += [tag_weight_of(weight[0]) if weight else 1.0] * len(found)
         weighted = weighted or bool(weight)
     values: Optional[Array] = np.array(weights, np.float64) if weighted else None
     return _ease.tags_from_table(len(items), text_column(items), text_column(tags), values, kind)

@@ -195,6 +195,7 @@ def test_a_tag_without_a_kind(X):
     ({0: "a"}, {"tag_split": ""}, "tag_split is a separator"),
     ({0: "a"}, {"tag_columns": ("a", "b")}, "no column 'a'"),
     ([(0, "a")], {"tag_columns": ("a", "b")}, "for files and frames"),
+    ([(0, "a", "b")], {}, "weight 'b' is not a number"), ([(0, "a", None)], {}, "weight None"),
     ({0: "a"}, {"tag_columns": "item"}, "tag_columns: item, tag"),
     (None, {"tag_split": "|"}, "for tags="),
     ({"item": [1], "genre": ["a"]}, {}, "not 1"),
