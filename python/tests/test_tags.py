@@ -256,7 +256,10 @@ def test_histories_of_a_frame(X):
     model = ease.EASE(LAMBDA).fit(frame, tags={"i3": "genre=A", "new": "genre=A"})
     assert model.item_ids[-1] == "new"
     assert "new" in model.recommend("u3", N=ITEMS + 1)[0]
-    assert model.score({"user": ["u3", "u3"], "item": ["new", "i3"]}) >= 0
+    first = model.item_ids[0]  # of another user: no pair may be taken for that of u3
+    other = next(u for u, i in zip(frame["user"], frame["item"]) if i == first and u != "u3")
+    fold = {"user": ["u3", other], "item": ["new", first]}
+    assert model.score(fold, metric=f"hit@{ITEMS + 1}") == 1
 
 
 # ---- filters -------------------------------------------------------------------------
