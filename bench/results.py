@@ -24,6 +24,8 @@ import subprocess
 import sys
 import tempfile
 
+import family
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DOCS = os.path.join(ROOT, "docs")
 KEPT = os.path.join(DOCS, "results")
@@ -477,6 +479,7 @@ def page():
     for name in STRONG:
         yield from strong_page(name)
     yield from weak_page()
+    yield from family.section()
     yield from cold_items_page()
 
 

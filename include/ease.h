@@ -1445,11 +1445,12 @@ EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_optio
  * that is too small to solve with is skipped with a warning (level 1).
  *
  * Methods with a lambda and settings (edlae, dan, ease-family ...): lambda and all
- * settings that train->settings does not fix are searched together, with at most 12
- * solves. lambda, lambda-power, dropout and user-power need another inverse; all other
- * settings are read off the inverse at hand, at the cost of an evaluation. The memory
- * is that of one Gram matrix and one inverse. Trials have the order in which they were
- * made; of equal ones, the first is the best.
+ * settings that train->settings does not fix are searched together, with 12 solves or
+ * fewer, and up to 18 if the best lambda is far from the start. lambda, lambda-power,
+ * dropout and user-power need another inverse; all other settings are read off the
+ * inverse at hand, at the cost of an evaluation. The memory is that of one Gram matrix
+ * and one inverse. Trials have the order in which they were made; of equal ones, the
+ * first is the best.
  *
  * Other methods: every point of the grid is tried; settings of train->settings are
  * fixed. A method that is trained by epochs uses the best epoch by the metric, and the

@@ -470,7 +470,7 @@ class Tuned(Split):
                 ("wmf", ["--grid", "rank=4|8", "--set", "rank=4"], "is fixed, and in the grid as well"),
                 ("wmf", ["--set", "rank=-1"], "rank: a whole number"),
                 ("wmf", ["--lambda", "5,50"], "wmf has no lambda"),
-                ("wmf", ["--plot", "p.svg"], "takes no"),
+                ("popularity", ["--plot", "p.svg"], "takes no"),
                 ("wmf", ["--nonnegative"], "takes no"),
                 ("ease", ["--grid", "rank=4"], "no settings to tune"),
                 ("ease", ["--set", "rank=4"], "ease has no setting"),

@@ -285,6 +285,26 @@ static void every_source_and_number_of_threads_gives_the_same_bits(test *t)
     }
 }
 
+/* The numbers of users of items, which some settings need, come with the matrix. */
+static void scales_of_items_know_those_without_users(test *t)
+{
+    tagged d = make_tagged(40, 7, false, 21);
+    ease_train_options o = options_of(&d, 1.5);
+    ease_gram *g = NULL;
+    ease_model *m = NULL, *want = NULL;
+    ease_error err = {0};
+
+    o.method = "ease-family";
+    o.settings = "input-power=0.3,output-power=-0.2,relaxation=0.2";
+    check_status(t, ease_train(d.x, &o, &want, &err), EASE_OK);
+    check_status(t, ease_gram_build(d.x, NULL, &g, &err), EASE_OK);
+    check_status(t, ease_gram_solve(&g, &o, &m, &err), EASE_OK);
+    check(t, m && want && same_models(m, want));
+    ease_model_free(m);
+    ease_model_free(want);
+    tagged_free(&d);
+}
+
 static void a_work_file_gives_the_same_bits(test *t)
 {
     tagged d = make_tagged(2600, 20, false, 12);
@@ -563,6 +583,7 @@ static const test_case cases[] = {
     TEST(items_with_nothing_but_tags_are_recommended),
     TEST(a_weight_of_0_gives_the_bits_of_ease),
     TEST(every_source_and_number_of_threads_gives_the_same_bits),
+    TEST(scales_of_items_know_those_without_users),
     TEST(a_work_file_gives_the_same_bits),
     TEST(other_methods_keep_tags_only),
     TEST(wrong_weights_and_foreign_tags_are_refused),

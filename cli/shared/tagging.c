@@ -99,8 +99,8 @@ int read_tags(console *c, const tagging_args *a, size_t memory_limit, ease_tags 
     if (ease_tags_read(a->tags, &o, out, &err))
         return fail_with(c, &err);
     ease_tags_describe(*out, &info);
-    note(c, "%s: %s tags of %s items", a->tags,
-         format_count(tags, sizeof(tags), info.tags),
-         format_count(items, sizeof(items), info.items));
+    note(c, "%s: %s tag%s of %s item%s", a->tags,
+         format_count(tags, sizeof(tags), info.tags), info.tags == 1 ? "" : "s",
+         format_count(items, sizeof(items), info.items), info.items == 1 ? "" : "s");
     return EXIT_DONE;
 }

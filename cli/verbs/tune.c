@@ -235,9 +235,12 @@ static int plot_trials(console *c, const tune_args *a, const ease_tuning *t)
     double *lambda = all, *mean = all + count, *error = mean + count;
     ease_error err;
 
-    if (!all || !settings)
-        code = fail_no_memory(c);
-    for (int i = 0; !code && i < count; i++) {
+    if (!all || !settings) {
+        free(settings);
+        free(all);
+        return fail_no_memory(c);
+    }
+    for (int i = 0; i < count; i++) {
         ease_trial trial = {.size = sizeof(trial)};
 
         ease_tuning_trial(t, i, &trial);
@@ -246,11 +249,11 @@ static int plot_trials(console *c, const tune_args *a, const ease_tuning *t)
         mean[i] = trial.mean;
         error[i] = trial.standard_error;
     }
-    if (!code && has_settings(a))
+    if (has_settings(a))
         code = plot_settings_of(c, lambda, settings, mean, error, count,
                                 ease_tuning_best(t), a->tuning.metric, a->plot);
-    else if (!code && ease_plot_lambda(lambda, mean, error, count, a->tuning.metric,
-                                       a->plot, &err))
+    else if (ease_plot_lambda(lambda, mean, error, count, a->tuning.metric, a->plot,
+                              &err))
         code = fail_with(c, &err);
     free(settings);
     free(all);

@@ -43,7 +43,7 @@ const char *ease_gram_item_id(const ease_gram *g, int32_t item)
     return !g || item < 0 || item >= g->ids.count ? NULL : ease__ids_at(&g->ids, item);
 }
 
-static void by_user_free(ease__by_user *b)
+void ease__by_user_free(ease__by_user *b)
 {
     if (b) {
         ease__free(b->counts);
@@ -64,13 +64,13 @@ static ease__by_user *by_user_new(size_t n, bool weighted_sums)
         b->weighted_sums = ease__alloc_zero(n, sizeof(*b->weighted_sums));
     if (b->counts && (b->weighted_sums || !weighted_sums))
         return b;
-    by_user_free(b);
+    ease__by_user_free(b);
     return NULL;
 }
 
-static ease__by_user *by_user_copy(const ease__by_user *b, size_t n)
+ease__by_user *ease__by_user_copy(const ease__by_user *b, size_t n, size_t to)
 {
-    ease__by_user *copy = by_user_new(n, b->weighted_sums != NULL);
+    ease__by_user *copy = by_user_new(to, b->weighted_sums != NULL);
 
     if (!copy)
         return NULL;
@@ -89,7 +89,7 @@ void ease_gram_free(ease_gram *g)
     ease__tiled_free(&g->g);
     ease__ids_free(&g->ids);
     ease__free(g->sums);
-    by_user_free(g->by_user);
+    ease__by_user_free(g->by_user);
     ease__free(g);
 }
 
@@ -116,7 +116,7 @@ ease_status ease_gram_copy(const ease_gram *g, ease_gram **out, ease_error *err)
             status = ease__fail(err, EASE_E_NOMEM, "a copy of the Gram matrix");
     }
     if (!status && g->by_user) {
-        copy->by_user = by_user_copy(g->by_user, n);
+        copy->by_user = ease__by_user_copy(g->by_user, n, n);
         if (!copy->by_user)
             status = ease__fail(err, EASE_E_NOMEM, "a copy of the Gram matrix");
     }

@@ -14,6 +14,11 @@ typedef struct ease__by_user {
     double mean_weight;    /* sum of w_u x_uj^2 over that of x_uj^2; 1 for b = 0 */
 } ease__by_user;
 
+/* Copies the numbers of n items, and adds items without users up to `to`. NULL: no
+ * memory. */
+ease__by_user *ease__by_user_copy(const ease__by_user *b, size_t n, size_t to);
+void ease__by_user_free(ease__by_user *b);
+
 struct ease_gram {
     ease__tiled g; /* U32: exact counts; F32, F64: weighted (or counts, converted) */
     bool weighted;

@@ -338,6 +338,7 @@ ease_status ease__tags_extend_gram(ease_gram *g, const ease_tags *t, size_t limi
     ease__ids ids = {0};
     ease__tiled made = {0};
     double *sums = NULL;
+    ease__by_user *by_user = NULL;
     size_t peak, n = (size_t)g->g.n;
     ease_status status;
 
@@ -357,9 +358,15 @@ ease_status ease__tags_extend_gram(ease_gram *g, const ease_tags *t, size_t limi
         if (!sums)
             status = ease__fail(err, EASE_E_NOMEM, "sums of %d items", (int)ids.count);
     }
+    if (!status && g->by_user) {
+        by_user = ease__by_user_copy(g->by_user, n, (size_t)ids.count);
+        if (!by_user)
+            status = ease__fail(err, EASE_E_NOMEM, "sums of %d items", (int)ids.count);
+    }
     if (status) {
         ease__tiled_free(&made);
         ease__ids_free(&ids);
+        ease__free(sums);
         return status;
     }
     copy_entries(&g->g, &made);
@@ -369,8 +376,20 @@ ease_status ease__tags_extend_gram(ease_gram *g, const ease_tags *t, size_t limi
     ease__tiled_free(&g->g);
     ease__ids_free(&g->ids);
     ease__free(g->sums);
+    ease__by_user_free(g->by_user);
     g->g = made;
     g->ids = ids;
     g->sums = sums;
+    g->by_user = by_user;
     return EASE_OK;
+}
+
+void ease__tags_tell_new(const ease__ids *ids, int32_t from, const ease_hooks *hooks)
+{
+    int64_t count = ids->count - from;
+
+    if (count > 0)
+        ease__log(hooks, 2, "%lld item%s only tags, such as \"%.100s\": %s the model",
+                  (long long)count, count == 1 ? " has" : "s have",
+                  ease__ids_at(ids, from), count == 1 ? "it joins" : "they join");
 }

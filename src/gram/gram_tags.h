@@ -44,6 +44,8 @@ int32_t ease__tags_new_items(const ease_tags *t, const ease__ids *ids);
 ease_status ease__tags_extend(const ease_interactions *x, const ease_tags *t,
                               ease_interactions *out, ease_error *err);
 void ease__tags_extended_free(ease_interactions *x);
+/* Logs (level 2) how many items, from number `from` on, were added. */
+void ease__tags_tell_new(const ease__ids *ids, int32_t from, const ease_hooks *hooks);
 
 /* Adds the same items to a whole Gram matrix, as rows of zeros. For a moment both
  * matrices are in memory: `limit` is the memory_limit of the caller. */

@@ -107,11 +107,14 @@ static ease_status load_file(const source *s, ease__element element,
     status = ease__gram_read_bands(s->path, element, bands, o->hooks, &g, err);
     if (!status && s->new_items)
         status = ease__tags_extend_gram(g, o->tags, o->memory_limit, err);
-    if (status)
+    if (status) {
         ease_gram_free(g);
-    else
-        *out = g;
-    return status;
+        return status;
+    }
+    if (s->new_items)
+        ease__tags_tell_new(&g->ids, g->g.n - s->new_items, o->hooks);
+    *out = g;
+    return EASE_OK;
 }
 
 /* ---- one solve in a work file ---------------------------------------------------- */
@@ -353,6 +356,7 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
     if (status)
         return status;
     s.x = &extended;
+    ease__tags_tell_new(&extended.item_ids, x->items, o->hooks);
     status = train_data(&s, out, err);
     ease__tags_extended_free(&extended);
     return status;

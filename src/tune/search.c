@@ -510,15 +510,37 @@ static ease_status try_grid(search *s, const ease__grid *g, const point *start,
 
 /* ---- beginning and end ----------------------------------------------------------- */
 
+/* Two points that differ in one setting. */
+static void two_points(const search *s, int setting, point *a, point *b)
+{
+    *a = (point){.lambda = 1};
+    for (int i = 0; s->method->settings[i].name; i++)
+        a->values[i] = s->method->settings[i].value;
+    *b = *a;
+    b->values[setting] = a->values[setting] == 0.5 ? 0.25 : 0.5;
+}
+
 static bool needs_solve(const search *s, int setting)
 {
-    point a = {.lambda = 1}, b;
+    point a, b;
 
-    for (int i = 0; s->method->settings[i].name; i++)
-        a.values[i] = s->method->settings[i].value;
-    b = a;
-    b.values[setting] = a.values[setting] == 0.5 ? 0.25 : 0.5;
+    two_points(s, setting, &a, &b);
     return !same_inverse(s, &a, &b);
+}
+
+/* True for settings that the kind of matrix does not have: in a correlation matrix
+ * lambda is relative to the diagonal already. */
+static bool is_refused(const search *s, int setting)
+{
+    ease__family f, g;
+    point a, b;
+
+    if (s->order.o.kind != EASE_GRAM_CORRELATION)
+        return false;
+    two_points(s, setting, &a, &b);
+    f = family_of(s, &a);
+    g = family_of(s, &b);
+    return f.lambda_power != g.lambda_power || f.dropout != g.dropout;
 }
 
 static void add_axis(search *s, ease__axis of, bool solves)
@@ -533,7 +555,7 @@ static void find_axes(search *s, const bool *fixed, point *start)
 
     add_axis(s, (ease__axis){.setting = LAMBDA, .step = LAMBDA_STEP}, true);
     for (; a->step != 0; a++)
-        if (!fixed[a->setting]) {
+        if (!fixed[a->setting] && !is_refused(s, a->setting)) {
             add_axis(s, *a, needs_solve(s, a->setting));
             start->values[a->setting] = a->start;
             s->shown[a->setting] = true;
@@ -618,11 +640,14 @@ static ease_status begin(search *s, point *start, ease__grid *grid, ease_error *
         status = ease__grid_parse(s->method->settings, s->method->info.name,
                                   t->o.grid ? t->o.grid : "", grid, err);
         for (int i = 0; !status && i < grid->axes; i++) {
-            if (fixed[grid->axis[i].setting])
-                return ease__fail(err, EASE_E_ARG,
-                                  "%s is fixed, and in the grid as well",
-                                  s->method->settings[grid->axis[i].setting].name);
-            s->shown[grid->axis[i].setting] = true;
+            int k = grid->axis[i].setting;
+
+            s->shown[k] = true;
+            if (fixed[k] || is_refused(s, k))
+                status = ease__fail(err, EASE_E_ARG, "%s is %s",
+                                    s->method->settings[k].name,
+                                    fixed[k] ? "fixed, and in the grid as well"
+                                             : "nothing that a correlation matrix has");
         }
         return status;
     }

@@ -444,6 +444,7 @@ static ease_status run_extended(ease__tuner *t, ease_error *err)
         status = ease__tags_extend(t->x, t->train.tags, &extended, err);
     if (status)
         return status;
+    ease__tags_tell_new(&extended.item_ids, t->x->items, t->train.hooks);
     t->x = &extended;
     status = run(t, err);
     t->x = own;
