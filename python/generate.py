@@ -7,7 +7,7 @@ from ease import _ease
 
 NAMES = {"edlae": "EDLAE", "rlae": "RLAE", "rdlae": "RDLAE", "dan": "DAN",
          "ease-rescaled": "RescaledEASE", "ease-ips": "PropensityEASE", "mrf": "MRF",
-         "ease-family": "EASEFamily", "popularity": "Popularity", "item-item": "ItemItem", "slim": "SLIM",
+         "ease-family": "EASEFamily", "add-ease": "AddEASE", "popularity": "Popularity", "item-item": "ItemItem", "slim": "SLIM",
          "slim-free": "SLIMFree", "wmf": "WMF", "ii-svd": "IISVD", "cdae": "CDAE",
          "mult-dae": "MultDAE", "mult-vae": "MultVAE", "lrec": "LRec"}
 ABOUT = {
@@ -19,6 +19,7 @@ ABOUT = {
     "ease-ips": "EASE with inverse propensities (Onishi et al., SIGIR-AP 2025).",
     "mrf": "A dense Markov random field, of the covariance matrix (Steck, NeurIPS 2019).",
     "ease-family": "EASE with all settings of its relatives.",
+    "add-ease": "EASE plus EASE on tags of the items (Jeunen et al., RecSys 2020).",
     "popularity": "What most users have: a score is an item's share of users.",
     "item-item": "Neighbours by the users that two items share.",
     "slim": "Sparse linear weights by least squares, none below 0.",
@@ -44,6 +45,19 @@ MORE = {
     >>> relaxed = ease.EASEFamily(lambda_=1.0, relaxation=0.2, dropout=0.3).fit(X)
     >>> relaxed.info["settings"][:48]
     'lambda-power=0,dropout=0.3,user-power=0,relaxati'
+""",
+    "add-ease": """B = (1 - blend) B(X) + blend B(T)
+
+    It needs tags, see ``fit(tags=)``. Items that only have tags can be recommended.
+
+    >>> import numpy as np, ease
+    >>> X = np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]])
+    >>> tags = {0: "genre=Drama", 1: "genre=Comedy", 2: ["genre=Drama", "year=1999"],
+    ...         3: "genre=Comedy"}
+    >>> model = ease.AddEASE(lambda_=1.0, blend=0.5).fit(X, tags=tags)
+    >>> ids, scores = model.recommend(0, X[0], N=1, only="genre=Comedy")
+    >>> ids.tolist(), model.tags(2)
+    ([3], ['genre=Drama', 'year=1999'])
 """,
     "lrec": """It scores only the users that it was trained with, by id (or row). ``user_items`` only
     says which items are not recommended; without it, these are the items that the user had

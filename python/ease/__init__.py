@@ -24,14 +24,15 @@ from ._data import Interactions, Split, interactions, open_split, split
 from ._ease_class import EASE
 from ._gram import Gram, gram, import_gram, merge_grams, open_gram
 from ._measure import Report, Trial, Tuning, evaluate, scorer, tune
-from .methods import (CDAE, DAN, EDLAE, IISVD, MRF, RDLAE, RLAE, SLIM, WMF, EASEFamily,
+from .methods import (CDAE, DAN, EDLAE, IISVD, MRF, RDLAE, RLAE, SLIM, WMF, AddEASE, EASEFamily,
                       ItemItem, LRec, MultDAE, MultVAE, Popularity, PropensityEASE,
                       RescaledEASE, SLIMFree)
 
 __version__: str = _ease.version()
 
 __all__ = [
-    "CDAE", "DAN", "EASE", "EASEFamily", "EDLAE", "Explanation", "Gram", "IISVD", "Interactions",
+    "AddEASE", "CDAE", "DAN", "EASE", "EASEFamily", "EDLAE", "Explanation", "Gram", "IISVD",
+    "Interactions",
     "ItemItem", "LRec", "MRF", "MultDAE", "MultVAE", "NotFittedError", "Popularity",
     "PropensityEASE", "RDLAE", "RLAE", "Recommender", "Report", "RescaledEASE", "SLIM", "SLIMFree",
     "Split", "Trial", "Tuning", "WMF", "evaluate", "gram", "import_gram", "interactions",

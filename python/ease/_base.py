@@ -14,6 +14,7 @@ from ._data import (Interactions, Rows, Split, by_id, choice, interactions, is_f
                     matrix_rows, open_frame, path_bytes, values_or_none, whole)
 from ._ids import Array, Ids, encode, load_ids
 from ._progress import ShowProgress, watching
+from ._tags import TagColumns, cap_list, read_tags, tag_list
 
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
@@ -78,27 +79,6 @@ def weighted_row(ids: Ids, weights: Mapping[Any, Any]) -> Rows:
                 values_or_none(values[order], True), (1, ids.count))
 
 
-def tag_text(text: Any, what: str) -> bytes:
-    if not isinstance(text, str) or "\0" in text:
-        raise ValueError(f"{what}: a text such as 'genre=Comedy', not {text!r}")
-    return text.encode("utf-8", "surrogateescape")
-
-
-def tag_list(tags: Any, what: str) -> List[bytes]:
-    """Tags given as one text, several or None."""
-    if tags is None:
-        return []
-    return [tag_text(t, what) for t in ([tags] if isinstance(tags, str) else tags)]
-
-
-def cap_list(at_most: Optional[Mapping[str, int]]) -> List[Tuple[bytes, int]]:
-    """The caps of lists, as the library has them."""
-    if at_most is not None and not isinstance(at_most, Mapping):
-        raise ValueError(f"at_most is a dict such as {{'author': 2}}, not {at_most!r}")
-    return [(tag_text(kind, "at_most"), whole(most, 1, "at_most", 2**31 - 1))
-            for kind, most in (at_most or {}).items()]
-
-
 class Recommender:
     """The base of all classes; see :class:`ease.EASE`."""
 
@@ -111,6 +91,8 @@ class Recommender:
     _seen: Optional[Interactions] = None
     _ids_of_items: Optional[Ids] = None
     _weights: Optional[Array] = None
+    _least: Optional[int] = None  # columns that a matrix must have
+    _counts: Optional[bool] = None  # whether items are called by their numbers
     _how: Mapping[str, Any] = {}  # keywords that X was read with by fit
 
     # ---- parameters, as scikit-learn has them ------------------------------------------
@@ -170,8 +152,13 @@ class Recommender:
 
     def _options(self, validation: Any = None, metric: str = "ndcg@100",
                  unknown: str = "miss", x: Optional[Interactions] = None,
-                 search: bool = False) -> Tuple[Any, ...]:
+                 search: bool = False, tags: Optional[_ease.Tags] = None,
+                 tag_weight: Any = 1.0) -> Tuple[Any, ...]:
         """For the library. search: settings are to be found, and none is fixed."""
+        try:
+            weight = float(tag_weight)
+        except (TypeError, ValueError):
+            raise ValueError(f"tag_weight is a number, not {tag_weight!r}") from None
         given = self.get_params()
         parts: List[Optional[_ease.Interactions]] = [None, None]
         if isinstance(validation, Split):
@@ -185,7 +172,8 @@ class Recommender:
                 whole(self.memory_limit or 0, 0, "memory_limit"),
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
                 None if search else self._settings(), parts[0], parts[1], metric,
-                choice(unknown, UNKNOWN, "unknown"), given.get("backend"))
+                choice(unknown, UNKNOWN, "unknown"), given.get("backend"), tags,
+                weight)
 
     def _number(self, name: str) -> float:
         try:
@@ -193,9 +181,14 @@ class Recommender:
         except (TypeError, ValueError):
             raise ValueError(f"{name} is a number, not {getattr(self, name)!r}") from None
 
-    def plan(self, X: Any, **how: Any) -> Dict[str, Any]:
+    def plan(self, X: Any, *, tags: Any = None, tag_weight: float = 1.0,
+             tag_columns: TagColumns = None, tag_split: Optional[str] = None,
+             tag_kind: Optional[str] = None, **how: Any) -> Dict[str, Any]:
         """What fitting will take, before anything large is allocated: memory in bytes,
-        time in seconds. Of EASE and its relatives; ``X`` is as for :meth:`fit`, or its shape."""
+        time in seconds. Of EASE and its relatives; ``X`` is as for :meth:`fit`, or its shape,
+        which then includes the items that only have tags."""
+        tagged = read_tags(tags, tag_columns, tag_split, tag_kind)
+        handle = None
         if isinstance(X, tuple):
             if len(X) != 2:
                 raise ValueError(f"a shape is (users, items), not {X}")
@@ -203,10 +196,14 @@ class Recommender:
         else:
             x = interactions(X, **how)
             (users, items), count = x.shape, x.nnz
-        return _ease.plan(users, items, count, self._options())
+            handle = x._handle if tagged is not None else None
+        return _ease.plan(users, items, count, handle,
+                          self._options(tags=tagged, tag_weight=tag_weight))
 
     def fit(self, X: Any, y: Any = None, *, validation: Any = None,
-            metric: str = "ndcg@100", unknown: str = "miss",
+            metric: str = "ndcg@100", unknown: str = "miss", tags: Any = None,
+            tag_weight: float = 1.0, tag_columns: TagColumns = None,
+            tag_split: Optional[str] = None, tag_kind: Optional[str] = None,
             show_progress: ShowProgress = None, **how: Any) -> "Recommender":
         """Learns from interactions: all that :func:`ease.interactions` takes, which gets
         the other keywords. ``y`` is there for scikit-learn and not used.
@@ -214,26 +211,47 @@ class Recommender:
         validation: (input, target) of users by which methods that are trained by epochs
         choose the best one by ``metric``, which :func:`ease.evaluate` computes with
         ``unknown``.
+
+        tags: tags of the items, such as "genre=Comedy": a mapping from item ids to a tag or
+        a list of tags, a frame with columns item, tag[, weight], pairs (item, tag[, weight]),
+        or the path of a table. EASE and its relatives learn from them: a tag counts as a user
+        with the weight ``tag_weight`` (0: tags are only kept), and items that only have tags
+        can be recommended. ``AddEASE`` has settings for this instead. Other methods keep the
+        tags of their items for ``only``, ``exclude`` and ``at_most``.
+
+        tag_columns: (item, tag[, weight]) by name or number, if a file or a frame has other
+        columns; tag_split: what separates several tags in one text; tag_kind: the kind of
+        tags that are not KIND=VALUE, by default the name of their column, or "tag".
         """
         x = X
         try:
+            tagged = read_tags(tags, tag_columns, tag_split, tag_kind)
             x = interactions(X, show_progress=show_progress, **how)
-            options = self._options(validation, metric, unknown, x)
+            options = self._options(validation, metric, unknown, x, tags=tagged,
+                                    tag_weight=tag_weight)
             with watching(show_progress) as watch:
                 model = _ease.train(x._handle, options, watch)
         except MemoryError as error:
-            raise self._with_plan(error, x) from None
+            raise self._with_plan(error, x, tags=tags, tag_weight=tag_weight,
+                                  tag_columns=tag_columns, tag_split=tag_split,
+                                  tag_kind=tag_kind) from None
         table = not (is_sparse(X) or isinstance(X, np.ndarray))
-        self._take(model, x._item_kind, x if table else None)
+        kind = x._item_kind
+        if kind is int and model.info()["items"] > x.shape[1]:
+            kind = None  # ids that only tags have may be strings
+        self._take(model, kind, x if table else None)
         self._how = {k: v for k, v in how.items() if k in READING}
         return self
 
-    def _with_plan(self, error: MemoryError, x: Any) -> MemoryError:
+    def _with_plan(self, error: MemoryError, x: Any, **tagging: Any) -> MemoryError:
         sized = is_sparse(x) or isinstance(x, Interactions)
         if not (self._has_plan and sized):
             return error
         try:
-            plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, self._options())
+            if tagging["tags"] is not None and isinstance(x, Interactions):
+                plan = self.plan(x, **tagging)
+            else:
+                plan = _ease.plan(x.shape[0], x.shape[1], x.nnz, None, self._options())
         except (ValueError, MemoryError):
             return error
         text = (f"{error}; the plan: {plan['peak_bytes'] / 1e9:.2f} GB at the peak, "
@@ -246,7 +264,7 @@ class Recommender:
     def _take(self, model: _ease.Model, kind: Optional[type] = None,
               seen: Optional[Interactions] = None) -> None:
         count = model.info()["items"]
-        self._weights = None
+        self._weights = self._least = self._counts = None
         self._ids_of_items = Ids(
             count, lambda: load_ids(count, model.item_numbers, model.item_ids, kind),
             model.find, "item")
@@ -254,10 +272,44 @@ class Recommender:
         self._model = model
 
     def _plain(self) -> bool:
-        """Whether the ids of the items are 0, 1, ... in this order."""
+        """Whether the ids of the items are 0, 1, ... in this order, except for those behind
+        them that only have tags."""
         self._fitted()
         assert self._ids_of_items is not None
-        return self._ids_of_items.plain
+        if self._counts is None:
+            find, columns = self._fitted().find, self._least_columns()
+            self._counts = (self._ids_of_items.plain
+                            or 0 < columns < self._ids_of_items.count
+                            and all(find(encode(i)) == i for i in range(columns)))
+        return self._counts
+
+    def _least_columns(self) -> int:
+        """How many columns a matrix must have: those of the data. Items that training has
+        added behind them, from their tags, need none."""
+        if self._least is None:
+            model = self._fitted()
+            info = model.info()
+            columns: int = info["items"]
+            popularity = self.popularity if info["tag_weight"] > 0 else np.ones(columns)
+            while columns and popularity[columns - 1] == 0 and model.item_tags(columns - 1):
+                columns -= 1
+            self._least = columns
+        return self._least
+
+    def _check_columns(self, columns: int) -> None:
+        """Refuses a matrix whose columns could be other items than those with these numbers."""
+        ids = self._ids_of_items
+        assert ids is not None
+        if not self._plain():
+            if ids.permuted:
+                raise ValueError("a matrix where the model's items are called 0, 1, ... in "
+                                 "another order (item_ids): give ids, or "
+                                 "ease.interactions(X[u]) if these are its columns")
+        elif not all(ids.find(encode(i)) == i for i in range(
+                self._least_columns(), min(columns, ids.count))):
+            raise ValueError(f"a matrix of {columns} columns, where the items behind column "
+                             f"{self._least_columns() - 1} only have tags: leave their "
+                             "columns out, or give ids")
 
     def _fitted(self) -> _ease.Model:
         if self._model is None:
@@ -286,6 +338,17 @@ class Recommender:
     def titles(self) -> List[Optional[str]]:
         """The titles of the items, None for those without."""
         return self._fitted().titles()
+
+    def tags(self, item: Any = None) -> Any:
+        """The tags of an item, a list such as ["genre=Comedy"]; of several items, a list
+        for each. Without an argument, all tags of the model. Items without tags have []."""
+        model = self._fitted()
+        assert self._ids_of_items is not None
+        if item is None:
+            return model.tags()
+        if is_many(item):
+            return [model.item_tags(int(n)) for n in self._ids_of_items.numbers(item)]
+        return model.item_tags(self._ids_of_items.number(item))
 
     @property
     def popularity(self) -> Array:
@@ -368,10 +431,7 @@ class Recommender:
             rows = Rows(indptr, indices, data, aligned.shape)
         elif is_sparse(user_items) or (isinstance(user_items, np.ndarray)
                                        and user_items.ndim == 2):
-            if ids.permuted:
-                raise ValueError("a matrix where the model's items are called 0, 1, ... in "
-                                 "another order (item_ids): give ids, or "
-                                 "ease.interactions(X[u]) if these are its columns")
+            self._check_columns(user_items.shape[1])
             rows = matrix_rows(user_items)
         elif many:
             raise ValueError("user_items is a CSR matrix where there are several users")
@@ -385,7 +445,7 @@ class Recommender:
         if rows.shape[0] != users:
             raise ValueError(f"user_items must have a row for each of {users} users, not "
                              f"{rows.shape[0]}")
-        if rows.shape[1] != ids.count:
+        if not self._least_columns() <= rows.shape[1] <= ids.count:
             raise ValueError(f"user_items has {rows.shape[1]} columns, the model "
                              f"{ids.count} items")
         return rows
@@ -456,7 +516,7 @@ class Recommender:
         numbers = self._users(userid if many else [userid])
         rows = self._histories(userid, user_items)
         users = len(rows.indptr) - 1
-        k = k if many else min(k, rows.shape[1])
+        k = k if many else min(k, model.info()["items"])
         chosen, scores = np.empty((users, k), np.int32), np.empty((users, k), np.float32)
         with watching(show_progress) as watch:
             model.recommend(numbers, rows.indptr, rows.indices, rows.data, k,
@@ -528,7 +588,9 @@ class Recommender:
         state = {n: getattr(self, n) for n in self._names()}
         if self._model is not None:
             assert self._ids_of_items is not None
-            number = self._model.info()["storage"]
+            number, method = (self._model.info()[n] for n in ("storage", "method"))
+            if STORAGES[number] == "packed" and method == "add-ease":  # which is two models
+                number = STORAGES.index("f32")
             with tempfile.TemporaryDirectory(prefix="ease-") as place:
                 path = os.path.join(place, "model")
                 self._model.save(path_bytes(path), number if number < 3 else 0, None)

@@ -10,6 +10,7 @@ from ._base import KINDS, PRECISIONS, Recommender
 from ._data import path_bytes
 from ._gram import Gram, gram
 from ._progress import ShowProgress, watching
+from ._tags import TagColumns, read_tags
 
 Self = TypeVar("Self", bound="ClosedForm")
 
@@ -35,17 +36,21 @@ class ClosedForm(Recommender):
     def _given_lambda(self) -> float:
         return self._number("lambda_")
 
-    def fit_gram(self: Self, G: Any, *, show_progress: ShowProgress = None) -> Self:
+    def fit_gram(self: Self, G: Any, *, tags: Any = None, tag_weight: float = 1.0,
+                 tag_columns: TagColumns = None, tag_split: Optional[str] = None,
+                 tag_kind: Optional[str] = None, show_progress: ShowProgress = None) -> Self:
         """Learns from a Gram matrix: a :class:`ease.Gram`, the path of a Gram file, or a
         square NumPy array. It stays as it is. Weights of users cannot be had from it, and
-        the numbers of users that have an item only if it is of ones.
+        the numbers of users that have an item only if it is of ones. Tags are as in
+        :meth:`fit`.
 
         >>> import ease
         >>> G = ease.gram([[1, 1, 0], [0, 1, 1], [1, 1, 1]])
         >>> ease.EASE(lambda_=2.0).fit_gram(G).B.shape
         (3, 3)
         """
-        options = self._options()
+        options = self._options(tags=read_tags(tags, tag_columns, tag_split, tag_kind),
+                                tag_weight=tag_weight)
         with watching(show_progress) as watch:
             if isinstance(G, (str, bytes, os.PathLike)):
                 model = _ease.train_gram_file(path_bytes(G), options, watch)

@@ -327,6 +327,13 @@ def arrow_strings(column: Any) -> Optional[Tuple[Array, Array]]:
     return np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8), ends
 
 
+def text_column(encoded: List[bytes]) -> Tuple[Array, Array]:
+    """Bytes and offsets of texts."""
+    ends = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=ends[1:])
+    return np.frombuffer(b"".join(encoded), np.uint8), ends
+
+
 def id_column(column: Any) -> Tuple[Any, type]:
     """What the library takes, and the kind of ids they are."""
     strings = arrow_strings(column)
@@ -346,9 +353,7 @@ def id_column(column: Any) -> Tuple[Any, type]:
         raise ValueError("ids are whole numbers or strings, and none is missing")
     encoded = [v if isinstance(v, bytes) else v.encode("utf-8", "surrogateescape")
                for v in listed]
-    ends = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=ends[1:])
-    return (np.frombuffer(b"".join(encoded), np.uint8), ends), str
+    return text_column(encoded), str
 
 
 def value_column(column: Any) -> Array:

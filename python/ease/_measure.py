@@ -18,6 +18,7 @@ from ._data import Interactions, Split, by_id, choice, interactions, whole
 from ._ease_class import EASE
 from ._ids import Array, encode
 from ._progress import ShowProgress, watching
+from ._tags import TagColumns, read_tags
 
 METRICS = "recall@20,recall@50,ndcg@100"
 KINDS = ("all", "warm", "cold")  # of items, in the order of the library
@@ -179,15 +180,17 @@ def hold_out_new(x: Interactions, seen: Interactions, find_item: Callable[[bytes
     fitted = fitted.some(fitted.users >= 0)
 
     known = users[wanted.users] >= 0
-    pairs = wanted.users * seen.shape[1] + items[wanted.items]
+    width = max(seen.shape[1], int(items.max(initial=-1)) + 1)  # some items only have tags
+    pairs = wanted.users * width + items[wanted.items]
     pairs[items[wanted.items] < 0] = -1
-    had = fitted.users * seen.shape[1] + fitted.items
+    had = fitted.users * width + fitted.items
     new = known & ~np.isin(pairs, had)
     held = random_share(x.rows()[0], share, seed)
     if new.any():
         held = np.where(known, new, held)
     kept = fitted.some(~np.isin(had, pairs[held]))
-    others = wanted.some(~known & ~held & (pairs >= 0))
+    others = wanted.some(~known & ~held & (pairs >= 0)
+                         & (items[wanted.items] < seen.shape[1]))
     others = others._replace(items=items[others.items])
     return (kept + others).with_ids(x, seen), wanted.some(held).with_ids(x, x)
 
@@ -232,7 +235,9 @@ class Tuning(NamedTuple):
 
 def tune(data: Any, estimator: Optional[Recommender] = None, *,
          grid: Optional[Mapping[str, Sequence[Any]]] = None, metric: str = "ndcg@100",
-         unknown: str = "miss", seconds: Optional[float] = None,
+         unknown: str = "miss", seconds: Optional[float] = None, tags: Any = None,
+         tag_weight: float = 1.0, tag_columns: TagColumns = None,
+         tag_split: Optional[str] = None, tag_kind: Optional[str] = None,
          show_progress: ShowProgress = None) -> Tuning:
     """Finds the best parameters on validation users.
 
@@ -240,7 +245,8 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
     its other parameters stay. grid: values by name; without it lambda is searched (EASE), or
     lambda together with all settings of the method (its relatives), or the method's own grid
     is tried, a network's best epoch being its ``epochs``; what these data cannot be trained
-    with is left out, with a warning. seconds: no trial begins that would end later. metric and unknown are as for :func:`ease.evaluate`.
+    with is left out, with a warning. seconds: no trial begins that would end later. metric and unknown are as for :func:`ease.evaluate`,
+    tags and what is said of them as for :meth:`ease.EASE.fit`.
 
     >>> import ease, numpy as np
     >>> x = (np.random.default_rng(0).random((80, 12)) < 0.4).astype(int)
@@ -258,13 +264,16 @@ def tune(data: Any, estimator: Optional[Recommender] = None, *,
     if not isinstance(data, (tuple, list)) or len(data) != 3:
         raise ValueError("tuning takes a split, or (train, input, target)")
     check_grid(estimator, grid)
+    tagging = {"tags": read_tags(tags, tag_columns, tag_split, tag_kind),
+               "tag_weight": tag_weight}
     train = interactions(data[0])
     parts = [train] + [by_id(d, train._plain) for d in data[1:]]
     if isinstance(estimator, ClosedForm) and (grid is None or set(grid) == {"lambda_"}):
-        return _tune_lambda(parts, estimator, grid, metric, unknown, seconds, show_progress)
+        return _tune_lambda(parts, estimator, grid, metric, unknown, seconds, tagging,
+                            show_progress)
     if grid is None:
         grid = default_grid(estimator)
-    return _try_all(parts, estimator, grid, metric, unknown, seconds, show_progress)
+    return _try_all(parts, estimator, grid, metric, unknown, seconds, tagging, show_progress)
 
 
 def check_grid(estimator: Recommender, grid: Optional[Mapping[str, Sequence[Any]]]) -> None:
@@ -281,13 +290,14 @@ def _copy(estimator: Recommender, **params: Any) -> Recommender:
 
 
 def _tune_lambda(parts: List[Interactions], estimator: ClosedForm, grid: Any, metric: str,
-                 unknown: str, seconds: Optional[float],
+                 unknown: str, seconds: Optional[float], tagging: Dict[str, Any],
                  show_progress: ShowProgress) -> Tuning:
     lambdas = None if grid is None else np.array(list(grid["lambda_"]), np.float64)
     with watching(show_progress) as watch:
         trials, best, stopped, strange = _ease.tune(
             parts[0]._handle, parts[1]._handle, parts[2]._handle, lambdas, metric,
-            seconds or 0.0, estimator._options(unknown=unknown, search=grid is None), watch)
+            seconds or 0.0, estimator._options(unknown=unknown, search=grid is None, **tagging),
+            watch)
     made = [Trial({"lambda_": t[0], **parameters_of(type(estimator), t[1])}, *t[2:])
             for t in trials]
     if grid is not None:
@@ -311,13 +321,15 @@ def default_grid(estimator: Recommender) -> Dict[str, List[Any]]:
 
 
 def _try(parts: List[Interactions], estimator: Recommender, params: Dict[str, Any],
-         metric: str, unknown: str, show_progress: ShowProgress) -> Tuple[Trial, int]:
+         metric: str, unknown: str, tagging: Dict[str, Any],
+         show_progress: ShowProgress) -> Tuple[Trial, int]:
     """A trial, and the number of unknown targets."""
     start = time.monotonic()
     how: Dict[str, Any] = {}
     if hasattr(estimator, "epochs"):
         how = {"validation": (parts[1], parts[2]), "metric": metric, "unknown": unknown}
-    model = _copy(estimator, **params).fit(parts[0], show_progress=show_progress, **how)
+    model = _copy(estimator, **params).fit(parts[0], show_progress=show_progress, **how,
+                                           **tagging)
     if how:  # fewer than it was told to make, where those are better
         settings = dict(s.split("=") for s in model.info["settings"].split(","))
         params = {**params, "epochs": int(settings["epochs"])}
@@ -329,7 +341,8 @@ def _try(parts: List[Interactions], estimator: Recommender, params: Dict[str, An
 
 def _try_all(parts: List[Interactions], estimator: Recommender,
              grid: Mapping[str, Sequence[Any]], metric: str, unknown: str,
-             seconds: Optional[float], show_progress: ShowProgress) -> Tuning:
+             seconds: Optional[float], tagging: Dict[str, Any],
+             show_progress: ShowProgress) -> Tuning:
     began, stopped, strange = time.monotonic(), False, 0
     trials: List[Trial] = []
     why: Optional[Exception] = None
@@ -340,7 +353,8 @@ def _try_all(parts: List[Interactions], estimator: Recommender,
             stopped = True
             break
         try:
-            trial, strange = _try(parts, estimator, params, metric, unknown, show_progress)
+            trial, strange = _try(parts, estimator, params, metric, unknown, tagging,
+                                  show_progress)
             trials.append(trial)
         except (ValueError, ArithmeticError, MemoryError) as error:  # the others may do
             warnings.warn(f"{params} is left out: {error}", RuntimeWarning, stacklevel=3)

@@ -462,6 +462,69 @@ class EASEFamily(ClosedForm):
 CLASSES["ease-family"] = EASEFamily
 
 
+class AddEASE(ClosedForm):
+    """EASE plus EASE on tags of the items (Jeunen et al., RecSys 2020).
+
+    B = (1 - blend) B(X) + blend B(T)
+
+    It needs tags, see ``fit(tags=)``. Items that only have tags can be recommended.
+
+    >>> import numpy as np, ease
+    >>> X = np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]])
+    >>> tags = {0: "genre=Drama", 1: "genre=Comedy", 2: ["genre=Drama", "year=1999"],
+    ...         3: "genre=Comedy"}
+    >>> model = ease.AddEASE(lambda_=1.0, blend=0.5).fit(X, tags=tags)
+    >>> ids, scores = model.recommend(0, X[0], N=1, only="genre=Comedy")
+    >>> ids.tolist(), model.tags(2)
+    ([3], ['genre=Drama', 'year=1999'])
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    blend
+        share of the weights that come from tags
+    tag_lambda
+        lambda of the weights from tags
+    precision
+        precision of the solve: f32 or f64
+    threads
+        0: all
+    memory_limit
+        bytes
+    workdir
+        directory for a matrix that does not fit into memory
+    backend
+        the backend that inverts the matrix
+    """
+
+    _method = "add-ease"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        blend: float = 0.2,
+        tag_lambda: float = 10.0,
+        precision: str = 'f32',
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+        workdir: Any = None,
+        backend: Optional[str] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.blend = blend
+        self.tag_lambda = tag_lambda
+        self.precision = precision
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.workdir = workdir
+        self.backend = backend
+
+
+CLASSES["add-ease"] = AddEASE
+
+
 class Popularity(Recommender):
     """What most users have: a score is an item's share of users.
 

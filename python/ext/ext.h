@@ -67,17 +67,23 @@ typedef struct model_object {
     PyObject_HEAD ease_model *m;
 } model_object;
 
+typedef struct tags_object {
+    PyObject_HEAD ease_tags *t;
+} tags_object;
+
 typedef struct report_object {
     PyObject_HEAD ease_report *r;
 } report_object;
 
-extern PyTypeObject *interactions_type, *gram_type, *model_type, *report_type;
+extern PyTypeObject *interactions_type, *gram_type, *model_type, *report_type,
+    *tags_type;
 
 /* Add the types and functions of one file to the module. */
 int add_interactions(PyObject *module);
 int add_models(PyObject *module);
 int add_grams(PyObject *module);
 int add_measures(PyObject *module);
+int add_tags(PyObject *module);
 
 /* Make the Python object that owns its argument; on failure, free the argument. */
 PyObject *wrap_interactions(ease_interactions *x);
@@ -93,13 +99,19 @@ PyObject *id_list(int64_t count, const char *(*at)(const void *of, int64_t numbe
 PyObject *id_numbers(int64_t count, const char *(*at)(const void *of, int64_t number),
                      const void *of, PyObject *out);
 
+/* Takes a column of `rows` ids or texts: an array of int64, or a tuple of bytes and
+ * int64 offsets. Returns false with an exception set on failure; the caller releases
+ * the views either way. */
+bool take_column(PyObject *column, Py_ssize_t rows, ease_id_column *out,
+                 Py_buffer views[2]);
+
 /* A converter for O& in formats: bytes to const char *, or None to NULL. The string is
  * valid as long as the arguments. */
 int take_path(PyObject *o, void *to);
 
 /* Converts a tuple to options: (method, lambda, kind, precision, threads,
  * memory_limit, workdir, settings, validation_input, validation_target, metric,
- * unknown, backend). Pointers are valid as long as the tuple. */
+ * unknown, backend, tags: Tags or None, tag_weight). Pointers are valid as long as the tuple. */
 bool take_train_options(PyObject *tuple, ease_train_options *o);
 /* Converts a tuple to options: (format, columns, separator, header, min_rating,
  * weights, repeat, min_user, min_item, threads, memory_limit, guess: None or the

@@ -221,10 +221,8 @@ static ease_status work_table(void *p, call *c)
                                         j->values, &j->o, &j->x, &c->err);
 }
 
-/* A column is an array of int64, or a tuple of bytes and int64 offsets that Python has
- * made itself. */
-static bool take_column(PyObject *column, Py_ssize_t rows, ease_id_column *out,
-                        Py_buffer views[2])
+bool take_column(PyObject *column, Py_ssize_t rows, ease_id_column *out,
+                 Py_buffer views[2])
 {
     Py_ssize_t bytes;
 

@@ -49,24 +49,36 @@ static bool take_part(PyObject *o, const ease_interactions **out)
     return true;
 }
 
+static bool take_tags(PyObject *o, const ease_tags **out)
+{
+    if (o == Py_None)
+        return true;
+    if (!PyObject_TypeCheck(o, tags_type)) {
+        PyErr_SetString(PyExc_TypeError, "tags are required");
+        return false;
+    }
+    *out = ((tags_object *)o)->t;
+    return true;
+}
+
 bool take_train_options(PyObject *tuple, ease_train_options *o)
 {
-    PyObject *input, *target;
+    PyObject *input, *target, *tags;
     int kind, precision, unknown;
     Py_ssize_t limit;
 
     ease_train_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "sdiiinO&zOOsiz", &o->method, &o->lambda, &kind,
+    if (!PyArg_ParseTuple(tuple, "sdiiinO&zOOsizOd", &o->method, &o->lambda, &kind,
                           &precision, &o->threads, &limit, take_path, &o->workdir,
                           &o->settings, &input, &target, &o->metric, &unknown,
-                          &o->backend))
+                          &o->backend, &tags, &o->tag_weight))
         return false;
     o->kind = (ease_gram_kind)kind;
     o->precision = (ease_precision)precision;
     o->memory_limit = (size_t)limit;
     o->unknown = (ease_unknown)unknown;
     return take_part(input, &o->validation_input) &&
-           take_part(target, &o->validation_target);
+           take_part(target, &o->validation_target) && take_tags(tags, &o->tags);
 }
 
 typedef struct train_job {
@@ -150,6 +162,7 @@ static PyObject *train_gram_file(PyObject *self, PyObject *args)
 typedef struct plan_job {
     long long users, interactions;
     int items;
+    const ease_interactions *x; /* in place of the sizes, or NULL */
     ease_train_options o;
     ease_plan plan;
 } plan_job;
@@ -159,6 +172,8 @@ static ease_status work_plan(void *p, call *c)
     plan_job *j = p;
 
     j->plan.size = sizeof(j->plan);
+    if (j->x)
+        return ease_plan_data(j->x, &j->o, EASE_STORE_F16, &j->plan, &c->err);
     return ease_plan_sizes(j->users, j->items, j->interactions, &j->o, EASE_STORE_F16,
                            &j->plan, &c->err);
 }
@@ -167,13 +182,14 @@ static PyObject *plan(PyObject *self, PyObject *args)
 {
     plan_job j = {0};
     const ease_plan *p = &j.plan;
-    PyObject *options;
+    PyObject *x, *options;
     call c;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "LiLO", &j.users, &j.items, &j.interactions,
+    if (!PyArg_ParseTuple(args, "LiLOO", &j.users, &j.items, &j.interactions, &x,
                           &options) ||
-        !take_train_options(options, &j.o) || !call_run(&c, NULL, work_plan, &j))
+        !take_part(x, &j.x) || !take_train_options(options, &j.o) ||
+        !call_run(&c, NULL, work_plan, &j))
         return NULL;
     return Py_BuildValue(
         "{s:L,s:i,s:L,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:i,s:N}",
@@ -291,12 +307,14 @@ static PyObject *model_info(PyObject *self, PyObject *unused)
     ease_model_describe(model_of(self), &i);
     (void)unused;
     return Py_BuildValue(
-        "{s:s,s:s,s:i,s:L,s:L,s:d,s:d,s:i,s:i,s:i,s:i,s:i,s:i,s:n}", "method", i.method,
-        "settings", i.settings, "items", (int)i.items, "users", (long long)i.users,
-        "interactions", (long long)i.interactions, "lambda", i.lambda, "residual",
-        i.residual, "kind", (int)i.kind, "precision", (int)i.precision, "storage",
-        (int)i.storage, "nonnegative", i.nonnegative, "has_titles", i.has_titles,
-        "has_base", i.has_base, "bytes", (Py_ssize_t)i.bytes);
+        "{s:s,s:s,s:i,s:L,s:L,s:d,s:d,s:i,s:i,s:i,s:i,s:i,s:i,s:n,s:i,s:d}", "method",
+        i.method, "settings", i.settings, "items", (int)i.items, "users",
+        (long long)i.users, "interactions", (long long)i.interactions, "lambda",
+        i.lambda, "residual", i.residual, "kind", (int)i.kind, "precision",
+        (int)i.precision, "storage", (int)i.storage, "nonnegative", i.nonnegative,
+        "has_titles", i.has_titles, "has_base", i.has_base, "bytes",
+        (Py_ssize_t)i.bytes, "tags", (int)ease_model_tags(model_of(self)), "tag_weight",
+        ease_model_tag_weight(model_of(self)));
 }
 
 static const char *item_at(const void *of, int64_t number)
@@ -324,6 +342,41 @@ static PyObject *model_titles(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return id_list(ease_model_items(model_of(self)), title_at, model_of(self));
+}
+
+static const char *tag_at(const void *of, int64_t number)
+{
+    return ease_model_tag(of, (int32_t)number);
+}
+
+/* The tags of all items, by their numbers. */
+static PyObject *model_tags(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return id_list(ease_model_tags(model_of(self)), tag_at, model_of(self));
+}
+
+typedef struct item_tags {
+    const ease_model *m;
+    ease_row row;
+} item_tags;
+
+static const char *item_tag_at(const void *of, int64_t number)
+{
+    const item_tags *t = of;
+
+    return ease_model_tag(t->m, t->row.items[number]);
+}
+
+static PyObject *model_item_tags(PyObject *self, PyObject *args)
+{
+    item_tags t = {.m = model_of(self)};
+    int item;
+
+    if (!PyArg_ParseTuple(args, "i", &item))
+        return NULL;
+    t.row = ease_model_item_tags(t.m, item);
+    return id_list(t.row.count, item_tag_at, &t);
 }
 
 static PyObject *model_find(PyObject *self, PyObject *args)
@@ -815,6 +868,8 @@ static PyMethodDef model_methods[] = {
     {"titles", model_titles, METH_NOARGS, NULL},
     {"set_titles", model_set_titles, METH_O, NULL},
     {"read_titles", model_read_titles, METH_VARARGS, NULL},
+    {"tags", model_tags, METH_NOARGS, NULL},
+    {"item_tags", model_item_tags, METH_VARARGS, NULL},
     {"find", model_find, METH_VARARGS, NULL},
     {"find_user", model_find_user, METH_VARARGS, NULL},
     {"history", model_history, METH_VARARGS, NULL},

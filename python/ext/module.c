@@ -133,7 +133,7 @@ PyMODINIT_FUNC PyInit__ease(void)
         return NULL;
     call_setup();
     if (add_interactions(module) < 0 || add_models(module) < 0 ||
-        add_grams(module) < 0 || add_measures(module) < 0)
+        add_grams(module) < 0 || add_measures(module) < 0 || add_tags(module) < 0)
         Py_CLEAR(module);
     return module;
 }
