@@ -152,6 +152,26 @@ class Searched(support.Case):
         self.assertTrue(re.fullmatch(r"lambda=\S+,dropout=\S+", edlae["settings"]), edlae)
         self.assertIn("against_first", edlae)
 
+    def test_fixed_settings_are_kept_for_the_final_model(self):
+        for model in "edlae", "rdlae":
+            got = self.tune(model, "--kind", "correlation", "--set", "dropout=0")
+            info = json.loads(self.ease("info", "m.ease", "--json").out)
+            self.assertIn("dropout=0", info["settings"])
+            self.assertEqual(info["lambda"], got["lambda"])
+
+    def test_compare_checks_all_models_before_it_reads(self):
+        self.write("t.csv", "item,genre\n1,a\n2,a\n")
+        tags = ["--tags", "t.csv"]
+        for options, text in (
+                (["ease,edlae", "--kind", "correlation", "--lambda", "1"], "correlation has no dropout"),
+                (["ease,mrf", "--kind", "correlation", "--lambda", "1"], "mrf"),
+                (["popularity,item-item", "--untuned", *tags, "--tag-weight", "3"],
+                 "none of --models takes --tag-weight"),
+                (["ease,popularity", *tags, "--unknown", "drop"], "their users would differ")):
+            self.fails(2, text, "compare", "nosplit", "--models", *options)
+        self.fails(2, "cannot be packed", "tune", "nosplit", "-o", "m", "--model", "add-ease", *tags,
+                   "--storage", "packed")
+
     def test_wrong_requests_are_told_before_anything_is_read(self):
         for options, text in (
                 (["--grid", "dropout=0.1|0.2"], "needs the values of lambda"),

@@ -100,6 +100,43 @@ static int check_solver(console *c, const common_args *common, const char *backe
                    : EXIT_DONE;
 }
 
+/* Checks the options of a model that is trained as given. */
+static int check_untuned(console *c, const common_args *common,
+                         const tuning_args *tuning, const lambdas *l,
+                         const contender *k)
+{
+    const ease_method_info *method = ease_method_find(k->name);
+    ease_train_options o = train_options_of(c, common, tuning);
+    ease_error err;
+
+    o.method = k->name;
+    o.settings = k->settings;
+    o.lambda = method->has_lambda ? l->at[0] : 0;
+    if (!method->from_gram) /* is for the other models */
+        o.backend = NULL;
+    return ease_train_options_check(&o, 0, &err) ? fail_with(c, &err) : EXIT_DONE;
+}
+
+/* Models that learn from tags know items that the others do not. */
+static int check_tags(console *c, const common_args *common, const tuning_args *tuning,
+                      const contest *all)
+{
+    int learning = 0;
+
+    for (int i = 0; i < all->count; i++) {
+        const ease_method_info *method = ease_method_find(all->at[i].name);
+
+        learning += method->needs_tags ||
+                    (method->from_gram && tuning->tag_weight != 0);
+    }
+    if (tuning->tags && tuning->unknown == EASE_UNKNOWN_DROP && learning &&
+        learning < all->count)
+        return usage_error(c, common->verb,
+                           "--unknown drop: some of --models know items that only have "
+                           "tags, and others do not, so that their users would differ");
+    return EXIT_DONE;
+}
+
 int contest_check(console *c, const common_args *common, const tuning_args *tuning,
                   const lambdas *l, const contest *all)
 {
@@ -109,16 +146,15 @@ int contest_check(console *c, const common_args *common, const tuning_args *tuni
         const contender *k = &all->at[i];
         lambdas own = lambdas_for(k, l);
         tuned what = {k->name, k->settings, k->grid};
-        ease_error err;
 
         if (ease_method_find(k->name)->needs_tags && !tuning->tags)
             code = usage_error(c, common->verb, "%s needs --tags FILE", k->name);
         else if (is_tuned(all, k, l) || k->grid)
             code = check_tuning(c, common, tuning, &own, &what);
-        else if (ease_method_check(k->name, k->settings, &err))
-            code = fail_with(c, &err);
+        else
+            code = check_untuned(c, common, tuning, l, k);
     }
-    return code;
+    return code ? code : check_tags(c, common, tuning, all);
 }
 
 static int tune(console *c, const common_args *common, const tuning_args *tuning,

@@ -294,6 +294,18 @@ static int check_plot(console *c, const compare_args *a)
     return code ? code : check_outputs_differ(c, a->plot, "-");
 }
 
+/* --tag-weight is for models that learn from tags as from users. */
+static bool takes_tag_weight(const contest *all)
+{
+    for (int i = 0; i < all->count; i++) {
+        const ease_method_info *m = ease_method_find(all->at[i].name);
+
+        if (m->from_gram && !m->needs_tags)
+            return true;
+    }
+    return false;
+}
+
 static int check(console *c, const compare_args *a, contest *all, lambdas *l)
 {
     int code = contest_parse(c, a->common.verb, a->models, all);
@@ -306,6 +318,8 @@ static int check(console *c, const compare_args *a, contest *all, lambdas *l)
     if (!code && a->untuned && a->grids.count)
         code = usage_error(c, a->common.verb,
                            "--untuned and --grid exclude each other");
+    if (!code && !isnan(a->tagging.weight) && !takes_tag_weight(all))
+        code = usage_error(c, a->common.verb, "none of --models takes --tag-weight");
     if (!code && a->markdown && (a->common.json || a->common.csv))
         code = usage_error(c, a->common.verb,
                            "--markdown, --json and --csv exclude each other");

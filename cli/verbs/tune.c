@@ -378,6 +378,10 @@ static int check_model(console *c, const tune_args *a, lambdas *l)
     unused = code ? NULL : unused_option(a, m);
     if (unused)
         code = usage_error(c, a->common.verb, "%s takes no %s", a->model, unused);
+    if (!code && m->needs_tags && a->storage == EASE_STORE_PACKED)
+        code = usage_error(c, a->common.verb,
+                           "a model of %s cannot be packed: it has two inverses",
+                           a->model);
     if (!code)
         code = lambdas_parse(c, a->common.verb, a->tuning.lambda, l);
     if (code)

@@ -177,6 +177,18 @@ static ease_status choose_users(evaluation *e, ease_error *err)
     return EASE_OK;
 }
 
+/* True if the popularity of items can be a number of users: it is the sum of values. */
+static bool counts_users(const evaluation *e)
+{
+    for (int32_t i = 0; i < ease_model_items(e->model); i++) {
+        double p = ease_model_popularity(e->model, i);
+
+        if (!(p >= 0 && p <= e->known_users && p == floor(p)))
+            return false;
+    }
+    return true;
+}
+
 /* Fails if the model lacks what one of the metrics needs. */
 static ease_status check_needs(const evaluation *e, ease_error *err)
 {
@@ -194,6 +206,11 @@ static ease_status check_needs(const evaluation *e, ease_error *err)
             return ease__fail(err, EASE_E_DATA,
                               "%s needs the number of users of the training data, "
                               "which the model does not know",
+                              m->name);
+        if (m->kind->needs_users && !counts_users(e))
+            return ease__fail(err, EASE_E_DATA,
+                              "%s needs the number of users of each item: the model "
+                              "learned from values (--weights), whose sums it has",
                               m->name);
     }
     return EASE_OK;

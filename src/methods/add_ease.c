@@ -110,8 +110,10 @@ static ease_status blend(ease_model *m, const ease_train_options *o,
         ease__model_blend(m, NULL, 0);
         return EASE_OK;
     }
-    if (!second || second->info.lambda != values[TAG_LAMBDA])
+    if (!second || second->info.lambda != values[TAG_LAMBDA]) {
+        ease__model_blend(m, NULL, 0); /* before the memory is needed again */
         status = train_on_tags(m, o, values[TAG_LAMBDA], &second, err);
+    }
     if (!status)
         ease__model_blend(m, second, (float)values[BLEND]);
     return status;

@@ -310,6 +310,8 @@ ease_status ease__dense_read(ease__dense *d, const double *values, ease_error *e
     ease__dense_order_set(&d->order, values);
     r = ease__dense_parts(d->gram, &d->order, &d->vectors, d->element, d->residual);
     status = ease__model_rescale(d->model, &r, d->vectors.pivots, err);
+    if (d->model->tags.starts)
+        d->model->tags.weight = d->order.tag_weight;
     if (!status && d->order.method->finish)
         status = d->order.method->finish(d->model, &d->order.o, d->order.values, err);
     return status;

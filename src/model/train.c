@@ -99,7 +99,7 @@ static ease_status load_file(const source *s, ease__element element,
     ease_status status;
 
     if (bands && s->new_items)
-        return ease__fail(err, EASE_E_ARG,
+        return ease__fail(err, EASE_E_MEMORY_LIMIT,
                           "%s: items that only have tags cannot be added to a Gram "
                           "file that does not "
                           "fit into memory",

@@ -141,9 +141,14 @@ static ease_status solve(search *s, const point *p, ease_error *err)
     s->result->solves++;
     status = solve_once(s, p, wide, &first);
     if (numerical(status) && !wide) {
+        ease_error second = {0};
+        ease_status again = solve_once(s, p, true, &second);
+
         wide = true;
-        if (solve_once(s, p, true, NULL) == EASE_OK)
-            status = EASE_OK;
+        if (!numerical(again) && again != EASE_E_MEMORY_LIMIT) {
+            status = again;
+            first = second;
+        }
     }
     if (status && err)
         *err = first;
@@ -351,10 +356,11 @@ static ease_status step(search *s, const scored *from, const axis *a, double ste
  * half a standard error behind. */
 static bool is_close(const search *s, const scored *q)
 {
-    const ease__attempt *last = &s->result->tried[s->result->count - 1];
+    int count = s->result->count;
 
-    return s->result->count > 0 &&
-           q->score > s->best_score - last->trial.standard_error / 2;
+    return count > 0 &&
+           q->score >
+               s->best_score - s->result->tried[count - 1].trial.standard_error / 2;
 }
 
 /* Tries one step along the axes that need no solve and are coupled to others. */
@@ -608,13 +614,19 @@ static ease_status check_memory(const search *s, ease_error *err)
     const ease_interactions *x = s->t->x;
     const ease_train_options *o = &s->order.o;
     size_t held = ease__interactions_bytes(x);
-    ease__element element = o->precision == EASE_F64 ? EASE__F64 : EASE__F32;
-    size_t matrix = ease__tiled_bytes(x->items, element);
     size_t scratch = ease__size_add(
         ease__gram_scratch_bytes(x->nnz, x->items, x->vals, ease__threads(o->threads)),
         ease__size_mul((size_t)x->users, sizeof(double)));
-    size_t more = matrix > scratch ? matrix : scratch;
+    size_t matrix, more;
+    ease__element element;
+    ease_status status = ease__gram_element(x, o->precision, &element, err);
 
+    if (status)
+        return status;
+    if (o->precision == EASE_F64)
+        element = EASE__F64;
+    matrix = ease__tiled_bytes(x->items, element);
+    more = matrix > scratch ? matrix : scratch;
     if (s->method->finish) /* the inverse for tags */
         more = ease__size_add(more, matrix);
     return ease__memory_check("tuning", x->items,

@@ -536,7 +536,7 @@ ease_status ease_tuning_train(ease_tuning *t, const ease_hooks *hooks, ease_mode
     best = &t->tried[ease_tuning_best(t)];
     o = t->train;
     o.lambda = best->trial.lambda;
-    o.settings = NULL; /* there are none, and the caller's text may be gone */
+    o.settings = best->settings; /* the caller's text may be gone */
     if (best->wide)
         o.precision = EASE_F64;
     o.hooks = hooks;
