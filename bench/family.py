@@ -226,8 +226,8 @@ REMARKS = {
              "dropout with weights of users (user-power near .4), and scales that favour rare "
              "items: in ease-family, items of the history count less the more users they have.",
     "goodbooks": "Every book has 100 ratings in this edition, of which the threshold keeps a part. "
-                 "What helps is the scale of the item that is scored; dropout and a relaxed "
-                 "diagonal change little.",
+                 "What helps is the scale of the item that is scored: ease-rescaled alone has "
+                 "nearly all of the gain of ease-family. Dropout alone changes nothing.",
     "npm": "Dropout, weights of users and a power of the diagonal each gain .003 to .004, and "
            "ease-family has them together. Scales of items do not help.",
     "gowalla": "The test file is no even draw from the data: of the rows with one of the 1 % most "

@@ -7,6 +7,8 @@ export OMP_TOOL_LIBRARIES="$1"
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 exitcode=66"
 # clang instruments no access of more than 16 bytes: those of AVX would go unseen.
 export EASE_TEST_KERNELS=plain
+# The programs are linked with tests/plain_blas.c, which has no kernels to choose from.
+unset OPENBLAS_CORETYPE
 shift
 
 [ $# -eq 1 ] && exec "$1"
