@@ -15,6 +15,7 @@ it prints in docs/results/PART-family.json. The parts, with their time on two co
                              the shares that they have in the test file, which is no even
                              draw: on gowalla popular items are more frequent in it, on
                              yelp2018 rare ones. Of the test file only these shares are used
+    lightgcn-shares          seconds: how uneven the draw of these test files is
     ml-1m-grid               5 minutes: a full grid of ease-family, to compare the search with
 """
 import argparse
@@ -39,6 +40,7 @@ GRID = {"lambda-power=0": "178,336,630,1120", "lambda-power=-0.25": "575,1090,20
 GRID_POINTS = ("dropout=0.27|0.5|0.65|0.8,user-power=0.2|0.4|0.6,relaxation=0|0.2,"
                "input-power=-0.3|-0.2|-0.1|0,output-power=-0.1|0")
 MODELS = "ease,edlae,rlae,rdlae,dan,ease-rescaled,ease-ips,mrf,ease-family"
+SHARES = "lightgcn-shares"
 SEED, SHARE, GROUPS = 98765, 0.1, 10
 
 
@@ -130,14 +132,27 @@ def grid(o, name, work):
     ended = time.monotonic()
     tried = [tune(o, split, work, "--set", power, "--lambda", lambdas, "--grid", GRID_POINTS)
              for power, lambdas in GRID.items()]
-    kept = lambda run: {"best": max(t["mean"] for t in run["trials"]), "solves": run["solves"],
+    spent = lambda run: {"best": max(t["mean"] for t in run["trials"]), "solves": run["solves"],
                         "evaluations": len(run["trials"])}
-    return {"ease": {**kept(ease), "seconds": between - began},
-            "search": {**kept(found), "seconds": ended - between, "lambda": found["lambda"],
+    return {"ease": {**spent(ease), "seconds": between - began},
+            "search": {**spent(found), "seconds": ended - between, "lambda": found["lambda"],
                        "settings": found["settings"]},
-            "grid": [{**kept(run), "fixed": power, "lambdas": GRID[power],
+            "grid": [{**spent(run), "fixed": power, "lambdas": GRID[power],
                       "lambda": run["lambda"], "settings": run["settings"]}
                      for power, run in zip(GRID, tried)], "points": GRID_POINTS}
+
+
+def shares(o, _name, _work):
+    """The share of test rows among the rows of the 1 % most frequent items, and of all others."""
+    found = {}
+    for name in ("gowalla", "yelp2018"):
+        trained, tested = (counts(read_adjacency(os.path.join(o.data, name, part + ".txt")))
+                           for part in ("train", "test"))
+        rows = (trained + tested).most_common()
+        popular, others = rows[:len(rows) // 100], rows[len(rows) // 100:]
+        found[name] = {key: sum(tested[i] for i, _ in some) / sum(n for _, n in some)
+                       for key, some in (("popular", popular), ("others", others))}
+    return found
 
 
 def compare(o, name, work):
@@ -198,8 +213,10 @@ def table(name):
         yield (f"| {m['model']} | {m['settings'].replace(',', ', ')} | "
                + " | ".join(cell(m["metrics"][k]) for k in metrics)
                + f" | {against(m, first)} |")
-    yield "\n" + REMARKS[name] + "\n"
+    yield "\n" + REMARKS[name].format(**(kept(SHARES) or {}).get(name, {})) + "\n"
     yield f"    {part['command']}\n"
+    if "note" in part:
+        yield part["note"] + "\n"
     if "solver" in part:
         yield f"The matrices were inverted by {part['solver']}.\n"
 
@@ -231,14 +248,15 @@ REMARKS = {
     "npm": "Dropout, weights of users and a power of the diagonal each gain .003 to .004, and "
            "ease-family has them together. Scales of items do not help.",
     "gowalla": "The test file is no even draw from the data: of the rows with one of the 1 % most "
-               "popular items 24.7 % are test rows, of all others 20.8 %. An even draw from the "
+               "popular items {popular:.1%} are test rows, of all others {others:.1%}. An even draw from the "
                "train file therefore chooses scales for rarer items and a smaller lambda than the "
                "test file would: EASE with the lambda that it chooses is below EASE with the "
                "published lambda of 80 (.1765 and .1467) too.",
     "gowalla-matched": "The same, but popular and rare items have the shares in the validation data "
                        "that they have in the test file. LightGCN as published has recall@20 .1830 and "
                        "ndcg@20 .1554.",
-    "yelp2018": "Here rare items are more frequent in the test file than in an even draw. "
+    "yelp2018": "Here rare items are more frequent in the test file: of the rows with one of the 1 % "
+                "most popular items {popular:.1%} are test rows, of all others {others:.1%}. "
                 "LightGCN as published has recall@20 .0649 and ndcg@20 .0530, BSPM .0720 and .0593.",
     "yelp2018-matched": "",
 }
@@ -266,15 +284,16 @@ def main():
     parse.add_argument("--models", default=MODELS)
     parse.add_argument("parts", nargs="*", default=[])
     o = parse.parse_args()
-    for name in o.parts or [*STRONG, *LIGHTGCN, "ml-1m-grid"]:
+    for name in o.parts or [*STRONG, *LIGHTGCN, SHARES, "ml-1m-grid"]:
         with tempfile.TemporaryDirectory() as work:
             part = name.removesuffix("-grid")
-            result = (compare if part == name else grid)(o, part, work)
+            make = shares if name == SHARES else compare if part == name else grid
+            result = make(o, part, work)
         path = os.path.join(o.out, name + "-family.json")
         with open(path, "w", encoding="ascii") as file:
             json.dump(result, file, indent=1)
             file.write("\n")
-        if part != name:
+        if "models" not in result:
             print(name, json.dumps(result), flush=True)
         for m in result.get("models", []):
             print(name, m["model"], m["settings"],

@@ -38,11 +38,7 @@ PUBLISHED = {  # BARS: recall@20 and ndcg@20; the rest measured in float64 by a 
     "yelp2018": (300, {"plain-recall@20": .065707, "plain-recall@50": .122483, "ndcg@20": .055216,
                        "ndcg@50": .076210, "hit@20": .396615}),
 }
-STRONG = {
-    "ml-1m": ("ml-1m/ratings.csv", ["--min-rating", "4"], 1000),
-    "goodbooks": ("goodbooks/ratings.csv", ["--min-rating", "4"], 5000),
-    "npm": ("npm/dependencies.tsv.gz", [], 10000),
-}
+STRONG = family.STRONG
 METRICS = "recall@20,recall@50,ndcg@100"
 MODELS = "ease,ease-nonneg,popularity"
 SYSTEMS = ["ease", "ease-nonneg", "popularity", "item-item", "slim", "slim-free", "wmf", "ii-svd",
