@@ -9,12 +9,13 @@ from PyPI into a virtual environment, made at the first need; they run one at a 
 in a process of its own (peers.py). The standard library is enough for what needs no peer.
 
 The parts, with the minutes they take on two cores:
-    reading 4, gram 6, solve 9, busy 2, recommend 5, verify 4, whole 14, half 7, npm 7, growth 4,
-    workdir 4
+    reading 4, feeding 3, gram 6, solve 9, busy 2, recommend 5, verify 4, whole 14, half 7, npm 7, growth 4,
+    workdir 4, updates 12, exactness 4
 and those that only --only runs:
     gowalla 20, yelp2018 20, large 70 (91,599 items), sixteen (for a machine of 16 cores)
 """
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -36,6 +37,7 @@ SHAPES = {  # users, items, interactions
     "amazon-book": (52643, 91599, 2400000),
     "ml-20m-half": (68338, 10054, 5000000),
     "ratings": (138493, 26744, 20000263),
+    "feeding": (41548, 20108, 6000000),
 }
 REAL = {"npm": ("npm/dependencies.tsv.gz", 200), "gowalla": ("gowalla/train.txt", 80),
         "yelp2018": ("yelp2018/train.txt", 300)}
@@ -78,7 +80,8 @@ class Bench:
                 elif pid == 0:
                     time.sleep(0.02)
         p.returncode = os.waitstatus_to_exitcode(status)
-        result = {"wall_seconds": time.monotonic() - began, "peak_bytes": usage.ru_maxrss * 1024}
+        result = {"wall_seconds": time.monotonic() - began, "peak_bytes": usage.ru_maxrss * 1024,
+                  "cpu_seconds": usage.ru_utime + usage.ru_stime}
         with open(out) as f, open(said) as g:
             result["out"], lines = f.read(), g.read().strip().splitlines()
         if timeout == 1e9:
@@ -169,14 +172,15 @@ class Bench:
 # ---- parts ---------------------------------------------------------------------------
 
 
-def ratings_file(b, name, line):
+def ratings_file(b, name, line, shape="ratings", head="userId,movieId,rating,timestamp"):
     """MovieLens's form: userId,movieId,rating,timestamp; `line` is awk's for a row."""
     path = b.path(name)
-    source = b.synth("ratings")
+    source = b.synth(shape)
     if not os.path.exists(path):
+        first = f'print "{head}"; ' if head else ""
         with open(path + ".part", "w") as f:
-            subprocess.run(["awk", "-F,", 'NR == 1 { print "userId,movieId,rating,timestamp"; next }'
-                            "{ " + line + " }", source], stdout=f, check=True)
+            subprocess.run(["awk", "-F,", "NR == 1 { " + first + "next } { " + line + " }", source],
+                           stdout=f, check=True, env={**os.environ, "TZ": "UTC"})
         os.rename(path + ".part", path)
     return path
 
@@ -195,6 +199,32 @@ def reading(b):
                       "pandas, pyarrow": b.peer("read_pandas", path, 3, "pyarrow"),
                       "polars": b.peer("read_polars", path, 3)}
     return made
+
+
+def feeding(b):
+    """The same rows as CSV and JSON lines, with weights and with weights by age, by turns."""
+    fields = "$1, $2, (NR * 7 % 10 + 1) / 2, "
+    seconds = "1600000000 + NR * 7919 % 100000000"
+    csv = ratings_file(b, "feeding-seconds.csv", f'printf "%d,%d,%.1f,%d\\n", {fields}{seconds}',
+                       "feeding")
+    dates = ratings_file(b, "feeding-dates.csv", 'printf "%d,%d,%.1f,%s\\n", '
+                         f'{fields}strftime("%Y-%m-%dT%H:%M:%SZ", {seconds})', "feeding")
+    lines = ratings_file(
+        b, "feeding.jsonl", 'printf "{\\"userId\\":%d,\\"movieId\\":%d,\\"rating\\":%.1f,'
+        f'\\"timestamp\\":%d}}\\n", {fields}{seconds}', "feeding", None)
+    names = ["--columns", "userId,movieId,rating,timestamp"]
+    ways = {"CSV": [csv], "JSON lines": [lines, *names],
+            "CSV, weights": [csv, "--weights"],
+            "CSV, half-life, seconds since 1970": [csv, "--half-life", 90],
+            "CSV with dates": [dates], "CSV with dates, weights": [dates, "--weights"],
+            "CSV with dates, half-life": [dates, "--half-life", 90]}
+    runs = {name: [] for name in ways}
+    for _ in range(5):
+        for name, args in ways.items():
+            r = b.run("info", *args, "--json", "-q")
+            runs[name].append({k: r[k] for k in ("wall_seconds", "cpu_seconds", "peak_bytes")})
+    return {"rows": b.sizes("feeding")[2],
+            "bytes": {name: os.path.getsize(args[0]) for name, args in ways.items()}, "runs": runs}
 
 
 def gram(b):
@@ -356,6 +386,89 @@ def workdir(b):
     return made
 
 
+def change_files(b, path, count=100):
+    """100 users from all over the data: their rows, the same rows for new users, and for
+    these users the rows of their neighbours."""
+    was, now, other = (b.path(name + ".csv") for name in ("was", "now", "other"))
+    with open(path) as f:
+        next(f)
+        users = int(f.read().splitlines()[-1].split(",")[0]) + 1
+    chosen = {str(k * (users // count)) for k in range(count)}
+    neighbours = {str(int(user) + 1): user for user in chosen}
+    with open(path) as f, open(was, "w") as old, open(now, "w") as new, \
+            open(other, "w") as changed:
+        for out in (old, new, changed):
+            out.write("user,item\n")
+        next(f)
+        for line in f:
+            user, rest = line.split(",", 1)
+            if user in chosen:
+                old.write(line)
+                new.write("new" + line)
+            if user in neighbours:
+                changed.write(f"{neighbours[user]},{rest}")
+    return was, now, other
+
+
+UPDATES = 7  # runs of each kind of update
+
+
+def updates(b):
+    """In memory by `ease bench`, from file to file by the program. All kinds of updates by
+    turns, so that a machine's mood does not choose between them."""
+    path, model, changed = b.synth("ml-20m"), b.path("up.ease"), b.path("changed.ease")
+    was, now, other = change_files(b, path)
+    made = {"memory": b.bench(path, "--parts", "solve,leave", "--repeat", 3),
+            "train": [], "come": [], "leave": [], "change": []}
+    made["memory"]["parts"].update(
+        b.bench(path, "--parts", "update", "--repeat", UPDATES)["parts"])
+    for _ in range(3):
+        made["train"].append(b.run("train", path, "-o", model, "--lambda", LAMBDA, "--updatable",
+                                   "-q", "--json"))
+    for _ in range(UPDATES):
+        for name, option in (("come", ["--now", now]), ("leave", ["--was", was]),
+                             ("change", ["--was", was, "--now", other])):
+            made[name].append(b.run("update", model, *option, "-o", changed, "-q", "--json"))
+    made["digests"] = {}
+    for threads in (1, 2, 3):
+        b.run("update", model, "--was", was, "--now", now, "-o", changed, "--threads", threads,
+              "-q", "--json")
+        with open(changed, "rb") as f:
+            made["digests"][threads] = hashlib.file_digest(f, "sha256").hexdigest()
+    made["bytes"] = os.path.getsize(model)
+    os.remove(model)
+    os.remove(changed)
+    return made
+
+
+VARIANTS = [("ease", "", "counts", "4", 1000), ("ease", "", "counts", "weights", 100),
+            ("ease", "", "covariance", "4", 100),
+            ("rlae", "relaxation=0.3", "counts", "4", 100),
+            ("ease-rescaled", "power=0.4", "counts", "4", 100),
+            ("ease-ips", "power=0.4", "counts", "4", 100),
+            ("ease-family", "user-power=0.5", "counts", "4", 100),
+            ("edlae", "dropout=0.5", "counts", "4", 20)]
+
+
+def exactness(b):
+    """Of updates on ml-1m, by the tests' own program: see tests/run_updates.c."""
+    program = os.path.join(ROOT, "build", "tests", "run_updates")
+    made = {"runs": []}
+    for how, count, variant in ([("batches", v[4], v) for v in VARIANTS] +
+                                [("forget", 100, VARIANTS[0])]):
+        method, settings, kind, rating, _ = variant
+        args = [program, how, os.path.join(b.data, "ml-1m/ratings.csv"), rating, count, method,
+                settings, kind]
+        b.commands.append(" ".join(repr(a) if a == "" else a for a in
+                                   map(str, [*map(b.shown, [[a] for a in args])])))
+        r = b.child(args)
+        if "failed" in r:
+            raise RuntimeError(r["failed"])
+        made["runs"].append({"how": how, "count": count, "method": method, "settings": settings,
+                             "kind": kind, "rating": rating, **json.loads(r["out"])})
+    return made
+
+
 def large(b):
     model = b.path("large.ease")
     made = b.run("train", b.synth("amazon-book"), "-o", model, "--lambda", LAMBDA, "--json",
@@ -374,9 +487,10 @@ def sixteen(b):
     return made
 
 
-PARTS = {"reading": reading, "gram": gram, "solve": solve, "busy": busy, "recommend": recommend,
+PARTS = {"reading": reading, "feeding": feeding, "gram": gram, "solve": solve, "busy": busy, "recommend": recommend,
          "verify": verify, "whole": whole, "half": half, "npm": real("npm", ["algorithm1", "lenskit"], 3),
-         "growth": growth, "workdir": workdir}
+         "growth": growth, "workdir": workdir, "updates": updates,
+         "exactness": exactness}
 BY_HAND = {"gowalla": real("gowalla", ["lenskit"], 1), "yelp2018": real("yelp2018", ["lenskit"], 1),
            "large": large, "sixteen": sixteen}
 
@@ -392,6 +506,11 @@ def field(path, key):
     return "unknown"
 
 
+def kernel():
+    """Its version as 6.18, without what a build adds."""
+    return ".".join(platform.release().split(".")[:2])
+
+
 def machine(b):
     quick = json.loads(subprocess.run(
         [b.ease, "bench", "--parts", "copy", "--quick", "--json", "-q", "--dir", b.work],
@@ -399,7 +518,7 @@ def machine(b):
     return {"cpu": field("/proc/cpuinfo", "model name"), "cores": len(os.sched_getaffinity(0)),
             "memory_bytes": int(field("/proc/meminfo", "MemTotal").split()[0]) * 1024,
             "blas": quick["blas"], "ease": quick["version"], "python": platform.python_version(),
-            "kernel": platform.release(), "date": time.strftime("%Y-%m-%d")}
+            "kernel": kernel(), "date": time.strftime("%Y-%m-%d")}
 
 
 def main():

@@ -8,6 +8,11 @@ PAGE = os.path.join(ROOT, "docs", "performance.md")
 
 # Why a target is missed, by its name: written by hand after a run.
 REASONS = {
+    "a half-life, seconds since 1970: no more time than weights":
+        "a time is parsed in place of a value, takes 8 bytes of a record instead of 4 until the "
+        "newest time is known, and then a power of two is computed for each row",
+    "a half-life, dates: no more time than weights":
+        "the same, and a date has more parts than a rating",
     "reading 20 M lines: 10 x pandas":
         "the target is met with strings as ids; for numbers, pandas parses only the two "
         "columns, into arrays that it does not sort",
@@ -22,6 +27,18 @@ REASONS = {
     "solve: 6 x Algorithm 1 (inv, float32, same n)":
         "inv takes 8/3 n^3 flops: at the rate of sgemm it would take 2.7 times as long as ease, "
         "and it ran at half of that rate",
+    "ease-sparse, gowalla: recall@20 .1870, ndcg@20 .1550":
+        "these are the settings that the validation data choose; with others it has .1883 and "
+        ".1564, but they were chosen on the test file (design/sparse.md). The standard errors "
+        "are .0013 and .0011",
+    "ease-sparse, npm: within a standard error of the dense model":
+        "popular packages need more than 3,000 neighbours (design/sparse.md)",
+    "update by 100 users in memory: 1/50 of the solve":
+        "100 users who come take 1/76 and 100 who leave 1/61; 100 who change are 200 rows",
+    "serve: 4 x FastAPI with two uvicorn workers on NumPy":
+        "connections that are opened at once may all be accepted by one of the two threads, which then "
+        "does all the work: a likely cause, as these runs used one processor, and those beside idle "
+        "connections, at 5.2 x, one and a half; it was not observed directly",
     "f16 model written: at the disk's speed (90 %)":
         "two processors transpose, scale and convert 1.5 GB/s, and the disk can write 2",
     "CSV to model, ML-20M shape: 6 x Algorithm 1, 1/10 of its memory":
@@ -37,8 +54,8 @@ def keep(name, made, where=None):
         f.write("\n")
 
 
-def kept(name):
-    path = os.path.join(KEPT, name + ".json")
+def kept(name, where=None):
+    path = os.path.join(where or KEPT, name + ".json")
     if not os.path.exists(path):
         return None
     with open(path) as f:
@@ -78,7 +95,8 @@ def commands(part):
 def place(part):
     """Where it was measured, and with what."""
     m = part["machine"]
-    words = (f"{m['cpu']}, {m['cores']} cores, {size(m['memory_bytes'])} of memory, Linux "
+    words = m["gpu"] + ", " if "gpu" in m else ""
+    words += (f"{m['cpu']}, {m['cores']} cores, {size(m['memory_bytes'])} of memory, Linux "
              f"{m['kernel']}; ease {m['ease']} with {m['blas']}")
     if any(c.startswith("python") for c in part["commands"]):
         words += f"; Python {m['python']}, " + ", ".join(
@@ -131,6 +149,21 @@ def reading_page(d):
         yield from table(["reader", "seconds", "times ease"],
                          [["ease", f"{sec(ours)}, {e['bytes_a_second'] / 1e6:.0f} MB/s", "1"],
                           *peer_rows(ours, peers, sec)])
+
+
+def fed(d, name, key="cpu_seconds"):
+    return min(r[key] for r in d["runs"][name])
+
+
+def feeding_page(d):
+    yield (f"`ease info` reads the same {d['rows']:,} rows (user, item, rating, time) as CSV and as "
+           "JSON lines, with the ratings as weights, and weighted by age. The least of five "
+           "runs by turns, with the files in the page cache; time is the processors' time of the "
+           "whole program, memory its largest resident size.\n")
+    csv = fed(d, "CSV")
+    yield from table(["data", "bytes", "processor time", "times CSV", "memory"],
+                     [[name, size(d["bytes"][name]), sec(fed(d, name)),
+                       f"{fed(d, name) / csv:.2f}", size(fed(d, name, "peak_bytes"))] for name in d["runs"]])
 
 
 def gram_page(d):
@@ -293,6 +326,67 @@ def workdir_page(d):
     yield from table(TRAIN_HEAD, train_rows([(k, d[k]) for k in ("memory", "workdir")]))
 
 
+KINDS = ("come", "leave", "change")  # of updates
+
+
+def update_seconds(d):
+    """Of the solve and training, by medians, and of all runs of each kind of update."""
+    parts, wall = d["memory"]["parts"], lambda runs: [r["wall_seconds"] for r in runs]
+    return ((median(parts["solve"]["seconds"]), {k: parts["update-" + k]["seconds"] for k in KINDS}),
+            (median(wall(d["train"])), {k: wall(d[k]) for k in KINDS if k in d}))
+
+
+def updates_page(d):
+    parts = d["memory"]["parts"]
+    (solve, memory), (train, files) = update_seconds(d)
+    yield (f"100 users come or leave, or 100 users change, which are 200 rows: {d['memory']['items']:,} "
+           f"items, in the ML-20M shape. In memory: `ease bench`, against the solve. From file to "
+           f"file: the whole program, which reads the model ({size(d['bytes'])}) and the change, "
+           "updates, checks, writes and syncs, against `ease train --updatable`. Times are medians "
+           f"of {len(memory['come'])} runs in memory and {len(files['come'])} from file to file, by "
+           "turns, with the slowest run beside them; memory in memory is what is allocated beside "
+           "the model, and from file to file the peak resident size, in which the file of the model "
+           "counts. The product of an update takes n^2 k flops, and it reads the inverse three "
+           "times.\n")
+
+    def row(where, kind, whole, runs, peak):
+        return [f"update {where}: users who {kind}", sec(median(runs)), sec(max(runs)),
+                f"1/{whole / median(runs):.0f}", size(peak)]
+
+    rows = [["solve", sec(solve), sec(max(parts["solve"]["seconds"])), "1",
+             size(parts["solve"]["bytes"])]]
+    rows += [row("in memory", k, solve, runs, parts["update-" + k]["bytes"])
+             for k, runs in memory.items()]
+    rows.append(["train, file to file", sec(train), sec(max(r["wall_seconds"] for r in d["train"])),
+                 "1", size(max(r["peak_bytes"] for r in d["train"]))])
+    rows += [row("from file to file", k, train, runs, max(r["peak_bytes"] for r in d[k]))
+             for k, runs in files.items()]
+    yield from table(["", "median", "slowest", "of the solve or training", "memory"], rows)
+    r = parts["leave"]
+    yield (f"Leaving out one user after the other, {r['evaluated']:,.0f} users, takes "
+           f"{sec(min(r['seconds']))}: {1 / r['of_limit']:.2f} times as long as lists of 100 for all "
+           "users from the same model.\n")
+    same = "the same bytes" if len(set(d["digests"].values())) == 1 else "DIFFERENT bytes"
+    yield f"Updated by {', '.join(d['digests'])} threads, the model files have {same}.\n"
+
+
+def exactness_page(d):
+    yield ("Models of ml-1m are updated in float32, and then compared with models that are trained "
+           "on what is left, in float64. Batches: some ten users come, leave or get another half "
+           "of their items, so that items appear and disappear. One by one: users are removed, "
+           "and each result is compared. The difference of weights is the largest one, relative "
+           "to the largest weight; residual and deviation (of removed rows) are the largest of "
+           "all updates; places are those of 100 lists of 20 items at which the items differ "
+           "although their scores do not tie within 1e-5.\n")
+    yield from table(
+        ["model", "changes", "weights", "residual", "deviation", "places"],
+        [[" ".join(w for w in (r["method"], r["settings"].replace(",", " "), r["kind"],
+                               "weighted" if r["rating"] == "weights" else "") if w),
+          f"{r['count']:,} " + ("batches" if r["how"] == "batches" else "users, one by one"),
+          f"{r['weights']:.1e}", f"{r['residual']:.1e}", f"{r['deviation']:.1e}", r["places"]]
+         for r in d["runs"]])
+
+
 def large_page(d):
     yield "The data has the shape of amazon-book; the peak is the resident size of the process.\n"
     yield from table(TRAIN_HEAD, train_rows([("in memory", d)]))
@@ -307,8 +401,192 @@ def sixteen_page(d):
     yield from table(["part", "seconds", "of sgemm; memory"], rows)
 
 
+def row_of(d, model, neighbours=None):
+    """The row of a model, with this number of neighbours; None: there is none."""
+    return next((r for r in d["rows"] if r["model"] == model and
+                 (neighbours is None or r.get("neighbours") == neighbours)), None)
+
+
+SPENT_HEAD = ["time", "processor time", "memory"]
+
+
+def spent_cells(row):
+    return [sec(row["seconds"]), sec(row["cpu_seconds"]), size(row["peak_bytes"])]
+
+
+def load(d):
+    """Words about other programs, which make the time longer, but not that of processors."""
+    return (f"The average load of the machine was {d['load']:.1f}: other programs were running.\n"
+            if d["load"] > d["machine"]["cores"] + 0.5 else "")
+
+
+def sparse_page(d):
+    yield ("The split of LightGCN; lambda and settings were chosen on a part of the train file. Time "
+           "and memory are those of the process, from CSV to model. The dashed line of the figure is "
+           "`ease-family` with its own settings, from [results.md](results.md).\n")
+    yield from table(
+        ["model", "neighbours", "recall@20", "ndcg@20", *SPENT_HEAD, "model file"],
+        [[r["model"], r["neighbours"] or "all", f"{r['plain-recall@20']:.4f}", f"{r['ndcg@20']:.4f}",
+          *spent_cells(r), size(r["model_bytes"])] for r in d["rows"]])
+    yield load(d)
+    if "figure" in d:
+        yield f"![Accuracy, time and memory by the number of neighbours](figures/{d['figure']})\n"
+
+
+def sparse_npm_page(d):
+    yield ("npm, strong generalization with 10,000 test users. The settings are those of "
+           "`ease-family` in [results.md](results.md#npm), whose figures are in the last row.\n")
+    cell = lambda m: f"{m['mean']:.4f} ± {m['stderr']:.4f}"
+    keys = ("recall@20", "ndcg@100")
+    yield from table(
+        ["neighbours", *keys, *SPENT_HEAD],
+        [[r["neighbours"], *(cell(r["metrics"][k]) for k in keys), *spent_cells(r)]
+         for r in d["rows"]] +
+        [["all", *(cell(d["dense"][k]) for k in keys), "", "", ""]])
+    yield load(d)
+
+
+def sparse_sizes_page(d):
+    yield ("Synthetic data, long-tailed in users and items, K = 100, from CSV to model; memory is the "
+           "peak of the process.\n")
+    yield from table(
+        ["users", "items", "interactions", *SPENT_HEAD, "model file"],
+        [[f"{r['users']:,}", f"{r['items']:,}", f"{r['interactions']:,}", *spent_cells(r),
+          size(r["model_bytes"])] for r in d["rows"]])
+    yield load(d)
+    if "exponents" in d:
+        e = d["exponents"]
+        yield (f"Exponents by least squares on logarithms: time {e['seconds']:.2f}, processor time "
+               f"{e['cpu_seconds']:.2f}, memory {e['peak_bytes']:.2f}.\n")
+    if "uses" in d:
+        u = d["uses"]
+        yield (f"With the largest model, `ease recommend` takes {sec(u['one_user_seconds'])} for one "
+               f"history, nearly all of it to open the file, and {sec(u['many_users_seconds'])} for "
+               f"lists of 20 for {u['many_users']:,} users.\n")
+
+
+def sparse_imdb_page(d):
+    yield ("imdb: movies of 5 actors or more as users, actors as items; a tenth of each cast, rounded "
+           "up, is held out. Targets that occur in no cast of the train part count as misses, or "
+           "are dropped.\n")
+    yield from table(
+        ["model", "recall@20", "ndcg@20", "recall@20, dropped", "ndcg@20, dropped",
+         *SPENT_HEAD],
+        [[r["model"], *(f"{r[u][k]:.4f}" for u in ("miss", "drop")
+                        for k in ("plain-recall@20", "ndcg@20")), *spent_cells(r)]
+         for r in d["rows"]])
+    yield load(d)
+
+
+def sparse_peers_page(d):
+    yield ("The other models were trained by [bench/sparse_peers.py](../bench/sparse_peers.py), which "
+           "says how each is tuned and measured. Times are from the data in memory to the model; the "
+           "memory of ease includes reading the file, that of SANSA and ELSA their libraries. `mrf` is the sparse Markov random field of Steck (2019), "
+           "`ease-sparse` with `lambda-power=0.75` alone.\n")
+    figure = lambda r, k: f"{r[k]:.4f}" if k in r else ""
+    yield from table(
+        ["model", "settings", "recall@20", "ndcg@20", "model", *SPENT_HEAD],
+        [[r["model"], "failed: " + r["failed"].replace("|", "/"), "", "", "", "", "", ""]
+         if "failed" in r else
+         [r["model"], r["settings"].replace(",", ", "), figure(r, "plain-recall@20"),
+          figure(r, "ndcg@20"), size(r["model_bytes"]), *spent_cells(r)]
+         for r in d["rows"]])
+    yield load(d)
+    if "figure" in d:
+        yield f"![Accuracy against bytes of the model](figures/{d['figure']})\n"
+
+
+def cuda_runs(d, n):
+    return {**d["solve"], **d["large"]}[n]["runs"]
+
+
+def cuda_others(d):
+    """Float64, and with little device memory: where they were measured."""
+    made = [("float64", d["wide"]["41140"])] if "wide" in d else []
+    made += [(f"{name}, 3 GB of device memory", d["outofcore"][part])
+             for name, part in (("float32", "f32"), ("float64", "f64")) if "outofcore" in d]
+    if not made:
+        return
+    yield "41,140 items in other ways; the residual is computed by the processors:\n"
+    yield from table(["way", "call", "device memory", "host memory beside the matrix", "residual"],
+                     [[name, sec(median([r["seconds"] for r in m["runs"]])),
+                       size(m["runs"][0]["device_bytes"]),
+                       size(max(r["host_bytes"] for r in m["runs"])),
+                       f"{max(r['host_residual'] for r in m['runs']):.1e}"] for name, m in made])
+
+
+def cuda_page(d):
+    yield ("The backend cuda on one NVIDIA H200. The sweep goes from the matrix on the device to "
+           "the inverse on the device; a call goes from tiles in host memory to tiles in host "
+           "memory, with the copies, the scaling and the check on the device. Medians, without "
+           "the first call of a process: that one also starts the context and loads cuBLAS "
+           f"({d['solve']['41140']['first']['seconds'] - median([r['seconds'] for r in cuda_runs(d, '41140')]):.1f} s "
+           "more). The residual is that of the made matrix, in which all entries are positive: "
+           "rounding errors add up there.\n")
+    rows = []
+    for n in ("20108", "41140", "91599", "200000"):
+        runs = cuda_runs(d, n)
+        sweep, call = (median([r[k] for r in runs]) for k in ("sweep", "seconds"))
+        rows.append([f"{int(n):,}", sec(sweep), f"{int(n) ** 3 / sweep / 1e12:.0f} TFLOP/s",
+                     sec(call), size(runs[0]["device_bytes"]),
+                     f"{runs[0]['device_bytes'] / runs[0]['triangle_bytes']:.2f}",
+                     f"{runs[0]['residual']:.1e}"])
+    yield from table(["items", "sweep", "rate", "call", "device memory", "of the triangle",
+                      "residual"], rows)
+    yield from cuda_others(d)
+    sweep = median([r["sweep"] for r in cuda_runs(d, "41140")])
+    rows = [[name, sec(median(d["peers"][key])), f"{median(d['peers'][key]) / sweep:.1f}"]
+            for name, key in (("torch.linalg.cholesky, torch.cholesky_inverse", "torch"),
+                              ("cuSOLVER, potrf and potri in float32", "cusolver"))]
+    yield "The same on the device by other libraries, 41,140 items:\n"
+    yield from table(["library", "seconds", "times ease"], rows)
+    yield "Models of real data by both backends:\n"
+    rows = []
+    for name, r in d["results"].items():
+        for backend in ("cpu", "cuda"):
+            b = r[backend]
+            rows.append([f"{name}, {backend}", sec(b["phases"]["solving"]),
+                         f"{b['residual']:.1e}", f"{b['plain-recall@20']:.6f}",
+                         f"{b['ndcg@20']:.6f}",
+                         "" if backend == "cpu" else f"{r['weights_differ_by']:.1e}",
+                         "" if backend == "cpu" else
+                         f"{r['lists_that_differ']} of {r['users']:,}"])
+    yield from table(["data", "solving", "residual", "plain-recall@20", "ndcg@20",
+                      "largest difference of weights", "lists of 20 that differ"], rows)
+    yield ("Differences of weights are relative to the largest weight; lists differ if items "
+           "change places whose scores do not tie within 1e-5. Trained again, the models have the "
+           "same bytes.\n")
+    phases = ", ".join(f"{k} {sec(v)}" for k, v in d["whole"]["phases"].items())
+    yield (f"From CSV to model in the shape of the Million Song Dataset, 571,355 users, 41,140 "
+           f"items and 34,000,000 interactions: {sec(d['whole']['seconds'])} ({phases}).\n")
+
+
+SERVE_NAMES = {"fastapi": "FastAPI, two uvicorn workers, NumPy; kept alive"}
+
+
+def serve_page(d):
+    yield (f"`ease serve` and FastAPI answer the same requests: {d['items']:,} items in float16 (in "
+           f"float32 for NumPy), histories of 20, lists of 20, {d['connections']} connections of wrk, "
+           f"which runs on the same processors. Each way of asking was measured {len(d['runs']['fastapi'])} "
+           f"times, {d['seconds']} s each, by turns; the table has medians, and the best rate. Processor "
+           "time is that of the server for one request, with the system calls. The last column is what "
+           "programs other than wrk and the server took of the processors: they change the rates "
+           "from run to run, and the processor time little.\n")
+    rows = []
+    for way, runs in d["runs"].items():
+        of = {k: median([r[k] for r in runs]) for k in runs[0] if k != "failed"}
+        rows.append([SERVE_NAMES.get(way, "ease serve, " + way), f"{of['rate']:,.0f}",
+                     f"{max(r['rate'] for r in runs):,.0f}", f"{of['p50_ms']:.2f} ms",
+                     f"{of['p99_ms']:.2f} ms", f"{of['cpu_us']:.0f} us",
+                     f"{100 * of['others_share']:.0f} %"])
+    yield from table(["server", "requests/s", "best", "p50", "p99", "processor time",
+                      "other programs"], rows)
+    yield f"The server had {size(d['memory_bytes'])} of memory, most of it the model.\n"
+
+
 SECTIONS = [
     ("reading", "Reading", reading_page),
+    ("feeding", "Reading other data", feeding_page),
     ("gram", "X'X", gram_page),
     ("solve", "Solving", solve_page),
     ("busy", "Solving beside a busy process", busy_page),
@@ -322,8 +600,21 @@ SECTIONS = [
     ("yelp2018", "File to model: yelp2018", whole_page),
     ("growth", "Growth", growth_page),
     ("workdir", "More items than fit into memory", workdir_page),
+    ("updates", "Updating", updates_page),
+    ("exactness", "Exactness of updates", exactness_page),
     ("large", "91,599 items", large_page),
+    ("sparse-gowalla", "ease-sparse: neighbours, on gowalla", sparse_page),
+    ("sparse-yelp2018", "ease-sparse: neighbours, on yelp2018", sparse_page),
+    ("sparse-npm", "ease-sparse: npm", sparse_npm_page),
+    ("sparse-amazon-book", "ease-sparse: 91,599 items", sparse_sizes_page),
+    ("sparse-growth", "ease-sparse: up to a million items", sparse_sizes_page),
+    ("sparse-imdb", "ease-sparse: imdb", sparse_imdb_page),
+    ("sparse-peers-gowalla", "ease-sparse and others: gowalla", sparse_peers_page),
+    ("sparse-peers-yelp2018", "ease-sparse and others: yelp2018", sparse_peers_page),
+    ("sparse-peers-amazon-book", "ease-sparse and others: 91,599 items", sparse_peers_page),
+    ("serve", "Serving", serve_page),
     ("sixteen", "Sixteen cores", sixteen_page),
+    ("cuda", "A GPU", cuda_page),
 ]
 
 
@@ -420,11 +711,153 @@ def sixteen_msd(d):
     return sec(d["msd"]["seconds"]), d["msd"]["seconds"] < 120
 
 
+def update_target(place, wanted):
+    """In memory or from file to file: the slowest kind of update by its median."""
+    def check(d):
+        whole, runs = update_seconds(d)[place]
+        slowest = max(runs.values(), key=median)
+        ratio, worst = whole / median(slowest), whole / max(map(max, runs.values()))
+        return f"1/{ratio:.0f} by medians, 1/{worst:.0f} in the slowest run", ratio >= wanted
+    return check
+
+
+def leave_target(d):
+    ratio = 1 / d["memory"]["parts"]["leave"]["of_limit"]
+    return f"{ratio:.2f} x", ratio <= 2
+
+
+def exactness_target(d):
+    worst = max(r["weights"] for r in d["runs"])
+    places = sum(r["places"] for r in d["runs"])
+    return (f"{worst:.1e}, {places} places", worst < 1e-5 and places == 0 and
+            max(r["residual"] for r in d["runs"]) < 1e-4)
+
+
+def sparse_accuracy(recall, ndcg):
+    def check(d):
+        r = max((r for r in d["rows"] if r["neighbours"] and r["neighbours"] <= 300),
+                key=lambda r: r["neighbours"])
+        return (f"{r['plain-recall@20']:.4f} / {r['ndcg@20']:.4f}",
+                round(r["plain-recall@20"], 4) >= recall and round(r["ndcg@20"], 4) >= ndcg)
+    return check
+
+
+def sparse_share(d):
+    """Of the time and memory of the dense model."""
+    sparse, dense = row_of(d, "ease-sparse", 300), row_of(d, "ease-family")
+    if not dense:
+        return "the dense model was not measured", None
+    time, memory = (dense[k] / sparse[k] for k in ("cpu_seconds", "peak_bytes"))
+    return f"1/{time:.0f} of the processor time, 1/{memory:.1f} of the memory", time >= 4 and memory >= 6
+
+
+def sparse_npm(d):
+    worst = max((d["dense"]["ndcg@100"]["mean"] - r["metrics"]["ndcg@100"]["mean"]) /
+                d["dense"]["ndcg@100"]["stderr"] for r in d["rows"][-1:])
+    return f"{-worst:+.2f} standard errors", worst <= 1
+
+
+def sparse_limits(items, seconds, memory):
+    def check(d):
+        r = d["rows"][-1]
+        if r["items"] != items:
+            return "not measured yet", None
+        return (f"{sec(r['seconds'])}, {size(r['peak_bytes'])}",
+                r["seconds"] < seconds and r["peak_bytes"] < memory)
+    return check
+
+
+def sparse_rate(d):
+    if "uses" not in d:
+        return "not measured yet", None
+    rate = d["uses"]["many_users"] / d["uses"]["many_users_seconds"]
+    return f"{rate:,.0f}", rate >= 1000
+
+
+def sparse_growth(d):
+    if "exponents" not in d:
+        return "not measured yet", None
+    e = d["exponents"]
+    return (f"{e['seconds']:.2f} (processor time {e['cpu_seconds']:.2f}), {e['peak_bytes']:.2f}",
+            max(e.values()) <= 1.1)
+
+
+def sparse_imdb(d):
+    ours = row_of(d, "ease-sparse")
+    if len(d["rows"]) < 3:
+        return "not measured yet", None
+    least = min(ours[u][k] / r[u][k] for r in d["rows"] if r is not ours
+                for u in ("miss", "drop") for k in r[u])
+    return f"at least {least:.2f} times theirs", least > 1
+
+
+def cuda_sweep(n, most):
+    def check(d):
+        seconds = median([r["sweep"] for r in cuda_runs(d, n)])
+        return sec(seconds), seconds <= most
+    return check
+
+
+def cuda_call(d):
+    seconds = median([r["seconds"] for r in cuda_runs(d, "41140")])
+    return sec(seconds), seconds <= 1
+
+
+def cuda_memory(d):
+    run = cuda_runs(d, "41140")[0]
+    ratio = run["device_bytes"] / run["triangle_bytes"]
+    return f"{ratio:.2f}", ratio <= 1.5
+
+
+def cuda_peers(d):
+    sweep = median([r["sweep"] for r in cuda_runs(d, "41140")])
+    torch, cusolver = (median(d["peers"][k]) / sweep for k in ("torch", "cusolver"))
+    return f"{torch:.1f} x, {cusolver:.1f} x", torch >= 7 and cusolver >= 4
+
+
+def cuda_whole(d):
+    return sec(d["whole"]["seconds"]), d["whole"]["seconds"] <= 10
+
+
+def cuda_results(d):
+    weights = max(r["weights_differ_by"] for r in d["results"].values())
+    same = min(1 - r["lists_that_differ"] / r["users"] for r in d["results"].values())
+    return f"{weights:.1e}, {100 * same:.2f} %", weights <= 1e-4 and same >= 0.999
+
+
+def served(d, way, figure):
+    return median([r[figure] for r in d["runs"][way]])
+
+
+def serve_rate(way):
+    def check(d):
+        rate, late = (served(d, way, f) for f in ("rate", "p99_ms"))
+        return f"{rate:,.0f}, {late:.1f} ms", rate >= 5000 and late < 10
+    return check
+
+
+def serve_peer(d):
+    rate, less = (served(d, "kept alive", f) / served(d, "fastapi", f) for f in ("rate", "cpu_us"))
+    return f"{rate:.1f} x, with 1/{1 / less:.1f} of the processor time", rate >= 4
+
+
+def fed_ratio(name, to, most):
+    def check(d):
+        ratio = fed(d, name) / fed(d, to)
+        return f"{ratio:.2f} x the time", ratio <= most
+    return check
+
+
 TARGETS = [
     ("reading", "reading 20 M lines: 10 x pandas", read_target("numbers", "pandas", 10)),
     ("reading", "reading 20 M lines: as fast as polars", read_target("numbers", "polars", 1)),
     ("reading", "the same, string ids: 10 x pandas", read_target("strings", "pandas", 10)),
     ("reading", "the same, string ids: as fast as polars", read_target("strings", "polars", 1)),
+    ("feeding", "JSON lines: at most twice the time of CSV", fed_ratio("JSON lines", "CSV", 2.0)),
+    ("feeding", "a half-life, seconds since 1970: no more time than weights",
+     fed_ratio("CSV, half-life, seconds since 1970", "CSV, weights", 1.0)),
+    ("feeding", "a half-life, dates: no more time than weights",
+     fed_ratio("CSV with dates, half-life", "CSV with dates, weights", 1.0)),
     ("gram", "X'X, ML-20M shape: 20 x SciPy", gram_target("ml-20m")),
     ("gram", "X'X, Netflix shape: 20 x SciPy", gram_target("netflix")),
     ("solve", "solve, n >= 20,000: 97 % of sgemm", solve_rate),
@@ -444,8 +877,38 @@ TARGETS = [
      whole_target(["irspack", "lenskit"], 1.5, 1 / 4)),
     ("large", "91,599 items train in 24 GiB", large_target),
     ("workdir", "tiles in a file: a third of the rate with a quarter in memory", workdir_target),
+    ("updates", "update by 100 users in memory: 1/50 of the solve", update_target(0, 50)),
+    ("updates", "update by 100 users, file to file: 1/20 of training", update_target(1, 20)),
+    ("updates", "leaving out all users: at most twice as long as recommending", leave_target),
+    ("exactness", "weights after updates on ml-1m: within 1e-5, the same lists", exactness_target),
+    ("serve", "serve, 20,108 items: 5,000 requests/s, p99 below 10 ms", serve_rate("kept alive")),
+    ("serve", "serve, a connection for each request: the same",
+     serve_rate("a connection for each request")),
+    ("serve", "serve beside 1,000 idle connections: the same",
+     serve_rate("beside 1,000 idle connections")),
+    ("serve", "serve: 4 x FastAPI with two uvicorn workers on NumPy", serve_peer),
+    ("cuda", "H200, sweep of 20,108 items: at most .09 s", cuda_sweep("20108", 0.09)),
+    ("cuda", "H200, sweep of 41,140 items: at most .5 s", cuda_sweep("41140", 0.5)),
+    ("cuda", "H200, sweep of 91,599 items: at most 4.5 s", cuda_sweep("91599", 4.5)),
+    ("cuda", "H200, 41,140 items from tiles to tiles: at most 1 s", cuda_call),
+    ("cuda", "H200, device memory: at most 1.5 triangles", cuda_memory),
+    ("cuda", "H200: 7 x torch.cholesky_inverse, 4 x cuSOLVER", cuda_peers),
+    ("cuda", "H200, CSV to model in MSD's shape: at most 10 s", cuda_whole),
+    ("cuda", "H200, weights within 1e-4 of the processors', 99.9 % of lists the same", cuda_results),
     ("growth", "solve: exponent at most 3.0", growth_target("solve", 3.0)),
     ("growth", "reading: exponent at most 1.1", growth_target("read", 1.1)),
+    ("sparse-gowalla", "ease-sparse, gowalla: recall@20 .1870, ndcg@20 .1550",
+     sparse_accuracy(0.1870, 0.1550)),
+    ("sparse-gowalla", "ease-sparse, gowalla: 1/4 of the dense model's time, 1/6 of its memory",
+     sparse_share),
+    ("sparse-yelp2018", "ease-sparse, yelp2018: recall@20 .0692, ndcg@20 .0580",
+     sparse_accuracy(0.0692, 0.0580)),
+    ("sparse-npm", "ease-sparse, npm: within a standard error of the dense model", sparse_npm),
+    ("sparse-amazon-book", "ease-sparse, 91,599 items: 60 s, 2 GB", sparse_limits(91_599, 60, 2e9)),
+    ("sparse-growth", "ease-sparse, a million items: 10 min, 8 GB", sparse_limits(10**6, 600, 8e9)),
+    ("sparse-growth", "ease-sparse, a million items: 1,000 users a second", sparse_rate),
+    ("sparse-growth", "ease-sparse: exponents of time and memory at most 1.1", sparse_growth),
+    ("sparse-imdb", "ease-sparse, imdb: ahead of item-item and popularity", sparse_imdb),
 ]
 
 

@@ -6,6 +6,8 @@
 
 #define VERBS(X) \
     X(train)     \
+    X(update)    \
+    X(forget)    \
     X(recommend) \
     X(similar)   \
     X(explain)   \
@@ -15,11 +17,13 @@
     X(reproduce) \
     X(plot)      \
     X(gram)      \
+    X(serve)     \
     X(plan)      \
     X(info)      \
     X(split)     \
     X(synth)     \
     X(export)    \
+    X(journal)   \
     X(bench)     \
     X(help)      \
     X(generate)

@@ -21,7 +21,7 @@ run() {
 }
 
 say "30,000 npm packages and what they depend on. Learn which dependencies go together:"
-run train examples/npm.tsv.gz -o $model --lambda 200
+run train examples/npm.tsv.gz -o $model
 
 say "What was learned:"
 run info $model
@@ -40,7 +40,7 @@ Next, with build/ease on your PATH:
 
   ease similar $model webpack                   # what is most like an item
   ease recommend $model --history YOUR,PACKAGES # a list for you
-  ease train RATINGS.csv -o my.ease --lambda 500    # your own data: CSV, TSV, .npz, ...
-  ease plan --items 40000                           # what training would take
-  ease help                                         # everything else
+  ease train RATINGS.csv -o my.ease             # your own data: CSV, TSV, .npz, ...
+  ease plan --items 40000                       # what training would take
+  ease help                                     # everything else
 END

@@ -77,7 +77,8 @@
  *    with an older header gets the defaults of the options that its header lacks. A
  *    program that sets an option which an older library lacks gets EASE_E_ARG.
  *  - ease_row, ease_rec, ease_cap, ease_error, ease_hooks, ease_id_column,
- *    ease_split_part, ease_difference and ease_plot_axis are frozen: they never change.
+ *    ease_removal, ease_split_part, ease_difference and ease_plot_axis are frozen: they
+ *    never change.
  *
  * Threads and processes:
  *
@@ -118,7 +119,7 @@ extern "C" {
 /* ---- version ------------------------------------------------------------------- */
 
 #define EASE_VERSION_MAJOR 0
-#define EASE_VERSION_MINOR 1
+#define EASE_VERSION_MINOR 2
 #define EASE_VERSION_PATCH 0
 #define EASE_VERSION_NUMBER \
     (EASE_VERSION_MAJOR * 1000000 + EASE_VERSION_MINOR * 1000 + EASE_VERSION_PATCH)
@@ -251,7 +252,8 @@ typedef struct ease_read_options {
     const char *format;    /* NULL: recognize. The name of an ease_format */
     const char *columns;   /* NULL: recognize. "USER,ITEM[,VALUE[,TIME]]", each the
                               name of a header field or a number from 1; VALUE may
-                              be empty; only splits use times */
+                              be empty; times are used by splits, since, until and
+                              half_life */
     const char *separator; /* NULL: recognize. "," "\t" "::" " " ... */
     int header;            /* -1: recognize, 0: none, 1: the first line */
     double min_rating;     /* keep rows with a value of at least this; NaN: all */
@@ -270,7 +272,35 @@ typedef struct ease_read_options {
                                    ease_columns_recognize, if the caller chose the
                                    columns by it; needed to set `doubt`, see
                                    ease_interactions_info; NULL: no guess */
+    /* Times. If any of these is given, every row must have a time: a date such as
+     * 2024-01-31 or 2024-01-31T12:00+01:00 (UTC without a zone), or a number of
+     * seconds, milli-, micro- or nanoseconds since 1970, which are told apart by their
+     * size.
+     *
+     * With a half-life the entries of X are weighted by age: value x 2^-(age /
+     * half_life), where the value is 1 unless `weights` is set. Ages count from `until`
+     * if it is given, and otherwise from the newest row that is kept. min_rating is
+     * compared with the value itself; repeated rows are combined by their weights, so
+     * that EASE_REPEAT_MAX without `weights` is the newest row of a pair. min_user and
+     * min_item count pairs, whatever their weights; the popularity of an item is the
+     * sum of its weights. A weight below 2^-126 is 0, and the row is dropped. */
+    double since, until; /* keep rows with since <= time < until, both in seconds since
+                            1970, see ease_time_parse; NaN: no bound */
+    double half_life;    /* in days; 0: rows do not age */
+    const double *times; /* for ease_interactions_from_table: the time of each row, a
+                            number as above; NULL: none */
+    /* For reading files: paths that together with the first one are one data set, in
+     * this order, ended by NULL; NULL: none. */
+    const char *const *more;
+    const char *encoding; /* of the text of files: "utf-8", "utf-16" or "latin-1" (read
+                             as Windows-1252, its superset); NULL: UTF-16 is recognized
+                             by its mark, and other bytes are read as they are */
 } ease_read_options;
+
+/* Parses a time for ease_read_options and ease_split_options: a date or a number, in
+ * the forms of the times in files. Sets *seconds, since 1970. Fails with EASE_E_ARG. */
+EASE_API EASE_MUST_USE ease_status ease_time_parse(const char *text, double *seconds,
+                                                   ease_error *err);
 
 typedef struct ease_interactions_info {
     size_t size;
@@ -288,6 +318,10 @@ typedef struct ease_interactions_info {
      * user has two rows. Training, tuning, Gram matrices and splits then fail with
      * EASE_E_ARG and this message. */
     const char *doubt;
+    int64_t outside_time;  /* rows dropped as their time is not in since .. until */
+    double oldest, newest; /* times of the rows that were kept, before repeated and rare
+                              ones are dropped; 0 if times were not used */
+    double age_from;       /* the time from which ages count; 0 without a half-life */
 } ease_interactions_info;
 
 /* A format of files with interactions. */
@@ -303,23 +337,29 @@ EASE_API const ease_format *ease_format_at(int index);
 
 /* Reads interactions from a file, plain or compressed by gzip, zstd or zip; "-" is
  * standard input. The formats: delimited tables with or without a header, MovieLens
- * `::`, RecBole .inter, adjacency lines (`user item item ...`), SciPy CSR .npz,
- * MatrixMarket coordinates and the ratings of the Netflix Prize. `path` may also be a
- * directory with one of the paper's data sets as it is distributed: MovieLens'
+ * `::`, RecBole .inter, JSON lines, adjacency lines (`user item item ...`), SciPy CSR
+ * .npz, MatrixMarket coordinates and the ratings of the Netflix Prize. `path` may also
+ * be a directory with one of the paper's data sets as it is distributed: MovieLens'
  * ratings.csv or ratings.dat, train_triplets.txt, training_set/mv_0000001.txt ...,
  * combined_data_1.txt ... _4.txt.
  *
- * Columns that `o` does not give are recognized by the rules of
- * ease_columns_recognize.
+ * Tables, adjacency lines and JSON lines may come in several files: those of a
+ * directory, in the byte order of their names (files whose names begin with a dot or an
+ * underscore are ignored; all others must have the same ending, before .gz or .zst),
+ * those that match a pattern such as day-*.csv.gz, or those of `o->more`. The first
+ * file decides on the columns; each other one may begin with the same header. Files of
+ * zero bytes are ignored.
  *
- * A table of a split (header uid,sid, in a directory with unique_sid.txt or
- * split.json) contains numbers; they are replaced by the ids of the data that was
- * split. If `o` sets a format other than split, columns, no header or a separator
- * other than a comma, the table is read like any other table.
+ * Columns that `o` does not give are recognized by the rules of ease_columns_recognize.
  *
- * Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (no interaction
- * is left), EASE_E_MEMORY_LIMIT, EASE_E_NOMEM, EASE_E_CANCELLED or EASE_E_ARG (also if
- * the columns are ambiguous). */
+ * A table of a split (header uid,sid, in a directory with unique_sid.txt or split.json)
+ * contains numbers; they are replaced by the ids of the data that was split. If `o`
+ * sets a format other than split, columns, no header or a separator other than a comma,
+ * the table is read like any other table.
+ *
+ * Fails with EASE_E_IO, EASE_E_PARSE ("path:line: what"), EASE_E_DATA (with sys_errno
+ * ENODATA if no interaction is left), EASE_E_MEMORY_LIMIT, EASE_E_NOMEM,
+ * EASE_E_CANCELLED or EASE_E_ARG (also if the columns are ambiguous). */
 EASE_API EASE_MUST_USE ease_status ease_interactions_read(const char *path,
                                                           const ease_read_options *o,
                                                           ease_interactions **out,
@@ -549,6 +589,10 @@ typedef struct ease_split_options {
                      items held out for testing, and again for validation; 0: 0.1 */
     uint32_t seed;           /* 98765 */
     const ease_hooks *hooks; /* NULL: none */
+    /* time: interactions from test_from on are test data, and of the others those from
+     * validation_from on are validation data; in seconds since 1970, see
+     * ease_time_parse. NaN: the time is chosen by the share. */
+    double test_from, validation_from;
 } ease_split_options;
 
 typedef struct ease_split_part {
@@ -574,22 +618,21 @@ typedef struct ease_split_info {
 } ease_split_info;
 
 /* Reads the interactions of the file `data` and writes a split of them into the
- * directory `dir`, which is created if it does not exist. A split in `dir` is
- * replaced; a directory with other files is refused.
+ * directory `dir`, which is created if it does not exist. A split in `dir` is replaced;
+ * a directory with other files is refused.
  *
- * The split is written to a temporary directory beside `dir`, which then replaces
- * `dir` in one atomic step: at any time, also after a kill or with several calls at
- * once, `dir` contains one complete split. Some directories cannot be replaced
- * atomically (`dir` is a mount point or the working directory, or its file system or
- * permissions do not allow it). Their files are replaced one by one: an interruption
- * leaves a directory that ease_split_open refuses, and a second call at the same time
- * fails. Temporary directories of killed processes are removed by the next split into
- * `dir`.
+ * The split is written to a temporary directory beside `dir`, which then replaces `dir`
+ * in one atomic step: at any time, also after a kill or with several calls at once,
+ * `dir` contains one complete split. Some directories cannot be replaced atomically
+ * (`dir` is a mount point or the working directory, or its file system or permissions
+ * do not allow it). Their files are replaced one by one: an interruption leaves a
+ * directory that ease_split_open refuses, and a second call at the same time fails.
+ * Temporary directories of killed processes are removed by the next split into `dir`.
  *
- * If `r` is NULL, the options of the recipe apply; without a recipe the defaults
- * apply, with min_user 5 for liang18, as published. If `r` is not NULL, it applies
- * instead of the options of the recipe. All options of `r` are used except weights and
- * the repeats max and sum; liang18 filters in one pass. The hooks of `r` are used
+ * If `r` is NULL, the options of the recipe apply; without a recipe the defaults apply,
+ * with min_user 5 for liang18, as published. If `r` is not NULL, it applies instead of
+ * the options of the recipe. All options of `r` are used except weights, the half-life
+ * and the repeats max and sum; liang18 filters in one pass. The hooks of `r` are used
  * while the data is read, those of `o` afterwards. `info` may be NULL. Fails as
  * ease_interactions_read does, and with EASE_E_DATA if a part would be empty. */
 EASE_API EASE_MUST_USE ease_status ease_split(const char *data,
@@ -606,6 +649,18 @@ typedef struct ease_split_parts {
     ease_interactions *validation_input, *validation_target;
     ease_interactions *test_input, *test_target;
 } ease_split_parts;
+
+/* Divides interactions in memory, as ease_split divides a file of their rows, by a
+ * protocol that needs neither times nor the order of rows: liang18 (users with fewer
+ * than five interactions are left out), volkovs15, random or cold-items. Weights stay
+ * in the parts for training and in the inputs; targets have none. The caller sets
+ * out->size and frees the parts by ease_split_close; x is not changed, and may be freed
+ * before them. Fails with EASE_E_ARG, EASE_E_DATA (a part would be empty),
+ * EASE_E_MEMORY_LIMIT, EASE_E_NOMEM or EASE_E_CANCELLED. */
+EASE_API EASE_MUST_USE ease_status ease_interactions_split(const ease_interactions *x,
+                                                           const ease_split_options *o,
+                                                           ease_split_parts *out,
+                                                           ease_error *err);
 
 /* Reads a directory that ease_split or the published code of liang18 has written. If it
  * contains a split.json, all files must exist, and each table must have the number of
@@ -675,7 +730,11 @@ typedef enum ease_unknown {
 typedef struct ease_train_options {
     size_t size;
     const char *method; /* name of a method, see ease_method_at; NULL: "ease" */
-    double lambda;      /* methods with a lambda: required, above 0; others: ignored */
+    /* Methods with a lambda: above 0, or NaN: ease_train chooses it by leaving out one
+     * user after the other, as ease_tune does with leave_one_out, and fails with
+     * EASE_E_ARG if ease_leave_one_out refuses the method, its settings or the kind.
+     * NaN is not possible from a Gram matrix. Other methods ignore it. */
+    double lambda;
     const char *settings; /* settings of the method, "rank=64"; NULL: its defaults */
     ease_gram_kind kind;
     ease_precision precision; /* of the solve */
@@ -690,14 +749,30 @@ typedef struct ease_train_options {
      * is logged (level 1). NULL: the model is that of the last epoch, and divergence
      * fails with EASE_E_ACCURACY. */
     const ease_interactions *validation_input, *validation_target;
-    const char *metric;      /* that the best epoch is chosen by; "ndcg@100" */
-    ease_unknown unknown;    /* for unknown items of validation_target; default MISS */
-    int threads;             /* 0: all; results do not depend on it */
+    const char *metric;   /* that the best epoch, or lambda, is chosen by; "ndcg@100" */
+    ease_unknown unknown; /* for unknown items of validation_target; default MISS */
+    int threads;          /* 0: all; results do not depend on it */
     const ease_hooks *hooks; /* NULL: none */
     /* Tags of items, which the model keeps (see ease_model_set_tags), or NULL. Methods
      * with from_gram also learn from them, see ease_train. */
     const ease_tags *tags;
     double tag_weight; /* a, at least 0; default 1. 0: tags are kept only */
+    /* Nonzero: the model keeps what ease_model_update and ease_leave_one_out need. This
+     * is lost if the model is saved in another storage than EASE_STORE_PACKED. Fails
+     * with EASE_E_ARG for a model that cannot be updated, see ease_model_update. */
+    int updatable;
+    int lambda_users; /* lambda NaN: it is chosen on a random sample of so many users;
+                         default 10,000; 0: on all */
+    size_t device_memory; /* the most bytes of a device's memory that the backend uses;
+                             0: what is free. Of a matrix that takes more the backend
+                             keeps a part on the device, or the plan refuses it */
+    /* An updatable model, or NULL. With it training makes the model that
+     * ease_model_update would make of `like` if its data became x: Lambda has the same
+     * lambda as a number, which a user power does not scale by the mean weight of x,
+     * and the items of `like` that x lacks join the model, with weights of 0. Method,
+     * settings, kind and lambda must be those of `like`, and `updatable` be set, or
+     * training fails with EASE_E_ARG, as ease_tune does with any `like`. */
+    const ease_model *like;
 } ease_train_options;
 
 /* A backend: an implementation of the solve (the matrix inversion) for some
@@ -715,8 +790,10 @@ EASE_API EASE_MUST_USE ease_status ease_backend_check(const char *name,
                                                       ease_error *err);
 
 /* The memory, disk space and time that training will need, computed before anything
- * large is allocated. Only methods with from_gram (see ease_method_info) have a
- * plan. */
+ * large is allocated. Only some methods have a plan: see `planned` of
+ * ease_method_info. For one without a matrix (ease-sparse), matrix_bytes are rows of
+ * X'X that are kept if memory allows, least_bytes is the memory without them, and the
+ * storage has no effect. */
 typedef struct ease_plan {
     size_t size;
     int64_t users, interactions;
@@ -737,6 +814,9 @@ typedef struct ease_plan {
     double flops_a_second; /* that the backend has just measured or estimated */
     int threads;
     int fits; /* 1: peak_bytes and device_bytes do not exceed the memory available */
+    int64_t solves;    /* 1; if lambda is NaN about as many as the search for it takes.
+                       solve_seconds is then the time of all of them and of measuring */
+    int64_t tile_edge; /* rows of a tile of the matrix; 0: the method has none */
 } ease_plan;
 
 /* Plans training from sizes alone (users and interactions may be 0: unknown, or
@@ -838,7 +918,7 @@ typedef struct ease_method_info {
     const char *name;  /* "ease" */
     const char *about; /* one line, with the publication */
     int has_lambda;    /* 1: lambda is required, and ease_tune can search for it */
-    int from_gram;     /* 1: it can be trained from a Gram matrix, and has a plan */
+    int from_gram;     /* 1: it can be trained from a Gram matrix */
     int known_users;   /* 1: it can score only the users of its training data, not any
                           history */
     const char *nonnegative; /* the method that differs only by setting negative weights
@@ -851,6 +931,9 @@ typedef struct ease_method_info {
     int needs_tags;             /* 1: ease_train_options.tags are required */
     const ease_gram_kind *kind; /* the only kind of Gram matrix that the method has,
                                    whatever `kind` the options have; NULL: any */
+    int planned;                /* 1: ease_plan_data plans its training */
+    const char *smaller; /* a similar method that needs less memory; NULL: there is
+                            none */
 } ease_method_info;
 
 /* The method at `index`, from 0 on, and the method with a name; NULL: there is none. */
@@ -980,7 +1063,9 @@ typedef struct ease_model_info {
     ease_storage storage;
     int nonnegative;
     int has_titles, has_base;
-    size_t bytes; /* size of the model's file; 0: the model was not opened from one */
+    size_t bytes;  /* size of the model's file; 0: the model was not opened from one */
+    int updatable; /* 1: it keeps what ease_model_update and ease_leave_one_out need */
+    int64_t updates; /* number of updates since the matrix was inverted */
 } ease_model_info;
 
 #define EASE_NO_ITEM (-1)
@@ -993,6 +1078,17 @@ EASE_API EASE_MUST_USE ease_status ease_model_save(const ease_model *m,
                                                    ease_storage storage,
                                                    const ease_hooks *hooks,
                                                    ease_error *err);
+
+/* Makes the model in memory that ease_model_save would write and ease_model_open would
+ * open: rows of float16 of a model that was just trained, or with the storage of the
+ * model itself a copy that does not depend on its file. `m` stays as it is. Fails with
+ * EASE_E_MEMORY_LIMIT if the memory that is available does not suffice, and as
+ * ease_model_save does. */
+EASE_API EASE_MUST_USE ease_status ease_model_convert(const ease_model *m,
+                                                      ease_storage storage,
+                                                      const ease_hooks *hooks,
+                                                      ease_model **out,
+                                                      ease_error *err);
 
 /* Sets the number of threads for saving this model, and for summarizing and plotting
  * its weights; 0: all. The default is the number that it was trained with, or all for
@@ -1012,6 +1108,11 @@ typedef struct ease_open_options {
     size_t size;
     ease_verify verify;
     const ease_hooks *hooks; /* for EASE_VERIFY_OPEN; NULL: none */
+    /* Nonzero: weights of any size are read into memory by this call and verified there
+     * (unless EASE_VERIFY_NEVER), and the file is not used any more. For programs that
+     * run for a long time, whose model file others may truncate or overwrite. */
+    int in_memory;
+    int threads; /* of verifying in this call; 0: all */
 } ease_open_options;
 
 /* Opens the model file at `path`. Weights of up to 16 MiB are read and verified by
@@ -1023,8 +1124,9 @@ typedef struct ease_open_options {
  * file. If it is modified in place, calls that use its weights fail with EASE_E_FORMAT
  * from then on. For a file that is truncated during a call see ease_handle_fault().
  *
- * Fails with EASE_E_IO, EASE_E_FORMAT, EASE_E_VERSION, EASE_E_NOMEM, EASE_E_ARG or,
- * with EASE_VERIFY_OPEN, EASE_E_CANCELLED. */
+ * Fails with EASE_E_IO, EASE_E_FORMAT, EASE_E_VERSION, EASE_E_NOMEM, EASE_E_ARG, with
+ * EASE_VERIFY_OPEN EASE_E_CANCELLED or, with in_memory, EASE_E_MEMORY_LIMIT if the
+ * weights are larger than the memory that is available. */
 EASE_API EASE_MUST_USE ease_status ease_model_open(const char *path,
                                                    const ease_open_options *o,
                                                    ease_model **out, ease_error *err);
@@ -1087,6 +1189,19 @@ EASE_API EASE_MUST_USE ease_status ease_model_filter(
     const ease_model *m, const char *const *only, int64_t only_count,
     const char *const *except, int64_t except_count, uint8_t *allowed, ease_error *err);
 
+/* The position of a model's data in a log of changes, such as the journal of a server:
+ * the data include all changes up to number `position` of the log with the name `log`
+ * (1 to 255 bytes), and no later one. It is saved with the model; a model that is
+ * trained or updated has none. `log` NULL removes it. Fails with EASE_E_ARG or
+ * EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status ease_model_set_position(ease_model *m,
+                                                           const char *log,
+                                                           uint64_t position,
+                                                           ease_error *err);
+/* Returns the name of the log, or NULL if the model has no position. `position` may be
+ * NULL. */
+EASE_API const char *ease_model_position(const ease_model *m, uint64_t *position);
+
 EASE_API void ease_model_describe(const ease_model *m, ease_model_info *info);
 EASE_API int32_t ease_model_items(const ease_model *m);
 EASE_API const ease_method_info *ease_model_method(const ease_model *m);
@@ -1100,6 +1215,9 @@ EASE_API const char *ease_model_title(const ease_model *m,
  * users. */
 EASE_API int64_t ease_model_find_user(const ease_model *m, const char *user_id);
 EASE_API ease_row ease_model_history(const ease_model *m, int64_t user);
+/* The id of a known user, by number; NULL if out of range. A model of such a method has
+ * the users 0 .. users - 1 of its ease_model_info. */
+EASE_API const char *ease_model_user_id(const ease_model *m, int64_t user);
 EASE_API double ease_model_popularity(const ease_model *m,
                                       int32_t item); /* column sum of X */
 EASE_API float ease_model_base(const ease_model *m,
@@ -1127,12 +1245,13 @@ EASE_API EASE_MUST_USE ease_status ease_model_rows(const ease_model *m,
 EASE_API void ease_model_free(ease_model *m);
 
 /* Writes B in a format for other software, chosen by the suffix of `path`: .npy is the
- * whole matrix in float32 (row i: the weights of history item i); .tsv is a
- * tab-separated table with rows item,item,weight; any other is such a table as CSV. A
- * table contains the `top` weights of each row with the largest magnitude, or all
- * nonzero weights if top is 0. `path` may be "-" (CSV). Fails with EASE_E_ARG for a
- * model without weights, EASE_E_DATA for .tsv if an id contains a tab or line break,
- * EASE_E_IO, EASE_E_FORMAT, EASE_E_NOMEM or EASE_E_CANCELLED. */
+ * whole matrix in float32 (row i: the weights of history item i); .npz is a sparse
+ * matrix (CSR) for scipy.sparse.load_npz; .tsv is a tab-separated table with rows
+ * item,item,weight; any other is such a table as CSV. A table or sparse matrix contains
+ * the `top` weights of each row with the largest magnitude, or all nonzero weights if
+ * top is 0. `path` may be "-" (CSV). Fails with EASE_E_ARG for a model without weights,
+ * or for .npz of a dense model if top is 0, EASE_E_DATA for .tsv if an id contains a
+ * tab or line break, EASE_E_IO, EASE_E_FORMAT, EASE_E_NOMEM or EASE_E_CANCELLED. */
 EASE_API EASE_MUST_USE ease_status ease_model_export(const ease_model *m,
                                                      const char *path, int32_t top,
                                                      const ease_hooks *hooks,
@@ -1142,6 +1261,142 @@ EASE_API EASE_MUST_USE ease_status ease_model_export(const ease_model *m,
 EASE_API EASE_MUST_USE ease_status ease_model_write_ids(const ease_model *m,
                                                         const char *path,
                                                         ease_error *err);
+
+/* ---- updating ---------------------------------------------------------------- */
+
+/* Updates are exact: users who come, leave or change are a change of low rank of X'X,
+ * to which the inverse is adapted without another inversion,
+ *
+ *     P' = P - P Q' (S^-1 + Q P Q')^-1 Q P,
+ *
+ * where the rows of Q are users, and S is 1 for those who come and -1 for those who
+ * leave. k rows take 2 n^2 k flops instead of n^3.
+ *
+ * Models that are trained with the option `updatable` keep what this needs: the inverse
+ * (storage packed), the diagonal of X'X, the number of users of each item, and a proof.
+ * The proof consists of X'Xv for random integers v, which are drawn from a seed. With
+ * it the residual of the inverse can be computed at any time, and data can be
+ * recognized as those of the model, without storing X'X.
+ *
+ * Updatable are models of ease, ease-nonneg and the closed-form family for the kind
+ * counts, and for the covariance if Lambda does not depend on it (lambda-power 0). A
+ * user power keeps the lambda of training as a number: lambda is not scaled by the mean
+ * weight of the new data. Not updatable are models of a correlation matrix and of mrf,
+ * since the scale of each item depends on all users, models that learned from tags, and
+ * models whose values are so large or small that training scales them: training with
+ * `updatable` then fails with EASE_E_ARG or EASE_E_ACCURACY, and says why. */
+
+/* The check that a row was removed, one for each user of `was`. NaN: none was removed
+ * for the user, as `now` has the same row. */
+typedef struct ease_removal {
+    double leverage; /* h = x P x', 0 .. 1, before the removal */
+    /* ||(1 - h) P' x - P x|| / ||P x||, 0 if x was removed exactly. If several users
+     * are removed at a time, 1 - h becomes a matrix. */
+    double deviation;
+} ease_removal;
+
+typedef struct ease_update_options {
+    size_t size;
+    size_t memory_limit;     /* bytes; 0: the memory that is available */
+    int threads;             /* 0: all; results do not depend on it */
+    const ease_hooks *hooks; /* NULL: none */
+    ease_removal *removals;  /* NULL, or one entry for each user of `was` */
+} ease_update_options;
+
+typedef struct ease_update_info {
+    size_t size;
+    int64_t came, left, changed; /* users */
+    int64_t same;                /* users with the same row in `was` and `now` */
+    int64_t added, removed;      /* interactions of these users */
+    int32_t new_items;           /* that the model did not have */
+    int32_t lost_items;          /* that have no user any more: their weights are 0 */
+    int64_t rank;                /* of the change: k */
+    double residual_before, residual; /* of the inverse, as ease_model_residual */
+    double deviation;                 /* the largest one of all removed rows, or 0 */
+} ease_update_info;
+
+/* Makes the model that training would make if the rows of the users of `was` were
+ * removed from the model's data, and those of `now` added: users of `was` alone leave,
+ * users of `now` alone come, users of both change. Either may be NULL. Users and items
+ * are matched by id; items of `now` that the model does not know are added behind the
+ * others. `m` stays as it is. The result is in memory, as after ease_train.
+ *
+ * Rows are added first, then removed, both by Cholesky factorization. Afterwards the
+ * residual is computed by the proof, and each removal is checked directly, since a
+ * residual does not tell whether a single user was removed.
+ *
+ * `info` may be NULL. Fails with EASE_E_ARG for a model that is not updatable,
+ * EASE_E_DATA if a row of `was` cannot be a part of the model's data (an unknown item,
+ * more users of an item than the model has, values that its data do not have, or a
+ * pivot that is not positive), or if no user would remain, EASE_E_ACCURACY if the
+ * residual or a deviation is above 1e-4 (the model has to be trained anew),
+ * EASE_E_MEMORY_LIMIT, EASE_E_NOMEM, EASE_E_CANCELLED, and EASE_E_FORMAT or EASE_E_IO
+ * if the model's file is damaged. */
+EASE_API EASE_MUST_USE ease_status
+ease_model_update(const ease_model *m, const ease_interactions *was,
+                  const ease_interactions *now, const ease_update_options *o,
+                  ease_model **out, ease_update_info *info, ease_error *err);
+
+/* What an update takes, and what training anew would take. */
+typedef struct ease_update_plan {
+    size_t size;
+    size_t peak_bytes; /* of the update, beside a model that is mapped from a file */
+    size_t available_bytes; /* 0: unknown */
+    double update_seconds, solve_seconds;
+} ease_update_plan;
+
+/* Plans an update of a model of `items` items by a change of rank `rank`. Takes about
+ * 50 ms. Fails with EASE_E_ARG. */
+EASE_API EASE_MUST_USE ease_status ease_update_plan_sizes(int32_t items, int64_t rank,
+                                                          const ease_update_options *o,
+                                                          ease_update_plan *out,
+                                                          ease_error *err);
+
+/* Tells what ease_model_update would change, without making the update: all of `info`
+ * but the residuals and the deviation, which are NaN. Fails as ease_model_update does
+ * before any computation. */
+EASE_API EASE_MUST_USE ease_status ease_model_describe_change(
+    const ease_model *m, const ease_interactions *was, const ease_interactions *now,
+    ease_update_info *info, ease_error *err);
+
+/* The rank of the change that ease_model_update would make, 0 for an empty change: the
+ * number of rows that are added and removed, and with dropout or a power of lambda that
+ * of the items that these rows touch. Fails as ease_model_update does before any
+ * computation. */
+EASE_API EASE_MUST_USE ease_status ease_model_update_rank(const ease_model *m,
+                                                          const ease_interactions *was,
+                                                          const ease_interactions *now,
+                                                          int64_t *rank,
+                                                          ease_error *err);
+
+/* Computes the residual ||P w - v|| / ||v|| of an updatable model, which says how far P
+ * is from the inverse; w = (G + Lambda) v comes from the proof. Fails with EASE_E_ARG
+ * for other models, EASE_E_NOMEM, and EASE_E_FORMAT or EASE_E_IO if the model's file is
+ * damaged. */
+EASE_API EASE_MUST_USE ease_status ease_model_residual(const ease_model *m, int threads,
+                                                       double *residual,
+                                                       ease_error *err);
+
+/* Checks that an updatable model was trained on these interactions, or updated to them:
+ * X'Xv must be that of the proof, exactly for counts. Fails with EASE_E_DATA if it is
+ * not, EASE_E_ARG if the model is not updatable, or EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status ease_model_check_data(const ease_model *m,
+                                                         const ease_interactions *x,
+                                                         ease_error *err);
+
+/* Does the same for the data that an update by `was` and `now` leads to, without making
+ * the update: X'Xv must be that of the proof after the change. Either may be NULL. Also
+ * fails as ease_model_update does before any computation. */
+EASE_API EASE_MUST_USE ease_status ease_model_check_change(const ease_model *m,
+                                                           const ease_interactions *was,
+                                                           const ease_interactions *now,
+                                                           const ease_interactions *x,
+                                                           ease_error *err);
+
+/* Computes the SHA-256 of a file as 64 hexadecimal digits and a NUL, as `sha256sum`
+ * prints it. Fails with EASE_E_IO or EASE_E_NOMEM. */
+EASE_API EASE_MUST_USE ease_status ease_file_digest(const char *path, char *digest,
+                                                    ease_error *err);
 
 /* ---- histories ------------------------------------------------------------- */
 
@@ -1199,6 +1454,10 @@ typedef struct ease_recommend_options {
      * none. */
     const ease_cap *caps;
     int64_t cap_count;
+    /* One row for each history (one in all for ease_recommend and ease_similar): items
+     * of the model that are not listed for it, beside those that `allowed` excludes.
+     * Weights are ignored. NULL: none. */
+    const ease_row *denied;
 } ease_recommend_options;
 
 /* Makes a scorer for a model, which is borrowed: free the scorer first. Fails with
@@ -1207,11 +1466,14 @@ EASE_API EASE_MUST_USE ease_status ease_scorer_new(const ease_model *m,
                                                    ease_scorer **out, ease_error *err);
 
 /* Recommends the k items with the highest scores for a history, best first; ties go to
- * the smaller item number. `recs` has space for k items, and *count receives their
- * number. An empty history gets the most popular items, with their share of users as
- * the score, except for methods with known_users. Scores are those of the model times
- * the factors of popularity_power; with caps, the list is the same as if all items of
- * the catalog were sorted by score and taken in this order as far as the caps allow.
+ * the smaller item number, except that in sparse models without a base the items of
+ * score 0, which nothing of the history reaches, are in order of popularity. `recs` has
+ * space for k items, and *count receives their number. An empty history gets the most
+ * popular items, with their share of users as the score, except for methods with
+ * known_users. Scores are those of the model times
+ * the factors of popularity_power; with caps or denied items, the list is the same as
+ * if all items of the catalog were sorted by score and taken in this order as far as
+ * these options allow.
  * Fails with EASE_E_ARG (also for caps if the model has no tags), EASE_E_DATA if a
  * method with known_users does not know the user or the model has no tags of the kind
  * of a cap, EASE_E_NOMEM, EASE_E_FORMAT or EASE_E_IO if the model's file is damaged or
@@ -1304,6 +1566,10 @@ typedef struct ease_report_info {
     int64_t warm_targets, cold_targets;
     int64_t cold_items;             /* of the model: those with a popularity of 0 */
     ease_eval_items targets, among; /* as in the options */
+    int approximate; /* 1: ease_leave_one_out kept a regularizer that depends on the
+                        data (dropout) as it is with all users */
+    int64_t refused; /* users that ease_leave_one_out left out, since float32 does not
+                        suffice for them (1 - h < 0.03) */
 } ease_report_info;
 
 /* The result of a metric. The standard error is std / sqrt(users), or NaN for a metric
@@ -1357,6 +1623,51 @@ EASE_API EASE_MUST_USE ease_status ease_evaluate(const ease_model *m,
                                                  const ease_interactions *target,
                                                  const ease_eval_options *o,
                                                  ease_report **out, ease_error *err);
+
+typedef struct ease_leave_options {
+    size_t size;
+    const char *metrics;     /* as in ease_eval_options */
+    double share;            /* of each user's items that is the target; default 0.2 */
+    uint32_t seed;           /* of the draw of targets and users; default 98765 */
+    int64_t users;           /* evaluate a random sample of so many users, of those with
+                                two items or more; 0: all */
+    size_t memory_limit;     /* bytes for buffers; 0: the memory that is available */
+    int threads;             /* 0: all; results do not depend on it */
+    const ease_hooks *hooks; /* NULL: none */
+} ease_leave_options;
+
+/* Checks options before any data is read. Fails with EASE_E_ARG. */
+EASE_API EASE_MUST_USE ease_status ease_leave_options_check(const ease_leave_options *o,
+                                                            ease_error *err);
+
+/* Evaluates an updatable model on its own training data x, each user by the model that
+ * was trained without this user: strong generalization without a split, at the cost of
+ * scoring. With h = x P x', the inverse without user x is
+ *
+ *     P_-x z = P z + P x (x P z) / (1 - h),  diag(P_-x)_j = P_jj + (P x)_j^2 / (1 - h).
+ *
+ * A random share of the user's items (rounded down, at least one) is the target, the
+ * rest the input; users with fewer than two items are left out. Targets that no other
+ * user has are misses, as a model without this user would not know them: they are the
+ * unknown and the cold targets of the report. An input of such items alone gets the
+ * most popular items, as an empty one does.
+ *
+ * Results are exact for ease, rlae and a user power, for counts and covariance; with
+ * dropout the regularizer stays that of all users, and the result is approximate.
+ * Refused are models whose weights are scaled by the popularity of items, models with a
+ * power of lambda, and ease-nonneg, each of whose weights would have to be clipped
+ * anew.
+ *
+ * Calls ease_model_check_data first. Fails as it and ease_evaluate do, with EASE_E_ARG
+ * for a model for which this is not possible, EASE_E_DATA if no user has two items or
+ * there is only one user, EASE_E_ACCURACY if all users are refused, or
+ * EASE_E_MEMORY_LIMIT. */
+EASE_API EASE_MUST_USE ease_status ease_leave_one_out(const ease_model *m,
+                                                      const ease_interactions *x,
+                                                      const ease_leave_options *o,
+                                                      ease_report **out,
+                                                      ease_error *err);
+
 EASE_API void ease_report_describe(const ease_report *r, ease_report_info *info);
 /* The numbers of evaluated users and of metrics. */
 EASE_API int64_t ease_report_users(const ease_report *r);
@@ -1426,6 +1737,21 @@ typedef struct ease_tune_options {
     const char *metric;   /* that has a value for each user; "ndcg@100" */
     double seconds;       /* time limit: no trial begins that would probably end later;
                            0: none */
+    /* Nonzero: trials are measured by ease_leave_one_out on the training data, and the
+     * input and target of ease_tune must be NULL. Only lambda is tuned; the settings
+     * are those of `train`. The metric must measure hits. Users whom a trial cannot
+     * leave out (see `refused` of ease_report_info) count as missed in its mean, so
+     * that all trials have the same users. The tuning can still make a model that is
+     * not updatable, see train->updatable. */
+    int leave_one_out;
+    int64_t users; /* leave_one_out: a random sample of so many users; 0: all */
+    /* Nonzero: a tenth of the users with 5 items or more, at most `users` of them, are
+     * held out of the training data. Each trial trains a model of the others, and ranks
+     * a fifth of each held-out user's items by the rest. The input and target of
+     * ease_tune must be NULL. Only lambda is tuned. This is for methods whose models
+     * cannot leave users out (ease-sparse); ease_tuning_train then trains on all of
+     * `x`, which must still exist. */
+    int64_t hold_out;
 } ease_tune_options;
 
 /* Checks options before any data is read. Fails with EASE_E_ARG. */
@@ -1452,6 +1778,10 @@ EASE_API EASE_MUST_USE ease_status ease_tune_options_check(const ease_tune_optio
  * and one inverse. Trials have the order in which they were made; of equal ones, the
  * first is the best.
  *
+ * Leaving users out: the search is that of lambda alone, also for methods with
+ * settings, and why it ended is logged (level 2). Fails with EASE_E_ARG if
+ * ease_leave_one_out refuses the method, its settings or the kind.
+ *
  * Other methods: every point of the grid is tried; settings of train->settings are
  * fixed. A method that is trained by epochs uses the best epoch by the metric, and the
  * trial's settings contain its number. A point that the data cannot be trained with is
@@ -1469,13 +1799,14 @@ EASE_API int ease_tuning_count(const ease_tuning *t); /* number of trials */
  * same data gives the model of the trial again. */
 EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out);
 /* The number of the best trial; of equal ones, that with the largest lambda or the
- * first point of the grid. */
+ * first point of the grid; leaving users out, that with the lambda nearest to 100. */
 EASE_API int ease_tuning_best(const ease_tuning *t);
 /* The number of matrices that were inverted; other trials were evaluations alone. */
 EASE_API int ease_tuning_solves(const ease_tuning *t);
 /* 1 if tuning was cancelled or ran out of time before all trials were made, else 0. */
 EASE_API int ease_tuning_stopped(const ease_tuning *t);
-/* The number of interactions of the validation target with unknown items. */
+/* The number of interactions of the validation target with unknown items; leaving users
+ * out, of the held-out items that no other user has. */
 EASE_API int64_t ease_tuning_unknown_targets(const ease_tuning *t);
 /* Returns the model of the best trial, once: for a method with a lambda it is solved
  * in place from the Gram matrix of the tuning, otherwise it is the model that was
@@ -1558,6 +1889,26 @@ EASE_API EASE_MUST_USE ease_status
 ease_model_summarize_weights(const ease_model *m, ease_weight_summary *out,
                              const ease_hooks *hooks, ease_error *err);
 
+enum { EASE_WEIGHT_BINS = 128 };
+
+/* A histogram of the weights off the diagonal. Bin b counts the weights other than 0
+ * from edge[b] up to edge[b + 1] (in the last bin: including it). 0 is an edge, and the
+ * bins are equally wide. */
+typedef struct ease_weight_histogram {
+    size_t size;
+    int bins; /* at most EASE_WEIGHT_BINS */
+    double edge[EASE_WEIGHT_BINS + 1];
+    int64_t count[EASE_WEIGHT_BINS];
+    int64_t zero, below, above; /* weights that are 0, or outside all bins */
+} ease_weight_histogram;
+
+/* Counts the weights of a model in the bins that ease_plot_weights draws. Makes two
+ * passes over the weights; `summary` may be NULL. Fails as ease_model_summarize_weights
+ * does. */
+EASE_API EASE_MUST_USE ease_status ease_model_count_weights(
+    const ease_model *m, ease_weight_histogram *out, ease_weight_summary *summary,
+    const ease_hooks *hooks, ease_error *err);
+
 /* Draws the histogram of the weights, with counts on a logarithmic scale, and their
  * summary, which `summary` (may be NULL) receives too. Makes two passes over the
  * weights. Also fails as ease_model_summarize_weights does. */
@@ -1622,6 +1973,8 @@ EASE_API void ease_gram_options_defaults(ease_gram_options *o);
 EASE_API void ease_open_options_defaults(ease_open_options *o);
 EASE_API void ease_recommend_options_defaults(ease_recommend_options *o);
 EASE_API void ease_eval_options_defaults(ease_eval_options *o);
+EASE_API void ease_update_options_defaults(ease_update_options *o);
+EASE_API void ease_leave_options_defaults(ease_leave_options *o);
 EASE_API void ease_tune_options_defaults(ease_tune_options *o);
 
 static inline void ease_read_options_init(ease_read_options *o)
@@ -1676,6 +2029,18 @@ static inline void ease_eval_options_init(ease_eval_options *o)
 {
     o->size = sizeof(*o);
     ease_eval_options_defaults(o);
+}
+
+static inline void ease_update_options_init(ease_update_options *o)
+{
+    o->size = sizeof(*o);
+    ease_update_options_defaults(o);
+}
+
+static inline void ease_leave_options_init(ease_leave_options *o)
+{
+    o->size = sizeof(*o);
+    ease_leave_options_defaults(o);
 }
 
 static inline void ease_tune_options_init(ease_tune_options *o)

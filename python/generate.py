@@ -7,7 +7,8 @@ from ease import _ease
 
 NAMES = {"edlae": "EDLAE", "rlae": "RLAE", "rdlae": "RDLAE", "dan": "DAN",
          "ease-rescaled": "RescaledEASE", "ease-ips": "PropensityEASE", "mrf": "MRF",
-         "ease-family": "EASEFamily", "add-ease": "AddEASE", "popularity": "Popularity", "item-item": "ItemItem", "slim": "SLIM",
+         "ease-family": "EASEFamily", "add-ease": "AddEASE",
+         "ease-sparse": "EASESparse", "popularity": "Popularity", "item-item": "ItemItem", "slim": "SLIM",
          "slim-free": "SLIMFree", "wmf": "WMF", "ii-svd": "IISVD", "cdae": "CDAE",
          "mult-dae": "MultDAE", "mult-vae": "MultVAE", "lrec": "LRec"}
 ABOUT = {
@@ -20,6 +21,7 @@ ABOUT = {
     "mrf": "A dense Markov random field, of the covariance matrix (Steck, NeurIPS 2019).",
     "ease-family": "EASE with all settings of its relatives.",
     "add-ease": "EASE plus EASE on tags of the items (Jeunen et al., RecSys 2020).",
+    "ease-sparse": "EASE with a few neighbours of each item, for millions of items.",
     "popularity": "What most users have: a score is an item's share of users.",
     "item-item": "Neighbours by the users that two items share.",
     "slim": "Sparse linear weights by least squares, none below 0.",
@@ -45,6 +47,21 @@ MORE = {
     >>> relaxed = ease.EASEFamily(lambda_=1.0, relaxation=0.2, dropout=0.3).fit(X)
     >>> relaxed.info["settings"][:48]
     'lambda-power=0,dropout=0.3,user-power=0,relaxati'
+""",
+    "ease-sparse": """The weights into item j are exact within its support N, the items nearest to it:
+
+    B[N, j] = (C_NN + diagMat(Lambda_N))^-1 C_Nj
+
+    With as many neighbours as other items they are those of :class:`ease.EASEFamily`.
+
+    >>> import numpy as np, ease
+    >>> X = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [1, 0, 1, 1]])
+    >>> dense = ease.EASE(lambda_=1.0).fit(X)
+    >>> sparse = ease.EASESparse(lambda_=1.0, neighbours=3).fit(X)
+    >>> bool(np.allclose(sparse.B.toarray(), dense.B, atol=1e-5))
+    True
+    >>> int((ease.EASESparse(lambda_=1.0, neighbours=1).fit(X).B != 0).sum(axis=0).max())
+    1
 """,
     "add-ease": """B = (1 - blend) B(X) + blend B(T)
 
@@ -84,10 +101,10 @@ Written by python/generate.py from the library's table of methods.
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from ._base import CLASSES, KnownUsers, Recommender
-from ._closed_form import ClosedForm
+from ._closed_form import ClosedForm, Regularized
 '''
 
 
@@ -100,12 +117,15 @@ def parameter(setting):
     return name, kind, repr(int(value) if whole else float(value)), about
 
 
-LAMBDA = ("lambda_", "float", None, "the regularization, above 0")
+LAMBDA = ("lambda_", "Union[float, str]", None, "the regularization, above 0, or 'auto'")
+GIVEN_LAMBDA = ("lambda_", "float", None, "the regularization, above 0")
 COMMON = [("threads", "int", "0", "0: all"), ("memory_limit", "Optional[int]", "None", "bytes")]
 KIND = ("kind", "str", "'counts'", "the Gram matrix: counts, covariance or correlation")
 PRECISION = ("precision", "str", "'f32'", "precision of the solve: f32 or f64")
 CLOSED = [("workdir", "Any", "None", "directory for a matrix that does not fit into memory"),
-          ("backend", "Optional[str]", "None", "the backend that inverts the matrix")]
+          ("backend", "Optional[str]", "None", "the backend that inverts the matrix"),
+          ("updatable", "bool", "False",
+           "keep what update, forget and leave_one_out need")]
 
 
 def declared(parameters):
@@ -116,14 +136,14 @@ def declared(parameters):
                     if value is not None]
 
 
-def one_class(method, closed, known, settings, any_kind):
+def one_class(method, regularized, known, settings, any_kind, closed):
     parameters = [parameter(s) for s in settings]
     if closed:
         parameters = ([LAMBDA, *parameters] + ([KIND] if any_kind else []) +
                       [PRECISION, *COMMON, *CLOSED])
     else:
-        parameters += COMMON
-    base = "ClosedForm" if closed else "KnownUsers" if known else "Recommender"
+        parameters = ([GIVEN_LAMBDA] if regularized else []) + parameters + COMMON
+    base = "ClosedForm" if closed else "Regularized" if regularized else "KnownUsers" if known else "Recommender"
     lines = ["", "", f"class {NAMES[method]}({base}):", f'    """{ABOUT[method]}', ""]
     if method in MORE:
         lines += ["    " + MORE[method]]
@@ -140,9 +160,9 @@ def one_class(method, closed, known, settings, any_kind):
 
 def source():
     lines = HEAD.rstrip("\n").split("\n")
-    for method, closed, known, _, settings, any_kind in _ease.methods():
+    for method, regularized, known, _, settings, any_kind, closed in _ease.methods():
         if method in NAMES:
-            lines += one_class(method, closed, known, settings, any_kind)
+            lines += one_class(method, regularized, known, settings, any_kind, closed)
     return "\n".join(lines) + "\n"
 
 

@@ -26,6 +26,8 @@ typedef struct suite {
     int failed;
 } suite;
 
+static size_t device_limit; /* of every call; 0: none */
+
 __attribute__((format(printf, 3, 4))) static bool expect(suite *s, bool held,
                                                          const char *fmt, ...)
 {
@@ -104,18 +106,26 @@ static double next_number(uint64_t *state)
     return 2 * (double)((z ^ (z >> 31)) >> 11) * 0x1p-53 - 1;
 }
 
-/* I + V V' with V of rank 16 and entries of up to `scale`: no eigenvalue is below 1.
- * The padding is the identity; above the diagonal of diagonal tiles stand NaNs. */
-static void fill(ease_backend_matrix *a, double scale)
+/* V, n x 16 numbers of up to `scale`. */
+static double *factors_new(size_t n, double scale)
 {
-    size_t n = (size_t)a->items, side = (size_t)a->tiles * (size_t)a->edge;
     double *v = malloc(n * RANK * sizeof(*v));
     uint64_t state = n;
 
-    for (size_t at = 0; at < tile_count(a) * a->stride; at++)
-        put(a, at, GAP_VALUE);
     for (size_t i = 0; i < n * RANK; i++)
         v[i] = scale * next_number(&state);
+    return v;
+}
+
+/* I + V V': no eigenvalue is below 1. The padding is the identity; above the diagonal of
+ * diagonal tiles stand NaNs. */
+static void fill(ease_backend_matrix *a, double scale)
+{
+    size_t n = (size_t)a->items, side = (size_t)a->tiles * (size_t)a->edge;
+    double *v = factors_new(n, scale);
+
+    for (size_t at = 0; at < tile_count(a) * a->stride; at++)
+        put(a, at, GAP_VALUE);
     for (size_t i = 0; i < side; i++)
         for (size_t j = 0; j < side; j++) {
             bool above = j > i && j / (size_t)a->edge == i / (size_t)a->edge;
@@ -236,7 +246,8 @@ static listener listener_new(int cancel_at)
 
 static ease_backend_call call_new(int32_t threads, listener *l)
 {
-    ease_backend_call call = {.threads = threads, .item = -1};
+    ease_backend_call call = {
+        .threads = threads, .device_memory = device_limit, .item = -1};
 
     if (l) {
         call.progress = on_progress;
@@ -495,6 +506,241 @@ static void check_cancelling(suite *s, int32_t precision)
     }
 }
 
+/* ---- larger matrices ------------------------------------------------------------- */
+
+/* Backends divide matrices into blocks, which are larger than the matrices above. The
+ * inverse of I + V V' is known, I - V (I + V'V)^-1 V', so that these cost no more than
+ * n^2 numbers. */
+
+enum { LARGE_EDGE = 256 };
+
+/* For the scale of V: V'V is about 10 I, so that the condition is about 11, and all but
+ * the diagonal entries of the inverse are of the size 1 / sqrt(n) / 16: one block that
+ * were not updated would be far beyond the tolerances. */
+static double large_scale(int32_t items)
+{
+    return sqrt(30.0 / items);
+}
+
+static ease_backend_matrix large_matrix(int32_t items, int32_t precision)
+{
+    return matrix_new(items, LARGE_EDGE, precision,
+                      (size_t)LARGE_EDGE * LARGE_EDGE + GAP, large_scale(items));
+}
+
+static double dot(const double *a, const double *b)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < RANK; k++)
+        sum += a[k] * b[k];
+    return sum;
+}
+
+/* V (I + V'V)^-1, n x 16. */
+static double *shrunk_factors(const double *v, size_t n)
+{
+    double small[RANK * RANK], *made = malloc(n * RANK * sizeof(*made));
+
+    for (size_t k = 0; k < RANK; k++)
+        for (size_t l = 0; l < RANK; l++) {
+            double sum = k == l ? 1 : 0;
+
+            for (size_t i = 0; i < n; i++)
+                sum += v[i * RANK + k] * v[i * RANK + l];
+            small[k * RANK + l] = sum;
+        }
+    reference_invert(small, RANK);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < RANK; k++)
+            made[i * RANK + k] = dot(v + i * RANK, small + k * RANK);
+    return made;
+}
+
+/* The largest difference between P and the known inverse; NaN if there is one. */
+static double off_by(const ease_backend_matrix *p)
+{
+    size_t n = (size_t)p->items;
+    double *v = factors_new(n, large_scale(p->items)), *w = shrunk_factors(v, n);
+    double worst = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double want = (i == j ? 1 : 0) - dot(w + i * RANK, v + j * RANK);
+            double off = fabs(get(p, ease_backend_offset(p, (int32_t)i, (int32_t)j)) -
+                              want);
+
+            if (off > worst || isnan(off))
+                worst = off;
+        }
+    free(v);
+    free(w);
+    return worst;
+}
+
+/* y = A x */
+static void multiply(const ease_backend_matrix *a, const double *x, double *y)
+{
+    memset(y, 0, (size_t)a->items * sizeof(*y));
+    for (int32_t i = 0; i < a->items; i++)
+        for (int32_t j = 0; j <= i; j++) {
+            double value = get(a, ease_backend_offset(a, i, j));
+
+            y[i] += value * x[j];
+            if (j < i)
+                y[j] += value * x[i];
+        }
+}
+
+static double norm_of(const double *x, int32_t n)
+{
+    double sum = 0;
+
+    for (int32_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+/* In float32 what the library allows: 2e-4 for the residual, and half of it for an
+ * entry. In float64 the bound of tolerance_of(), with |A| <= sqrt(n + 16 x 11^2). */
+static double large_tolerance(const ease_backend_matrix *a, bool of_residual)
+{
+    double n = a->items;
+
+    if (a->precision == EASE_BACKEND_F32)
+        return of_residual ? 2e-4 : 1e-4;
+    return 8 * sqrt(n) * sqrt(n + RANK * 11 * 11) * DBL_EPSILON;
+}
+
+static void check_large(suite *s, int32_t items, int32_t precision)
+{
+    ease_backend_matrix a = large_matrix(items, precision);
+    double *x = calloc(3 * (size_t)items, sizeof(*x)), *ax = x + items,
+           *pax = ax + items;
+    uint64_t state = 3;
+    char what[100];
+
+    snprintf(what, sizeof(what), "%d items, f%d, %zu bytes of a device", (int)items,
+             precision == EASE_BACKEND_F64 ? 64 : 32, device_limit);
+    for (int32_t i = 0; i < items; i++)
+        x[i] = next_number(&state);
+    multiply(&a, x, ax);
+    if (invert(s, &a, 2, what)) {
+        double off = off_by(&a), size = norm_of(x, items), residual;
+
+        multiply(&a, ax, pax);
+        for (int32_t i = 0; i < items; i++)
+            pax[i] -= x[i];
+        residual = norm_of(pax, items) / size;
+        expect(s, off <= large_tolerance(&a, false), "%s: off by %.2g, allowed %.2g",
+               what, off, large_tolerance(&a, false));
+        expect(s, residual <= large_tolerance(&a, true),
+               "%s: residual %.2g, allowed %.2g", what, residual,
+               large_tolerance(&a, true));
+        expect(s, gaps_are_untouched(&a), "%s: writes between tiles", what);
+    }
+    free(x);
+    free(a.data);
+}
+
+static void check_large_bits(suite *s, int32_t precision)
+{
+    ease_backend_matrix a = large_matrix(2500, precision);
+    ease_backend_matrix b = large_matrix(2500, precision);
+
+    if (invert(s, &a, 1, "2,500 items") && invert(s, &b, 3, "2,500 items again"))
+        expect(s, same_bits(&a, &b), "2,500 items: other bits the second time");
+    free(a.data);
+    free(b.data);
+}
+
+/* In the second block, and the last item. */
+static void check_large_pivots(suite *s, int32_t precision)
+{
+    static const int32_t items[] = {1500, 2499};
+
+    for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+        ease_backend_matrix a = large_matrix(2500, precision);
+        ease_backend_call call = call_new(2, NULL);
+
+        put(&a, ease_backend_offset(&a, items[i], items[i]), -1);
+        check_failure(s, &call, s->b->invert(&a, &call), EASE_BACKEND_NOT_POSDEF,
+                      "a negative pivot of 2,500 items");
+        expect(s, call.item == items[i], "a negative pivot: item %lld, not %d",
+               (long long)call.item, (int)items[i]);
+        free(a.data);
+    }
+}
+
+static void check_large_ones(suite *s, int32_t precision)
+{
+    static const int32_t sizes[] = {1100, 2500, 3000};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        check_large(s, sizes[i], precision);
+    check_large_bits(s, precision);
+    check_large_pivots(s, precision);
+}
+
+/* With so much of the device's memory that some, more and all but a little of a matrix
+ * of 3,000 items is on it at a time. */
+static void check_large_parts(suite *s, int32_t precision)
+{
+    ease_backend_matrix shape = shape_of(3000, LARGE_EDGE, precision,
+                                         (size_t)LARGE_EDGE * LARGE_EDGE);
+    ease_backend_scratch all, least;
+    enum { PARTS = 4 };
+
+    s->b->scratch(&shape, 2, 0, &all);
+    s->b->scratch(&shape, 2, 1, &least);
+    for (size_t part = 0; part < PARTS && least.device_bytes < all.device_bytes;
+         part++) {
+        device_limit = least.device_bytes +
+                       part * (all.device_bytes - least.device_bytes) / PARTS;
+        check_large(s, 3000, precision);
+        if (part == 1)
+            check_large_pivots(s, precision);
+    }
+    device_limit = 0;
+}
+
+static bool has_device(const suite *s, int32_t precision)
+{
+    ease_backend_matrix shape = shape_of(3000, LARGE_EDGE, precision,
+                                         (size_t)LARGE_EDGE * LARGE_EDGE);
+    ease_backend_scratch all;
+
+    s->b->scratch(&shape, 2, 0, &all);
+    return all.device_bytes > 0;
+}
+
+/* What `careful` gives for a matrix that is not checked: the same, in the memory of a
+ * device and through it. */
+static void check_careful(suite *s, int32_t precision)
+{
+    ease_backend_matrix shape = shape_of(3000, LARGE_EDGE, precision,
+                                         (size_t)LARGE_EDGE * LARGE_EDGE);
+    const ease_backend *careful = s->b->careful ? s->b->careful(&shape, 2, 1) : NULL;
+    suite other = {.b = careful, .out = s->out};
+
+    if (!careful)
+        return;
+    if (expect(s, careful != s->b && !careful->careful, "careful: has one more")) {
+        check_large(&other, 2500, precision);
+        check_large_parts(&other, precision);
+    }
+    s->failed += other.failed;
+}
+
+static void check_larger(suite *s, int32_t precision)
+{
+    check_large_ones(s, precision);
+    if (device_limit == 0 && has_device(s, precision)) {
+        check_large_parts(s, precision);
+        check_careful(s, precision);
+    }
+}
+
 /* ---- for the plan ---------------------------------------------------------------- */
 
 #ifdef SANITIZED /* the sanitizer uses memory of its own for every byte */
@@ -558,8 +804,8 @@ static void check_scratch(suite *s, int32_t precision)
     ease_backend_matrix larger = shape_of(2000, 128, precision, 128 * 128);
     ease_backend_scratch stated, more;
 
-    s->b->scratch(&a, 2, &stated);
-    s->b->scratch(&larger, 2, &more);
+    s->b->scratch(&a, 2, device_limit, &stated);
+    s->b->scratch(&larger, 2, device_limit, &more);
     expect(s,
            more.host_bytes >= stated.host_bytes &&
                more.device_bytes >= stated.device_bytes,
@@ -708,7 +954,7 @@ static void check_file(suite *s, int32_t precision)
 
 /* ---- all of it ------------------------------------------------------------------- */
 
-static void check_precision(suite *s, int32_t precision)
+static void check_precision(suite *s, int32_t precision, bool larger)
 {
     check_scratch(s, precision); /* first: before others have warmed the backend up */
     check_rate(s, precision);
@@ -721,9 +967,11 @@ static void check_precision(suite *s, int32_t precision)
     check_cancelling(s, precision);
     if (s->b->invert_file)
         check_file(s, precision);
+    if (larger || has_device(s, precision))
+        check_larger(s, precision);
 }
 
-int backend_suite(const ease_backend *b, FILE *out)
+static int run_suite(const ease_backend *b, bool larger, FILE *out)
 {
     suite s = {.b = b, .out = out};
     char why[EASE_BACKEND_TEXT] = "";
@@ -737,6 +985,21 @@ int backend_suite(const ease_backend *b, FILE *out)
     }
     for (int32_t p = EASE_BACKEND_F32; p <= EASE_BACKEND_F64; p++)
         if (has(&s, p))
-            check_precision(&s, p);
+            check_precision(&s, p, larger);
     return s.failed;
+}
+
+int backend_suite(const ease_backend *b, FILE *out)
+{
+    return run_suite(b, false, out);
+}
+
+int backend_suite_larger(const ease_backend *b, size_t device_memory, FILE *out)
+{
+    int failed;
+
+    device_limit = device_memory;
+    failed = run_suite(b, true, out);
+    device_limit = 0;
+    return failed;
 }

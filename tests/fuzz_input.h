@@ -48,8 +48,8 @@ static inline void fuzz_look(const ease_interactions *x)
         }
     }
     if (seen != info.interactions || seen == 0 ||
-        info.rows !=
-            seen + info.below_rating + info.zero_weight + info.repeated + info.filtered)
+        info.rows != seen + info.below_rating + info.zero_weight + info.repeated +
+                         info.filtered + info.outside_time)
         abort();
 }
 

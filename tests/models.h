@@ -260,7 +260,8 @@ static inline ease_model *random_sparse(int32_t n, uint64_t seed, bool coarse)
             }
         starts[i + 1] = at;
     }
-    m->sparse = (ease__sparse){starts, columns, weights};
+    m->sparse = (ease__sparse){
+        .starts = starts, .columns = columns, .weights = weights};
     free_interactions(x);
     return m;
 }

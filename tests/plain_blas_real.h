@@ -99,6 +99,27 @@ void CBLAS(trmm)(enum CBLAS_ORDER order, enum CBLAS_SIDE side, enum CBLAS_UPLO h
      left ? (size_t)ldb : 1);
 }
 
+/* Solves X L' = alpha B for a lower triangle L; X replaces B. */
+void CBLAS(trsm)(enum CBLAS_ORDER order, enum CBLAS_SIDE side, enum CBLAS_UPLO half,
+                 enum CBLAS_TRANSPOSE trans, enum CBLAS_DIAG diagonal, int rows,
+                 int columns, REAL alpha, const REAL *a, int lda, REAL *b, int ldb)
+{
+    assert(order == CblasRowMajor && side == CblasRight && half == CblasLower);
+    assert(trans == CblasTrans && diagonal == CblasNonUnit);
+    for (int i = 0; i < rows; i++) {
+        REAL *x = b + (size_t)i * (size_t)ldb;
+
+        for (int j = 0; j < columns; j++) {
+            const REAL *row = a + (size_t)j * (size_t)lda;
+            REAL sum = alpha * x[j];
+
+            for (int k = 0; k < j; k++)
+                sum -= x[k] * row[k];
+            x[j] = sum / row[j];
+        }
+    }
+}
+
 /* An upper triangle by columns is a lower one by rows. */
 #define AT(i, j) a[(size_t)(i) * (size_t)*ld + (size_t)(j)]
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "ranked.h"
 #include "test.h"
 
 typedef struct tagged_column {
@@ -84,15 +85,6 @@ static inline void give_tags(ease_model *m, uint64_t seed)
 
 /* ---- the twin -------------------------------------------------------------------- */
 
-static inline int tagged_better_first(const void *a, const void *b)
-{
-    const ease_rec *x = a, *y = b;
-
-    if (x->score != y->score)
-        return x->score > y->score ? -1 : 1;
-    return (x->item > y->item) - (x->item < y->item);
-}
-
 /* Tags are compared as text. */
 static inline bool tagged_share(const ease_model *m, int32_t a, int32_t b,
                                 const char *tag)
@@ -130,7 +122,7 @@ static inline bool tagged_may_follow(const ease_model *m, const ease_cap *cap,
 }
 
 /* Makes a list from the scores of all items, `all`, in any order: multiplies, sorts
- * everything, and takes items in this order. `all` is changed. */
+ * everything, and takes items in this order. `all` is changed; o->denied is one row. */
 static inline int32_t tagged_twin(const ease_model *m, ease_rec *all, int32_t count,
                                   ease_row history, const ease_recommend_options *o,
                                   ease_rec *out)
@@ -144,13 +136,15 @@ static inline int32_t tagged_twin(const ease_model *m, ease_rec *all, int32_t co
 
         for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
             seen |= history.items[h] == item;
+        for (int32_t d = 0; o->denied && d < o->denied[0].count; d++)
+            seen |= o->denied[0].items[d] == item;
         if (seen || (o->allowed && !o->allowed[item]))
             continue;
         if (o->popularity_power != 0)
             score = score * ease_model_popularity_factor(m, item, o->popularity_power);
         all[kept++] = (ease_rec){item, score};
     }
-    qsort(all, (size_t)kept, sizeof(*all), tagged_better_first);
+    ranked_sort(m, all, kept);
     for (int32_t i = 0; i < kept && taken < o->k; i++) {
         bool good = true;
 

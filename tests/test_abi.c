@@ -12,29 +12,34 @@
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), \
                    #type " has padding at its end, or another last member")
 
-ENDS_WITH(ease_read_options, guess);
+ENDS_WITH(ease_read_options, encoding);
 ENDS_WITH(ease_synth_options, hooks);
 ENDS_WITH(ease_tag_options, columns_option);
 ENDS_WITH(ease_tags_info, empty);
-ENDS_WITH(ease_split_options, hooks);
-ENDS_WITH(ease_train_options, tag_weight);
+ENDS_WITH(ease_split_options, validation_from);
+ENDS_WITH(ease_train_options, like);
 ENDS_WITH(ease_gram_options, hooks);
-ENDS_WITH(ease_open_options, hooks);
-ENDS_WITH(ease_recommend_options, cap_count);
+ENDS_WITH(ease_open_options, threads);
+ENDS_WITH(ease_recommend_options, denied);
 ENDS_WITH(ease_eval_options, among);
-ENDS_WITH(ease_tune_options, seconds);
+ENDS_WITH(ease_update_options, removals);
+ENDS_WITH(ease_leave_options, hooks);
+ENDS_WITH(ease_tune_options, hold_out);
 ENDS_WITH(ease_blas_info, better);
 ENDS_WITH(ease_columns, advice);
-ENDS_WITH(ease_interactions_info, doubt);
+ENDS_WITH(ease_interactions_info, age_from);
 ENDS_WITH(ease_split_info, cold_items);
 ENDS_WITH(ease_split_parts, test_target);
-ENDS_WITH(ease_plan, fits);
+ENDS_WITH(ease_plan, tile_edge);
+ENDS_WITH(ease_update_plan, solve_seconds);
+ENDS_WITH(ease_update_info, deviation);
 ENDS_WITH(ease_gram_info, wide);
-ENDS_WITH(ease_model_info, bytes);
-ENDS_WITH(ease_report_info, among);
+ENDS_WITH(ease_model_info, updates);
+ENDS_WITH(ease_report_info, refused);
 ENDS_WITH(ease_metric, standard_error);
 ENDS_WITH(ease_trial, solves);
 ENDS_WITH(ease_weight_summary, quantile);
+ENDS_WITH(ease_weight_histogram, above);
 
 enum { MORE = 32, POISON = 0xAA }; /* bytes of a newer structure */
 
@@ -76,6 +81,7 @@ static void set_up(void)
     fclose(f);
     ease_train_options_init(&train);
     train.lambda = lambda;
+    train.updatable = 1;
     ease_tune_options_init(&tune);
     tune.lambdas = &lambda;
     tune.count = 1;
@@ -196,6 +202,15 @@ static ease_status use_tune(const void *o, ease_error *err)
     return status;
 }
 
+static ease_status use_update(const void *o, ease_error *err)
+{
+    ease_model *made = NULL;
+    ease_status status = ease_model_update(m, x, x, o, &made, NULL, err);
+
+    ease_model_free(made);
+    return status;
+}
+
 static void set_nothing(void *o)
 {
     (void)o;
@@ -214,6 +229,7 @@ DEFAULTS(gram)
 DEFAULTS(open)
 DEFAULTS(recommend)
 DEFAULTS(eval)
+DEFAULTS(update)
 DEFAULTS(tune)
 
 /* `least`: the members up to here have no default that would do. */
@@ -229,11 +245,16 @@ static const struct {
     void (*set)(void *o);
     ease_status (*use)(const void *o, ease_error *err);
 } options[] = {
-    OPTIONS(read, format, set_nothing),       OPTIONS(synth, seed, set_synth),
-    OPTIONS(split, heldout_users, set_split), OPTIONS(train, settings, set_train),
-    OPTIONS(gram, memory_limit, set_nothing), OPTIONS(open, verify, set_nothing),
-    OPTIONS(recommend, k, set_nothing),       OPTIONS(eval, metrics, set_nothing),
+    OPTIONS(read, format, set_nothing),
+    OPTIONS(synth, seed, set_synth),
+    OPTIONS(split, heldout_users, set_split),
+    OPTIONS(train, settings, set_train),
+    OPTIONS(gram, memory_limit, set_nothing),
+    OPTIONS(open, verify, set_nothing),
+    OPTIONS(recommend, k, set_nothing),
+    OPTIONS(eval, metrics, set_nothing),
     OPTIONS(tune, train, set_nothing),
+    OPTIONS(update, memory_limit, set_nothing),
 };
 enum { OPTIONS_COUNT = sizeof(options) / sizeof(options[0]) };
 
@@ -378,6 +399,27 @@ static void fill_summary(void *info)
         abort();
 }
 
+static void fill_histogram(void *info)
+{
+    if (ease_model_count_weights(m, info, NULL, NULL, NULL))
+        abort();
+}
+
+static void fill_update(void *info)
+{
+    ease_model *made = NULL;
+
+    if (ease_model_update(m, x, x, NULL, &made, info, NULL))
+        abort();
+    ease_model_free(made);
+}
+
+static void fill_update_plan(void *info)
+{
+    if (ease_update_plan_sizes(10, 1, NULL, info, NULL))
+        abort();
+}
+
 static void fill_plotted(void *info)
 {
     if (ease_plot_weights(m, test_path("x.svg"), info, NULL, NULL))
@@ -401,6 +443,9 @@ static const struct {
     {"metric", sizeof(ease_metric), fill_metric, false},
     {"trial", sizeof(ease_trial), fill_trial, false},
     {"weights", sizeof(ease_weight_summary), fill_summary, false},
+    {"histogram", sizeof(ease_weight_histogram), fill_histogram, false},
+    {"update", sizeof(ease_update_info), fill_update, false},
+    {"update plan", sizeof(ease_update_plan), fill_update_plan, true},
     {"plotted weights", sizeof(ease_weight_summary), fill_plotted, false},
 };
 
@@ -446,6 +491,7 @@ static void descriptions_without_a_size_are_not_written(test *t)
     ease_plan plan = {.threads = 7};
     ease_gram_info info = {.items = 7};
     ease_weight_summary w = {.count = 7};
+    ease_weight_histogram h = {.bins = 7};
     ease_split_parts parts = {0};
     ease_model_info model = {.items = 7};
     ease_error err = {0};
@@ -457,11 +503,12 @@ static void descriptions_without_a_size_are_not_written(test *t)
     check_status(t, ease_plan_data(x, NULL, EASE_STORE_F32, &plan, NULL), EASE_E_ARG);
     check_status(t, ease_gram_peek(gram_path, &info, NULL), EASE_E_ARG);
     check_status(t, ease_model_summarize_weights(m, &w, NULL, NULL), EASE_E_ARG);
+    check_status(t, ease_model_count_weights(m, &h, NULL, NULL, NULL), EASE_E_ARG);
     check_status(t, ease_split_open(dir, &parts, NULL), EASE_E_ARG);
     ease_model_describe(m, &model);
     ease_model_describe(m, NULL);
     check(t, c.user == 7 && plan.threads == 7 && info.items == 7 && w.count == 7 &&
-                 model.items == 7 && !parts.train);
+                 h.bins == 7 && model.items == 7 && !parts.train);
     clean_up();
 }
 
@@ -532,6 +579,7 @@ static void accessors_accept_null(test *t)
     check(t, ease_model_title(NULL, 0) == NULL);
     check_int(t, ease_model_find_user(NULL, "a"), EASE_NO_USER);
     check_int(t, ease_model_history(NULL, 0).count, 0);
+    check(t, ease_model_user_id(NULL, 0) == NULL);
     check(t, isnan(ease_model_popularity(NULL, 0)));
     check(t, isnan(ease_model_base(NULL, 0)));
     check_status(t, ease_model_row(NULL, 0, NULL, NULL), EASE_E_ARG);

@@ -7,7 +7,7 @@ import json
 from small import Trained
 from support import main
 
-SOLVING = ("train", "tune", "compare", "reproduce", "plan", "bench")
+SOLVING = ("train", "update", "tune", "compare", "reproduce", "plan", "bench")
 
 
 class Backends(Trained):
@@ -32,6 +32,24 @@ class Backends(Trained):
                           if not line.startswith(" ")],
                          [f"{b['name']}: {b['about']}" for b in listed])
 
+    def test_backends_that_cannot_be_used_here_say_why(self):
+        for b in json.loads(self.ease("info", "--backends", "--json").out)["backends"]:
+            if b["usable"]:
+                continue
+            self.assertIn(f"backend {b['name']} cannot be used here: ", b["why_not"])
+            self.fails(1, b["why_not"], "train", "ratings.csv", "-o", "m", "--lambda", "2",
+                       "--backend", b["name"])
+
+    def test_auto_gives_the_model_of_the_only_backend(self):
+        usable = [b["name"] for b in json.loads(
+            self.ease("info", "--backends", "--json").out)["backends"] if b["usable"]]
+        if usable != ["cpu", "auto"]:
+            self.skipTest("more than one backend can be used here")
+        for name in usable:
+            self.ease("train", "ratings.csv", "-o", name + ".ease", "--lambda", "2",
+                      "--backend", name)
+        self.assertEqual(self.read("auto.ease"), self.read("cpu.ease"))
+
     def test_info_has_a_file_or_backends(self):
         self.fails(2, "either FILE or --backends is required", "info")
         self.fails(2, "not both", "info", "model.ease", "--backends")
@@ -40,7 +58,8 @@ class Backends(Trained):
     def test_help_has_the_names_of_the_table(self):
         for verb in SOLVING:
             text = " ".join(self.ease(verb, "--help").out.split())
-            self.assertIn(" or ".join(self.names()) + "; the backend that inverts the matrix", text, verb)
+            listed = ", ".join(self.names()[:-1]) + " or " + self.names()[-1]
+            self.assertIn(listed + "; the backend that inverts the matrix", text, verb)
 
     def test_completions_have_the_names_of_the_table(self):
         words = " ".join(self.names())
@@ -80,6 +99,23 @@ class Backends(Trained):
         self.assertEqual(len(got["trials"]), 2)
         self.ease("bench", "--parts", "solve", "--items", 100, "--users", 100,
                   "--interactions", 500, "--repeat", 1, "--backend", "cpu")
+
+    def test_memory_of_a_device_is_no_matter_to_the_processors(self):
+        for limit in ([], ["--device-memory", "1M"]):
+            self.ease("train", "ratings.csv", "-o", f"m{len(limit)}.ease", "--lambda", "2",
+                      "--backend", "cpu", *limit)
+        self.assertEqual(self.read("m0.ease"), self.read("m2.ease"))
+        self.fails(2, "popularity takes no --device-memory", "train", "ratings.csv", "-o", "m",
+                   "--model", "popularity", "--device-memory", "1G")
+
+    def test_updates_take_it_for_solving_anew(self):
+        self.ease("train", "ratings.csv", "-o", "live.ease", "--lambda", "2", "--updatable")
+        self.fails(2, "--backend is for solving anew, from --data or --gram", "update",
+                   "live.ease", "--now", "ratings.csv", "-o", "m", "--backend", "cpu")
+        self.fails(2, "no backend 'abacus'", "update", "live.ease", "--now", "ratings.csv",
+                   "--data", "ratings.csv", "-o", "m", "--backend", "abacus")
+        self.ease("update", "live.ease", "--now", "ratings.csv", "--was", "ratings.csv",
+                  "--data", "ratings.csv", "-o", "m", "--backend", "cpu")
 
     def test_models_that_solve_nothing_take_none(self):
         for option in (["--backend", "cpu"], ["--kind", "correlation"], ["--precision", "f64"],

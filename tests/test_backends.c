@@ -28,7 +28,8 @@ static const ease_backend *toy(test *t)
 static void every_built_in_backend_passes_the_suite(test *t)
 {
     for (int i = 0; ease__backends[i]; i++) {
-        int failed = backend_suite(ease__backends[i], stdout);
+        int failed = i == 0 ? backend_suite_larger(ease__backends[i], 0, stdout)
+                            : backend_suite(ease__backends[i], stdout);
 
         check(t, failed == 0 || (i > 0 && failed == BACKEND_SUITE_UNAVAILABLE));
     }
@@ -159,10 +160,11 @@ static int32_t writes_between_tiles(const ease_backend_matrix *a,
 
 #ifndef SANITIZED /* the suite does not measure memory then */
 static void no_scratch(const ease_backend_matrix *shape, int32_t threads,
-                       ease_backend_scratch *out)
+                       size_t device_memory, ease_backend_scratch *out)
 {
     (void)shape;
     (void)threads;
+    (void)device_memory;
     *out = (ease_backend_scratch){0};
 }
 #endif
@@ -231,6 +233,36 @@ static void the_suite_finds_broken_inversions(test *t)
     }
 }
 
+/* As if one product of a later block were left out. */
+static int32_t forgets_a_block(const ease_backend_matrix *a, ease_backend_call *call)
+{
+    int32_t status = ease__cpu.invert(a, call);
+
+    for (int32_t i = 1030; i < 1090 && i < a->items; i++)
+        for (int32_t j = 10; j < 70; j++)
+            ((float *)a->data)[ease_backend_offset(a, i, j)] = 0;
+    return status;
+}
+
+static void the_suite_finds_what_is_wrong_in_later_blocks(test *t)
+{
+    ease_backend b = ease__cpu;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+
+    b.precisions = 1u << EASE_BACKEND_F32;
+    b.invert = forgets_a_block;
+    b.file_scratch = NULL;
+    b.invert_file = NULL;
+    check(t, backend_suite_larger(&b, 0, out) > 0);
+    fclose(out);
+    check_contains(t, text, "1100 items, f32, 0 bytes of a device: off by");
+    check_contains(t, text, "3000 items, f32, 0 bytes of a device: residual");
+    check(t, strncmp(text, "backend cpu: 1100", 17) == 0); /* no smaller one */
+    free(text);
+}
+
 static void the_suite_finds_broken_tables(test *t)
 {
     ease_backend b = *toy(t);
@@ -296,7 +328,7 @@ static ease_status solve_by(const ease_backend *b, ease__tiled *a, double *resid
 
     for (int32_t i = 0; i < ITEMS; i++)
         diagonal[i] = 1 + i % 3;
-    return ease__solve(a, diagonal, b, 2, hooks, residual, err);
+    return ease__solve(a, diagonal, b, 2, 0, hooks, residual, err);
 }
 
 static ease__tiled matrix(void)
@@ -331,10 +363,10 @@ static void the_diagonal_is_added_item_by_item(test *t)
         diagonal[i] = 0.25 * (i % 7);
         set_entry(&b, i, i, ease__tiled_at(&b, i, i) + diagonal[i]);
     }
-    check_status(t, ease__solve(&a, diagonal, &ease__cpu, 2, NULL, &residual, NULL),
+    check_status(t, ease__solve(&a, diagonal, &ease__cpu, 2, 0, NULL, &residual, NULL),
                  EASE_OK);
     memset(diagonal, 0, sizeof(diagonal));
-    check_status(t, ease__solve(&b, diagonal, &ease__cpu, 2, NULL, &residual, NULL),
+    check_status(t, ease__solve(&b, diagonal, &ease__cpu, 2, 0, NULL, &residual, NULL),
                  EASE_OK);
     before = dense_matrix(&a);
     for (int32_t i = 0; i < ITEMS; i++)
@@ -442,10 +474,11 @@ static int32_t never_called(const ease_backend_matrix *a, ease_backend_call *cal
 }
 
 static void small_device(const ease_backend_matrix *shape, int32_t threads,
-                         ease_backend_scratch *out)
+                         size_t device_memory, ease_backend_scratch *out)
 {
     (void)shape;
     (void)threads;
+    (void)device_memory;
     *out = (ease_backend_scratch){.host_bytes = 2000000000,
                                   .device_bytes = 80000000000,
                                   .device_available = 24000000000};
@@ -537,6 +570,7 @@ static const test_case cases[] = {
     TEST(every_built_in_backend_passes_the_suite),
     TEST(a_plugin_passes_the_suite),
     TEST(the_suite_finds_broken_inversions),
+    TEST(the_suite_finds_what_is_wrong_in_later_blocks),
     TEST(the_suite_finds_broken_tables),
     TEST(what_is_no_plugin_is_refused),
     TEST(backends_agree),

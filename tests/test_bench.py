@@ -10,10 +10,11 @@ import support
 
 sys.path.insert(0, os.path.join(support.ROOT, "bench"))
 import bench  # noqa: E402
+import cuda  # noqa: E402
 
 SMALL = ["--items", "150", "--users", "400", "--interactions", "6000", "--quick"]
 RECORDS = ["sgemm", "copy", "read", "gram", "solve", "write-f32", "write-packed", "write-f16",
-           "recommend"]
+           "recommend", "update-come", "update-leave", "update-change", "leave"]
 
 
 class Bench(support.Case):
@@ -42,6 +43,15 @@ class Bench(support.Case):
         self.assertEqual(parts["read"]["amount"], d["interactions"])
         self.assertGreater(parts["gram"]["amount"], d["interactions"])
         self.assertEqual(parts["recommend"]["amount"], d["users"])
+        for name, rank in (("come", 100), ("leave", 100), ("change", 200)):
+            r = parts["update-" + name]
+            self.assertEqual(r["rank"], rank)
+            self.assertEqual(r["amount"], n ** 2 * rank)
+            self.assertLess(r["residual"], 1e-4)
+            self.assertEqual(r["deviation"] > 0, name != "come")
+        self.assertGreater(parts["leave"]["evaluated"], 0.9 * d["users"])
+        self.assertAlmostEqual(parts["leave"]["of_limit"],
+                               parts["leave"]["rate"] / parts["leave"]["recommend"], places=9)
         self.assertGreater(parts["write-f32"]["amount"], 1.9 * parts["write-f16"]["amount"] - 1e5)
         self.assertGreaterEqual(d["threads"], 1)
         self.assertEqual(os.listdir(self.dir), [])
@@ -56,6 +66,11 @@ class Bench(support.Case):
             self.ease("bench", data, "--parts", "read", "--csv").out)))
         self.assertEqual([r["part"] for r in rows], ["read"])
         self.assertGreater(float(rows[0]["rate"]), 0)
+        few = self.write("few.csv", "user,item\n" + "".join(
+            f"u{u},i{(u + k) % 4}\n" for u in range(3) for k in range(2)))
+        d = json.loads(self.ease("bench", few, "--parts", "update,leave", "--json").out)
+        self.assertEqual(d["parts"]["update-leave"]["rank"], 1)
+        self.assertEqual(d["parts"]["leave"]["evaluated"], 3)
         twisted = self.write("y.csv", "".join(
             f"shop,u{u},i{(u * 7 + k * k) % 40}\n" for u in range(200) for k in range(1, 6)))
         self.fails(2, "--columns '2,3'", "bench", twisted, "--parts", "read,gram")
@@ -142,6 +157,43 @@ class Page(support.Case):
     def test_the_page_is_what_the_script_writes(self):
         with open(bench.PAGE) as f:
             self.assertEqual(f.read(), bench.page_text())
+
+
+class Gpu(support.Case):
+    """bench/cuda.py, as far as it goes without a GPU."""
+
+    def measured(self, items, precision, number_bytes):
+        program, plugin = (os.path.join(support.BUILD, "tests", name)
+                           for name in ("measure_backend", "libtoy_device.so"))
+        text = cuda.run(program, plugin, items, 2, 5_000_000, precision)
+        return cuda.parsed(text, items, number_bytes)
+
+    def test_what_the_measuring_program_prints_is_read(self):
+        for precision, number_bytes, least in (("f32", 4, 1e-9), ("f64", 8, 0)):
+            d = self.measured(200, precision, number_bytes)
+            self.assertGreaterEqual(d["probe"], 0)
+            self.assertEqual(len(d["runs"]), 1)
+            for r in (d["first"], *d["runs"]):
+                self.assertGreater(r["seconds"], 0)
+                self.assertEqual(r["device_bytes"], 1_000_000 * number_bytes // 4)
+                self.assertEqual(r["triangle_bytes"], number_bytes * 200 * 200 // 2)
+                self.assertTrue(least <= r["host_residual"] < 1e-5, r)
+                self.assertGreater(r["host_bytes"], 0)
+
+    def test_what_the_plugin_logs_is_read(self):
+        log = ("GPU, float64: to the device 0.100 s, sweep 1.2500 s, 40.0 TFLOP/s, check and back "
+               "0.200 s, residual 3.1e-12, 8.00 GB on the device\n"
+               "items 9 seconds 1.5 predicted 1.4 device_bytes 100 residual 3.0e-12 "
+               "host_bytes 50\n"
+               "GPU, float32, 3 of 46 tile columns at a time: 3.000 s, 2.00 GB on the device\n"
+               "items 9 seconds 3.1 predicted 1.4 device_bytes 60 residual 1.0e-5 "
+               "host_bytes 50\n")
+        d = cuda.parsed(log, 9, 4)
+        self.assertEqual((d["first"]["arithmetic"], d["first"]["sweep"], d["first"]["residual"]),
+                         ("float64", 1.25, 3.1e-12))
+        self.assertEqual(d["runs"][0]["arithmetic"], "float32, 3 of 46 tile columns at a time")
+        self.assertNotIn("sweep", d["runs"][0])
+        self.assertEqual(d["runs"][0]["host_residual"], 1e-5)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The program from outside: its usage, its documents, what it puts out, how it ends."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -20,8 +21,8 @@ import unittest
 from small import ITEMS, Trained, as_csv, small_pairs
 from support import EASE, PATIENCE, SANITIZED, Case, main, run, wait_until_caught
 
-VERBS = ["train", "recommend", "similar", "explain", "gram", "plan", "info", "synth",
-         "export", "help"]
+VERBS = ["train", "update", "forget", "recommend", "similar", "explain", "gram", "plan", "info",
+         "synth", "export", "help"]
 
 
 class Usage(Case):
@@ -77,7 +78,8 @@ class Usage(Case):
                      ["--memory-limit", "2X"], ["--memory-limit", "-1G"],
                      ["--memory-limit", "nan"], ["--header", "maybe"], ["--min-rating", "x"],
                      ["--min-user", "1.5"], ["--repeat", "all"], ["--format", "x"],
-                     ["extra"], ["--gram", "g"]):
+                     ["--since", "soon"], ["--until", "31.01.2024"], ["--half-life", "0"],
+                     ["--half-life", "nan"], ["--encoding", "x"], ["--gram", "g"]):
             with self.subTest(args=args):
                 self.write("x.csv", as_csv(small_pairs()))
                 r = self.fails(2, "ease: ", "train", "x.csv", "-o", "m", "--lambda", "1", *args)
@@ -156,7 +158,8 @@ class Documents(Case):
 
     def test_bash_completes(self):
         self.assertEqual(self.complete("ease", "tr"), ["train"])
-        self.assertEqual(self.complete("ease", "train", "--la"), ["--lambda"])
+        self.assertEqual(self.complete("ease", "train", "--la"),
+                         ["--lambda", "--lambda-users"])
         self.assertEqual(self.complete("ease", "train", "--kind", "cov"), ["covariance"])
         self.assertEqual(self.complete("ease", "help", "mo"), ["models"])
         self.assertEqual(self.complete("ease", "help", "re"), ["recommend", "reproduce"])
@@ -191,17 +194,37 @@ class Documents(Case):
         self.write("items.csv", "id,title\n" + "".join(f"{i},About {i}\n" for i in ITEMS))
         self.write("mine.txt", "react\nlodash\n")
         self.write("seen.txt", "redux\n")
+        self.write("bought.csv", "user,item\nu1,lodash\n")
+        self.write("requests.jsonl", '{"user": "u1"}\n{"history": ["react"], "k": 2}\n')
+        self.write("events.jsonl", "".join(
+            json.dumps({"user": {"id": u}, "item": {"sku": i}, "ts": 1.7e9 + k}) + "\n"
+            for k, (u, i) in enumerate(pairs)))
+        os.mkdir(self.path("events"))
+        for part in range(2):
+            self.write(f"events/part-{part}.csv.gz", gzip.compress(as_csv(
+                [(u, i, "2024-02-01") for u, i in pairs[part::2]], "user,item,date").encode()))
         self.write("pairs.csv", "a,a,3\na,b,1\nb,b,2\n")
         self.write("ids.txt", "a\nb\n")
-        for verb in ("synth", "gram", "train", "recommend", "similar", "explain", "plan",
-                     "info", "export", "help"):
+        self.write("came.csv", "user,item\nnew,react\nnew,svelte\n")
+        self.write("gone.txt", "u8\nu9\n")
+        before = [p for p in pairs if p[0] == "u1"]
+        after = [("u1", "redux"), ("u1", "lodash")]
+        self.write("before.csv", as_csv(before))
+        self.write("after.csv", as_csv(after))
+        self.write("all.csv", as_csv([p for p in pairs if p[0] != "u1"] + after))
+        for verb in ("synth", "gram", "train", "info", "update", "forget", "recommend", "similar", "explain", "plan",
+                     "export", "help"):
             text = self.ease("help", verb).out.split("\nExamples:\n")[1]
             examples = [s.strip() for s in text.splitlines() if s.strip()]
             self.assertTrue(examples)
             for line in examples:
                 words = shlex.split(line)
                 self.assertEqual(words[:2], ["ease", verb])
-                r = run(*words[1:], cwd=self.dir)
+                given = b""
+                if words[-2] == "<":
+                    given = self.read(words[-1])
+                    words = words[:-2]
+                r = run(*words[1:], cwd=self.dir, input=given)
                 allowed = (0, 4) if "--items 40981" in line else (0,)
                 self.assertIn(r.code, allowed, f"{line}\n{r}")
 

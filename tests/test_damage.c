@@ -84,7 +84,9 @@ static ease_model *sparse(bool large)
             columns[starts[i] + (uint64_t)k] = 3 * k + (3 * k == i);
     }
     starts[n] = (uint64_t)n * (uint64_t)count;
-    m->sparse = (ease__sparse){starts, columns, random_floats((size_t)starts[n], 5)};
+    m->sparse = (ease__sparse){.starts = starts,
+                               .columns = columns,
+                               .weights = random_floats((size_t)starts[n], 5)};
     free_interactions(x);
     return m;
 }
@@ -626,6 +628,43 @@ static void a_file_written_to_in_place_is_no_longer_used(test *t)
     }
 }
 
+static void a_model_in_memory_does_not_need_its_file(test *t)
+{
+    for (size_t i = 0; i < FORMS; i++) {
+        trial x = begin_trial(t, &forms[i], true);
+        ease_model *m = NULL;
+        ease_open_options o;
+
+        ease_open_options_init(&o);
+        o.in_memory = 1;
+        check_status(t, ease_model_open(x.path, &o, &m, NULL), EASE_OK);
+        check_int(t, truncate(x.path, 0), 0);
+        for (size_t u = 0; u < USES; u++) {
+            answer after = uses[u](m);
+
+            check_status(t, after.status, x.whole[u].status);
+            check(t, after.hash == x.whole[u].hash);
+        }
+        ease_model_free(m);
+    }
+}
+
+static void damage_is_found_when_a_model_is_read_into_memory(test *t)
+{
+    trial x = begin_trial(t, &forms[1], true);
+    ease__disk_header h = read_header(x.path);
+    ease_model *m = NULL;
+    ease_open_options o;
+
+    ease_open_options_init(&o);
+    o.in_memory = 1;
+    for (uint32_t s = 0; s < h.sections; s++)
+        if (ease__is_large(&h.section[s]))
+            flip(x.path, (size_t)(h.section[s].offset + h.section[s].bytes / 2), 1);
+    check_status(t, ease_model_open(x.path, &o, &m, NULL), EASE_E_FORMAT);
+    check(t, m == NULL);
+}
+
 static void a_small_file_is_needed_only_to_open_it(test *t)
 {
     for (size_t i = 0; i < FORMS; i++) {
@@ -772,6 +811,65 @@ static void threads_verify_a_fresh_model_together(test *t)
     }
 }
 
+/* ---- rows that no file may have ----------------------------------------------- */
+
+/* A file whose checksums are right, but whose weight number `at` has another column or
+ * value. Its row is the middle of the history in use_one. */
+static void check_bad_row(test *t, bool large, const char *name, size_t at,
+                          uint32_t value)
+{
+    enum { ITEM = 1498 };
+    char path[PATH_BYTES], changed[PATH_BYTES];
+    size_t bytes = 0, count = large ? 800 : 7, row = large ? ITEM : 20;
+    section_change change = {.name = name, .flags = EASE__LARGE};
+    ease__disk_header h;
+    ease_model *m = NULL;
+    uint32_t *data = NULL;
+    char *file;
+
+    keep_path("good.ease", path);
+    keep_path("bad.ease", changed);
+    make_file(&forms[4], large, path);
+    check_text(t, forms[4].name, "sparse");
+    h = read_header(path);
+    file = test_read(path, &bytes);
+    for (uint32_t i = 0; i < h.sections; i++)
+        if (strcmp(h.section[i].name, name) == 0) {
+            data = (uint32_t *)(void *)(file + h.section[i].offset);
+            change.bytes = (size_t)h.section[i].bytes;
+        }
+    if (!data)
+        abort();
+    data[row * count + at] = value;
+    change.data = data;
+    copy_changed(path, change, changed);
+    free(file);
+    check_status(t, ease_file_verify(changed, NULL, NULL), EASE_OK);
+    check_status(t, open_verifying(changed, EASE_VERIFY_OPEN, NULL, &m, NULL),
+                 EASE_E_FORMAT);
+    for (int v = EASE_VERIFY_USE; v <= EASE_VERIFY_NEVER; v += 2) {
+        ease_status status = open_verifying(changed, (ease_verify)v, NULL, &m, NULL);
+
+        check_status(t, status, large ? EASE_OK : EASE_E_FORMAT);
+        for (size_t u = 0; !status && u < USES; u++) /* others read row 17 or 1000 */
+            if (uses[u] != use_similar && uses[u] != use_row && uses[u] != use_rows)
+                check_status(t, uses[u](m).status, EASE_E_FORMAT);
+        ease_model_free(m);
+        m = NULL;
+    }
+}
+
+static void invalid_rows_are_found_before_they_are_used(test *t)
+{
+    for (int large = 0; large < 2; large++) {
+        check_bad_row(t, large, "columns", 3, 0x40000000);
+        check_bad_row(t, large, "columns", 3, 0xffffffff);
+        check_bad_row(t, large, "columns", 3, 0); /* they do not ascend */
+        check_bad_row(t, large, "columns", large ? 500 : 6, large ? 1498 : 20);
+        check_bad_row(t, large, "weights", 2, 0x7f800000); /* infinity */
+    }
+}
+
 static const test_case cases[] = {
     TEST(flips_in_small_files_are_found_at_once),
     TEST(flips_in_large_files_are_found_or_do_not_matter),
@@ -779,10 +877,13 @@ static const test_case cases[] = {
     TEST(verifying_all_can_be_cancelled),
     TEST(only_weights_may_be_large),
     TEST(a_file_written_to_in_place_is_no_longer_used),
+    TEST(a_model_in_memory_does_not_need_its_file),
+    TEST(damage_is_found_when_a_model_is_read_into_memory),
     TEST(a_small_file_is_needed_only_to_open_it),
     TEST(a_file_may_be_replaced_while_in_use),
     TEST(a_file_that_becomes_shorter_during_a_call_is_an_error),
     TEST(only_faults_in_models_are_handled),
     TEST(threads_verify_a_fresh_model_together),
+    TEST(invalid_rows_are_found_before_they_are_used),
 };
 TEST_MAIN(cases)

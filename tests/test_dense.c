@@ -137,21 +137,29 @@ static void invert(long double *a, size_t n)
     }
 }
 
-/* 1 / the propensity of an item, or n^output. */
+static long double at_least_one(long double users)
+{
+    return fmaxl(users, 1);
+}
+
+/* 1 / the propensity of an item, or n^output. Items that nobody has do not change the
+ * range of the others. */
 static long double output_of(const ease__family *f, const long double *users, size_t n,
                              size_t j)
 {
-    long double least = users[0], most = users[0], own = logl(users[j] + 1);
+    long double least = INFINITY, most = 1, count = at_least_one(users[j]);
+    long double own = logl(count + 1);
 
     for (size_t i = 0; i < n; i++) {
-        least = fminl(least, users[i]);
+        if (users[i] > 0)
+            least = fminl(least, at_least_one(users[i]));
         most = fmaxl(most, users[i]);
     }
     if (f->output_kind == EASE__RESCALE_SHARE)
-        return powl(users[j] / most, f->output);
+        return powl(count / most, f->output);
     if (f->output_kind == EASE__RESCALE_SIGMOID)
         return 1 + expl(f->output * (own - (logl(least + 1) + logl(most + 1)) / 2));
-    return powl(users[j], f->output);
+    return powl(count, f->output);
 }
 
 static twin twin_of(const ease_interactions *x, const ease__family *f,
@@ -196,7 +204,6 @@ static twin twin_of(const ease_interactions *x, const ease__family *f,
             ridge[i] *= powl(c, f->lambda_power);
         ridge[i] += (long double)f->dropout / (1 - (long double)f->dropout) *
                     (f->raw ? users[i] : whole[i]);
-        users[i] = fmaxl(users[i], 1);
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
@@ -213,8 +220,9 @@ static twin twin_of(const ease_interactions *x, const ease__family *f,
             m = 1 / diagonal;
         for (size_t i = 0; i < n; i++)
             if (i != j && of[i] != 0 && of[j] != 0)
-                d.w[i * n + j] = -powl(users[i], f->input) * p[i * n + j] * m *
-                                 output_of(f, users, n, j) * of[j] / of[i];
+                d.w[i * n + j] = -powl(at_least_one(users[i]), f->input) *
+                                 p[i * n + j] * m * output_of(f, users, n, j) * of[j] /
+                                 of[i];
     }
     free(users);
     free(sums);
@@ -272,7 +280,8 @@ static void check_in_double(test *t, const ease_interactions *x, const member *o
     check_status(t, ease__dense_vectors_new(g, &order, &v, NULL), EASE_OK);
     ease__dense_prepare(g, &order, &v);
     check_status(
-        t, ease__solve(&g->g, v.scales.ridge, order.backend, 2, NULL, &residual, NULL),
+        t,
+        ease__solve(&g->g, v.scales.ridge, order.backend, 2, 0, NULL, &residual, NULL),
         EASE_OK);
     r = ease__dense_parts(g, &order, &v, EASE__F64, residual);
     for (int32_t i = 0; i < x->items; i++)
@@ -610,9 +619,9 @@ static void options_are_checked_without_data(test *t)
         check_status(t, ease_train_options_check(&o, 0, &err), EASE_OK);
         o.tags = tags;
         check_status(t, ease_train_options_check(&o, 0, &err), EASE_OK);
-        o.lambda = NAN;
+        o.lambda = NAN; /* with tags, users cannot be left out; they can be held out */
         check_status(t, ease_train_options_check(&o, 0, &err),
-                     m->info.has_lambda ? EASE_E_ARG : EASE_OK);
+                     m->info.has_lambda && m->info.from_gram ? EASE_E_ARG : EASE_OK);
         o.lambda = 10;
         if (strcmp(m->info.name, "dan") != 0)
             check_status(t, ease_train_options_check(&o, 1, &err),

@@ -795,7 +795,7 @@ class Small(Split):
         self.fails(2, "no model 'itemknn'", "compare", ".", "--models", "ease,itemknn")
         self.fails(2, "exclude", "compare", ".", "--models", "ease", "--markdown", "--csv")
         self.fails(2, "no model 'slimmer'", "train", "train.csv", "-o", "x", "--model", "slimmer")
-        self.fails(2, "--lambda L is required", "train", "train.csv", "-o", "x")
+        self.fails(2, "lambda is required", "train", "train.csv", "-o", "x", "--nonnegative")
         self.fails(2, "takes no --lambda", "train", "train.csv", "-o", "x", "--model",
                    "popularity", "--lambda", "3")
         self.fails(2, "expected weights, longtail, lambda or settings", "plot", "pie", "-o", "x.svg")

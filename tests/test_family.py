@@ -301,8 +301,8 @@ class Refusals(support.Case):
             self.refused(2, pattern, *options(name, 1, settings))
 
     def test_lambda(self):
-        for name in ("edlae", "mrf", "ease-family"):
-            self.refused(2, "--lambda L is required", "--model", name)
+        for name in ("ease-nonneg", "mrf", "dan"):
+            self.refused(2, "lambda is required, since it cannot be chosen", "--model", name)
             for value in ("0", "-1", "nan", "inf"):
                 self.refused(2, "--lambda", "--model", name, "--lambda", value)
 
@@ -329,7 +329,7 @@ class Refusals(support.Case):
 
     def test_a_lambda_that_leaves_no_weight(self):
         self.write("x.csv", "user,item\na,b\na,c\nd,b\n")
-        for name in ("edlae", "mrf", "ease-family"):
+        for name in ("ease-nonneg", "mrf", "dan"):
             self.fails(5, "lambda", "train", "x.csv", "-o", "m.ease", "--model", name, "--lambda",
                        "1e300")
 

@@ -591,6 +591,40 @@ static void similar_items_are_ranked_or_the_reason_is_told(test *t)
     for_every_form(t, find_similar);
 }
 
+/* Counts the weights off the diagonal one by one. */
+static void check_summary(subject *s, const ease_weight_summary *w)
+{
+    double count = ITEMS * (ITEMS - 1), negative = 0, zero = 0, sum = 0;
+    float smallest = INFINITY, largest = -INFINITY, row[ITEMS];
+    ease_weight_histogram h = {.size = sizeof(h)};
+    int64_t counted;
+
+    for (int32_t i = 0; i < ITEMS; i++) {
+        check_status(s->t, ease_model_row(s->opened, i, row, NULL), EASE_OK);
+        for (int32_t j = 0; j < ITEMS; j++) {
+            if (j == i)
+                continue;
+            negative += row[j] < 0;
+            zero += row[j] == 0;
+            sum += (double)row[j];
+            smallest = fminf(smallest, row[j]);
+            largest = fmaxf(largest, row[j]);
+        }
+    }
+    check_near(s->t, w->negative, negative / count, 0);
+    check_near(s->t, w->zero, zero / count, 0);
+    check_near(s->t, w->smallest, (double)smallest, 0);
+    check_near(s->t, w->largest, (double)largest, 0);
+    check_near(s->t, w->mean, sum / count, 1e-13);
+    check_status(s->t, ease_model_count_weights(s->opened, &h, NULL, NULL, NULL),
+                 EASE_OK);
+    check_near(s->t, (double)h.zero, zero, 0);
+    counted = h.zero + h.below + h.above;
+    for (int b = 0; b < h.bins; b++)
+        counted += h.count[b];
+    check_near(s->t, (double)counted, count, 0);
+}
+
 static void use_weights(subject *s)
 {
     const char *path = test_path("weights.npy");
@@ -605,8 +639,8 @@ static void use_weights(subject *s)
     status = ease_model_summarize_weights(s->opened, &w, NULL, &err);
     if (s->form->store->empty)
         says_why_not(s, status, &err);
-    else
-        check_status(s->t, status, EASE_OK);
+    else if (check_status(s->t, status, EASE_OK))
+        check_summary(s, &w);
 }
 
 static void weights_are_exported_where_there_are_any(test *t)

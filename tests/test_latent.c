@@ -597,7 +597,8 @@ static void one_list_and_many_have_the_same_bits(test *t)
 
 static void scores_have_the_same_bits_on_every_processor(test *t)
 {
-    const ease__kernels *newer[] = {ease__kernels_avx2(), ease__kernels_avx512()};
+    const ease__kernels *newer[] = {ease__kernels_avx2(), ease__kernels_avx512(),
+                                    ease__kernels_neon()};
     ease_interactions *x = some_data(true);
 
     for (int i = 0; i < 2; i++) {
@@ -608,7 +609,9 @@ static void scores_have_the_same_bits_on_every_processor(test *t)
 
             m->kernels = &ease__kernels_plain;
             all_scores(t, m, row_of(x, u), plain);
-            for (int k = 0; k < 2 && newer[k]; k++) {
+            for (int k = 0; k < 3; k++) {
+                if (!newer[k])
+                    continue;
                 m->kernels = newer[k];
                 all_scores(t, m, row_of(x, u), wide);
                 check(t, memcmp(plain, wide, sizeof(plain)) == 0);

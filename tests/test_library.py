@@ -23,6 +23,16 @@ __attribute__((constructor)) static void say(void)
 char *openblas_get_corename(void) { return "Prescott"; }
 """
 
+CMAKE_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C)
+find_package(ease 0.2 REQUIRED COMPONENTS static)
+foreach(KIND ease static)
+  add_executable(by_${KIND} recommend.c)
+  target_link_libraries(by_${KIND} PRIVATE ease::${KIND})
+endforeach()
+"""
+
 UNLOADED = r"""
 #include <dlfcn.h>
 #include <stdio.h>
@@ -166,6 +176,30 @@ class Library(support.Case):
         self.assertEqual(len(out.splitlines()), 10)
         self.assertIn("morgan", out)
         self.assertIn("cookie-parser", out)
+
+    def test_cmake_finds_the_installed_library(self):
+        run("cmake", "--install", support.BUILD, "--prefix", self.path("usr"))
+        os.rename(self.path("usr"), self.path("moved"))
+        self.write("CMakeLists.txt", CMAKE_PROJECT)
+        shutil.copy(os.path.join(support.ROOT, "examples/c/recommend.c"), self.dir)
+
+        def configure(project):
+            self.write("CMakeLists.txt", project)
+            return subprocess.run(["cmake", "-S", self.dir, "-B", self.path("user"), "-G", "Ninja",
+                                   "-DCMAKE_C_COMPILER=gcc", "-DCMAKE_PREFIX_PATH=" + self.path("moved")],
+                                  text=True, capture_output=True)
+
+        done = configure(CMAKE_PROJECT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        run("cmake", "--build", self.path("user"))
+        for name in "by_ease", "by_static":
+            out = run(self.path("user/" + name), os.path.join(support.ROOT, "examples/npm.tsv.gz"),
+                      "express", "body-parser", "mongoose")
+            self.assertEqual(len(out.splitlines()), 10)
+            self.assertIn("morgan", out)
+        # A version that is not there yet, and a component that there is not.
+        self.assertIn("99", configure(CMAKE_PROJECT.replace("0.2", "99.0")).stderr)
+        self.assertNotEqual(configure(CMAKE_PROJECT.replace("static)", "gpu)", 1)).returncode, 0)
 
 
 if __name__ == "__main__":

@@ -123,8 +123,11 @@ class Lrec(support.Case):
                    "--input", "x.csv", "--target", "y.csv", "--quiet")
         self.ease("train", "x.csv", "-o", "e.ease", "--lambda", 10, "--quiet")
         self.fails(2, "ease knows no users", "recommend", "e.ease", "--user", "u1")
+        self.assertEqual(
+            self.ease("recommend", "m.ease", "--user", "u1", "--users", "x.csv", "--csv", "-q").out,
+            self.ease("recommend", "m.ease", "--user", "u1", "--csv").out)
         self.fails(2, "either --history or .*, not both", "recommend", "m.ease",
-                   "--user", "u1", "--users", "x.csv")
+                   "--user", "u1", "--history", "i1")
 
     def test_a_split_by_users_is_refused(self):
         x = tastes(80)

@@ -36,11 +36,50 @@ class Memory(support.Case):
         self.assertLessEqual(peak, 1.1 * plan["peak_bytes"])
         self.assertGreaterEqual(peak, 0.6 * plan["peak_bytes"])
 
+    def test_choosing_lambda(self):
+        data = self.path("x.csv")
+        self.ease("synth", "-o", data, "--users", 40000, "--items", 2048, "--interactions",
+                  500000, "--seed", 1, "--quiet")
+        plan = json.loads(self.ease("plan", data, "--json").out)
+        peak = peak_bytes("train", data, "-o", self.path("x.ease"))
+        print(f"lambda chosen: peak {peak / MB:.0f} MB, planned "
+              f"{plan['auto_peak_bytes'] / MB:.0f} MB")
+        self.assertLessEqual(peak, 1.1 * plan["auto_peak_bytes"])
+        self.assertGreaterEqual(peak, 0.6 * plan["auto_peak_bytes"])
+
     def test_8192_items(self):
         self.check(8192, 60000, 3000000)
 
     def test_20480_items(self):
         self.check(20480, 100000, 5000000)
+
+    def test_ease_sparse_keeps_to_the_limit(self):
+        """Rows of X'X that were kept are returned before the weights are transposed. Beside
+        what is counted, 12 MB are for the program, its libraries and stacks."""
+        data = self.path("x.csv")
+        self.ease("synth", "-o", data, "--users", 40000, "--items", 20000, "--interactions",
+                  800000, "--seed", 1, "--quiet")
+        limit = 120 * MB
+        peak = peak_bytes("train", data, "-o", self.path("x.ease"), "--lambda", 50, "--model",
+                          "ease-sparse", "--set", "neighbours=300", "--threads", 2,
+                          "--memory-limit", limit)
+        print(f"ease-sparse: peak {peak / MB:.0f} MB, limit {limit / MB:.0f} MB")
+        self.assertLessEqual(peak, limit + 12 * MB)
+
+    def test_tuning_ease_sparse_keeps_to_the_limit(self):
+        """Weights with and without scales of items together take no more memory than
+        transposing them, which every training counts."""
+        data, split = self.path("x.csv"), self.path("split")
+        self.ease("synth", "-o", data, "--users", 30000, "--items", 20000, "--interactions",
+                  600000, "--seed", 1, "--quiet")
+        self.ease("split", data, "-o", split, "--protocol", "liang18", "--heldout-users", 500,
+                  "--quiet")
+        limit = 90 * MB
+        peak = peak_bytes("tune", split, "-o", self.path("x.ease"), "--model", "ease-sparse",
+                          "--lambda", 50, "--set", "neighbours=150", "--grid",
+                          "input-power=0|-0.1", "--threads", 2, "--memory-limit", limit)
+        print(f"tuning ease-sparse: peak {peak / MB:.0f} MB, limit {limit / MB:.0f} MB")
+        self.assertLessEqual(peak, limit + 12 * MB)
 
     def test_a_workdir_keeps_to_the_limit(self):
         data, model = self.path("x.csv"), self.path("x.ease")

@@ -49,6 +49,8 @@ static void entries_are_complete(test *t)
         check(t, !m->check || (m->check)(values, NULL) == EASE_OK);
         check_int(t, m->info.grid == NULL, m->info.has_lambda);
         check(t, !m->info.kind || m->info.from_gram);
+        check_int(t, m->info.planned, m->info.from_gram || m->plan);
+        check(t, !m->info.smaller || ease_method_find(m->info.smaller)->planned);
         if (m->info.grid)
             check_status(
                 t,
@@ -65,7 +67,8 @@ static void numbers_in_files_stay(test *t)
         "ease",      "ease-nonneg",   "popularity", "item-item", "slim",
         "slim-free", "wmf",           "ii-svd",     "cdae",      "mult-dae",
         "mult-vae",  "lrec",          "edlae",      "rlae",      "rdlae",
-        "dan",       "ease-rescaled", "ease-ips",   "mrf",       "ease-family"};
+        "dan",       "ease-rescaled", "ease-ips",   "mrf",       "ease-family",
+        "add-ease",  "ease-sparse"};
 
     for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (check(t, ease__method_numbered(i) != NULL))

@@ -302,6 +302,32 @@ static void floats_are_rounded_to_the_nearest_half(test *t)
 
 enum { KERNEL_N = 1003, PANEL_ROWS = 50, PANEL_ITEMS = 20 };
 
+/* Entries of a row with a bit for each place that has a value, found by counting. */
+static void look_up_both(test *t, const ease__kernels *plain,
+                         const ease__kernels *newer, const float *values, size_t n,
+                         ease__random *r)
+{
+    enum { BLOCKS = KERNEL_N / 32 };
+    ease__bit_block row[BLOCKS];
+    int32_t places[KERNEL_N];
+    float want[KERNEL_N], one[KERNEL_N], two[KERNEL_N], all[BLOCKS * 32];
+    uint32_t before = 0;
+
+    for (uint32_t k = 0; k < BLOCKS; k++) {
+        row[k] = (ease__bit_block){(uint32_t)ease__random_next(r), before};
+        for (uint32_t bit = 0; bit < 32; bit++)
+            all[k * 32 + bit] = row[k].bits >> bit & 1 ? values[before++] : 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        places[i] = (int32_t)ease__random_below(r, BLOCKS * 32);
+        want[i] = all[places[i]];
+    }
+    plain->look_up(row, values, places, one, n);
+    newer->look_up(row, values, places, two, n);
+    check(t, memcmp(want, one, n * sizeof(*want)) == 0);
+    check(t, memcmp(want, two, n * sizeof(*want)) == 0);
+}
+
 static void compare_loops(test *t, const ease__kernels *newer, ease__random *r)
 {
     const ease__kernels *plain = &ease__kernels_plain;
@@ -325,6 +351,7 @@ static void compare_loops(test *t, const ease__kernels *newer, ease__random *r)
     check(t, memcmp(a, b, sizeof(a)) == 0);
     check(t,
           plain->dot(a, b + 1, n ? n - 1 : 0) == newer->dot(a, b + 1, n ? n - 1 : 0));
+    look_up_both(t, plain, newer, a, n, r);
     plain->to_half(c, 0.25f, h, n);
     newer->to_half(c, 0.25f, g, n);
     check(t, memcmp(h, g, n * sizeof(*h)) == 0);
@@ -386,18 +413,65 @@ static void compare_sums(test *t, const ease__kernels *newer, ease__random *r)
     }
 }
 
-static void newer_processors_give_the_same_bits(test *t)
+/* Rows that are added at once, and one after the other. */
+static void compare_streams(test *t, const ease__kernels *kernels, ease__random *r)
 {
-    const ease__kernels *newer[] = {ease__kernels_avx2(), ease__kernels_avx512()};
+    enum { COLUMNS = 3 * EASE__PANEL, ODD = 1 }; /* no row is aligned */
+    static float floats[EASE__STREAMS][COLUMNS + ODD], row[COLUMNS];
+    static uint16_t halves[EASE__STREAMS][COLUMNS + ODD];
+    static float wanted[2][COLUMNS], got[2][COLUMNS];
+    const void *float_rows[EASE__STREAMS], *half_rows[EASE__STREAMS];
+    float x[EASE__STREAMS];
+    int32_t count = 1 + (int32_t)ease__random_below(r, EASE__STREAMS);
+    bool weighted = ease__random_below(r, 2);
+    ease__streams s = {float_rows, weighted ? x : NULL, count};
+
+    for (int i = 0; i < COLUMNS; i++)
+        wanted[0][i] = wanted[1][i] = got[0][i] = got[1][i] = (float)ease__random_unit(
+            r);
+    for (int32_t h = 0; h < count; h++) {
+        float_rows[h] = floats[h] + ODD;
+        half_rows[h] = halves[h] + ODD;
+        x[h] = (float)ease__random_unit(r) * 3;
+        for (int i = 0; i < COLUMNS; i++)
+            floats[h][i + ODD] = (float)ease__random_unit(r) - 0.5f;
+        ease__kernels_plain.to_half(floats[h] + ODD, 1024, halves[h] + ODD, COLUMNS);
+        ease__kernels_plain.from_half(halves[h] + ODD, 0x1p-10f, row, COLUMNS);
+        ease__kernels_plain.add_times(wanted[0], floats[h] + ODD, weighted ? x[h] : 1,
+                                      COLUMNS);
+        ease__kernels_plain.add_times(wanted[1], row, weighted ? x[h] : 1, COLUMNS);
+    }
+    kernels->add_floats(got[0], s, COLUMNS);
+    s.rows = half_rows;
+    kernels->add_halves(got[1], s, 0x1p-10f, COLUMNS);
+    check(t, memcmp(got, wanted, sizeof(got)) == 0);
+}
+
+static void rows_are_added_in_their_order(test *t)
+{
+    const ease__kernels *kernels[] = {&ease__kernels_plain, ease__kernels_avx2(),
+                                      ease__kernels_avx512(), ease__kernels_neon()};
     ease__random r;
 
-    if (!newer[0]) {
+    ease__random_seed(&r, 9, 0);
+    for (int k = 0; k < 4; k++)
+        for (int round = 0; kernels[k] && round < 100; round++)
+            compare_streams(t, kernels[k], &r);
+}
+
+static void newer_processors_give_the_same_bits(test *t)
+{
+    const ease__kernels *newer[] = {ease__kernels_avx2(), ease__kernels_avx512(),
+                                    ease__kernels_neon()};
+    ease__random r;
+
+    if (!newer[0] && !newer[2]) {
         test_skip(t, "this processor has no AVX2 or F16C");
         return;
     }
     ease__random_seed(&r, 8, 0);
-    for (int k = 0; k < 2 && newer[k]; k++)
-        for (int round = 0; round < 200; round++) {
+    for (int k = 0; k < 3; k++)
+        for (int round = 0; newer[k] && round < 200; round++) {
             compare_loops(t, newer[k], &r);
             compare_turns(t, newer[k], &r);
             compare_sums(t, newer[k], &r);
@@ -1093,6 +1167,7 @@ static void what_a_model_does_not_have_is_nan_or_null(test *t)
         check(t, ease_model_item_id(m, strange[k]) == NULL);
         check(t, ease_model_title(m, strange[k]) == NULL);
         check_int(t, ease_model_history(m, strange[k]).count, 0);
+        check(t, ease_model_user_id(m, strange[k]) == NULL);
     }
     ease_model_free(m);
 }
@@ -1228,6 +1303,7 @@ static const test_case cases[] = {
     TEST(popularity_is_the_diagonal_where_sums_are_unknown),
     TEST(every_half_is_read_as_its_definition_says_and_written_back),
     TEST(floats_are_rounded_to_the_nearest_half),
+    TEST(rows_are_added_in_their_order),
     TEST(newer_processors_give_the_same_bits),
     TEST(files_give_back_what_was_saved),
     TEST(halves_keep_weights_of_any_magnitude),

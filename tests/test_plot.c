@@ -379,6 +379,7 @@ static void every_weight_is_in_one_bin(test *t)
 {
     function_model m = model_of(257, mixed);
     ease_weight_summary w = {.size = sizeof(w)};
+    ease_weight_histogram h = {.size = sizeof(h)};
     ease__weight_bins b;
     int64_t sum, wrong = 0;
 
@@ -402,6 +403,12 @@ static void every_weight_is_in_one_bin(test *t)
         wrong += here != b.in[k];
         sum += b.in[k];
     }
+    check_status(t, ease_model_count_weights(&m.model, &h, NULL, NULL, NULL), EASE_OK);
+    check_int(t, h.bins, b.edges.count - 1);
+    check_int(t, h.zero + h.below + h.above, b.zero + b.below + b.above);
+    check(t, memcmp(h.count, b.in, (size_t)h.bins * sizeof(*h.count)) == 0);
+    for (int k = 0; k <= h.bins; k++)
+        check(t, h.edge[k] == ease__steps_at(&b.edges, k));
     check_int(t, wrong, 0);
     check_int(t, sum, (int64_t)257 * 256);
 }

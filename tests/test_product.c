@@ -11,13 +11,13 @@
 #include "oracle.h"
 #include "test.h"
 
-enum { KERNELS = 3 };
+enum { KERNELS = 4 };
 
 /* Those that this processor has; how many. */
 static int all_kernels(const ease__kernels **out)
 {
     const ease__kernels *all[KERNELS] = {&ease__kernels_plain, ease__kernels_avx2(),
-                                         ease__kernels_avx512()};
+                                         ease__kernels_avx512(), ease__kernels_neon()};
     int count = 0;
 
     for (int k = 0; k < KERNELS; k++)

@@ -1,4 +1,4 @@
-"""The Python module: `pip wheel .`, a fresh virtual environment, its own tests."""
+"""The Python module: the wheel of `make wheel`, fresh virtual environments, its own tests."""
 import glob
 import os
 import re
@@ -12,7 +12,6 @@ import zipfile
 import support
 
 PLACE = os.path.join(support.BUILD, "python-module")
-PARALLEL = {"CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count())}
 
 
 def run(*command, **options):
@@ -61,7 +60,10 @@ class Module(unittest.TestCase):
     def setUpClass(cls):
         shutil.rmtree(PLACE, ignore_errors=True)
         cls.python = environment("here", sys.executable)
-        support.pip(cls.python, "wheel", "--no-deps", "-w", PLACE, support.ROOT, **PARALLEL)
+        made = run(os.path.join(support.ROOT, "scripts", "wheel"), "--output", PLACE,
+                   env=dict(os.environ, CMAKE_ARGS="-DEASE_WERROR=ON"))
+        if made.returncode:
+            raise AssertionError(made.stdout)
         cls.wheel = glob.glob(os.path.join(PLACE, "*.whl"))[0]
 
     @classmethod
@@ -84,16 +86,73 @@ class Module(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-6000:])
         self.assertGreater(counts["passed"], 100)
 
-    def test_the_wheel_is_of_the_stable_abi(self):
-        self.assertRegex(os.path.basename(self.wheel), r"^ease-[0-9.]+-cp311-abi3-linux_")
+    def test_the_wheel_is_of_the_stable_abi_and_of_many_systems(self):
+        self.assertRegex(os.path.basename(self.wheel),
+                         r"^easerec-[0-9.]+-cp311-abi3-manylinux_2_34_")
 
-    def test_the_extension_looks_for_libraries_in_fixed_places_only(self):
+    def test_binaries_look_for_libraries_in_the_wheel_only(self):
         with tempfile.TemporaryDirectory(prefix="ease-test-") as place:
             with zipfile.ZipFile(self.wheel) as archive:
-                name = next(n for n in archive.namelist() if n.endswith(".so"))
-                archive.extract(name, place)
-            path = support.library_path(os.path.join(place, name))
-        self.assertEqual([p for p in path if not os.path.isabs(p)], [])
+                archive.extractall(place)
+            binaries = [p for p in glob.glob(place + "/**", recursive=True)
+                        if p.endswith("/bin/ease") or ".so" in os.path.basename(p)]
+            inside = {os.path.basename(p) for p in binaries}
+            self.assertGreater(len(inside), 6)
+            for binary in binaries:
+                needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", binary).stdout)
+                others = {n for n in needed if n not in inside}
+                # What every system has, by the rules of manylinux.
+                self.assertLessEqual(others, {"libc.so.6", "libm.so.6", "libz.so.1",
+                                              "libgcc_s.so.1", "ld-linux-x86-64.so.2",
+                                              "ld-linux-aarch64.so.1"}, binary)
+                for element in support.library_path(binary):
+                    target = element.replace("$ORIGIN", os.path.dirname(binary))
+                    self.assertEqual(os.path.commonpath([place, os.path.realpath(target)]),
+                                     place, binary)
+
+    def test_the_wheel_has_the_licences_of_what_is_inside(self):
+        with zipfile.ZipFile(self.wheel) as archive:
+            names = archive.namelist()
+            texts = {n.split("/licenses/")[1]: archive.read(n).decode()
+                     for n in names if "/licenses/" in n}
+        for library, words in {"openblas": "Redistribution and use", "zstd": "Redistribution",
+                               "xxhash": "Redistribution", "gomp": "GCC Runtime Library Exception",
+                               "gfortran": "GCC Runtime Library Exception",
+                               "quadmath": "Lesser General Public"}.items():
+            found = [t for n, t in texts.items() if n.startswith("lib" + library)]
+            self.assertEqual(len(found), 1, library)
+            self.assertIn(words.lower(), re.sub(r"\s+", " ", found[0].lower()))
+        for library in (n for n in names if ".libs/" in n):
+            name = re.match(r"lib([a-z]+)", os.path.basename(library))[1]
+            self.assertTrue([n for n in texts if n.startswith("lib" + name)], library)
+        self.assertIn("GNU GENERAL PUBLIC LICENSE", texts["common-licenses/GPL-3"])
+        self.assertIn("Permission is hereby granted", texts["LICENSE"])
+
+    def test_pip_installs_the_program_too(self):
+        python = environment("bare", sys.executable)
+        support.pip(python, "install", self.wheel)
+        place = os.path.dirname(python)
+        data = os.path.join(support.ROOT, "examples", "npm.tsv.gz")
+        with tempfile.TemporaryDirectory(prefix="ease-test-") as work:
+            def ease(*args):
+                return run(os.path.join(place, "ease"), *args, cwd=work, env={"PATH": place})
+
+            done = ease("train", data, "-o", "m.ease", "--lambda", "500")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            done = ease("recommend", "m.ease", "--history", "express", "-k", "1")
+            self.assertIn("body-parser", done.stdout)
+            self.assertEqual(ease("frobnicate").returncode, 2)
+            done = ease("serve", "m.ease")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("Debian's package ease-server has it, wheels do not", done.stdout)
+            done = run(python, "-c", "import ease; print(len(ease.load('m.ease').item_ids))",
+                       cwd=work)
+            self.assertEqual(done.stdout, "1500\n")
+            # Without the package there is nothing to start.
+            os.rename(glob.glob(place + "/../lib/python3*/site-packages/ease")[0], work + "/gone")
+            done = ease("--version")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("pip install --force-reinstall easerec", done.stdout)
 
     def test_that_pip_fails_is_no_reason_to_skip(self):
         for index in {}, {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_EXTRA_INDEX_URL": "",
@@ -110,6 +169,25 @@ class Module(unittest.TestCase):
     def test_the_wheel_passes_its_tests(self):
         support.pip(self.python, "install", self.wheel + "[test]")
         self.run_tests(self.python)
+
+    def test_the_example_recommends_with_reasons(self):
+        support.pip(self.python, "install", self.wheel + "[test]")
+        with tempfile.TemporaryDirectory(prefix="ease-test-") as work:
+            done = run(self.python, os.path.join(support.ROOT, "examples/python/recommend.py"),
+                       "--out", work, cwd=work)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertEqual(sorted(os.listdir(work)), ["model.ease", "weights.svg"])
+        for pattern in (r"lambda    50: ndcg@10 0\.\d{4} ± 0\.\d{4}\n", r"test users: ndcg@10 0\.\d{4}\n",
+                        r"1500 of 1500 items have a title\n",
+                        r"for a newcomer:\n(  \d\.\d{3}  \S+ \(npm\)\n +because of .*\(npm\) [+-]\d.*\n){3}"):
+            self.assertRegex(done.stdout, pattern)
+
+    def test_the_programs_lines_pipe_parquet_in(self):
+        support.pip(self.python, "install", self.wheel + "[test]")
+        env = dict(os.environ, EASE_PARQUET_TOOLS=os.path.dirname(self.python))
+        done = run("/usr/bin/python3", os.path.join(support.ROOT, "tests", "test_encodings.py"),
+                   "lines_read", env=env)
+        self.assertIn("1 passed, 0 failed, 0 skipped", done.stdout)
 
     def test_the_wheel_works_on_the_newest_python(self):
         minor, path = newest_python()

@@ -122,6 +122,7 @@ static const struct work {
     {"ease", NULL},
     {"ease-family", "user-power=0.5,dropout=0.2,relaxation=0.3,output-power=-0.1"},
     {"item-item", "neighbours=20"},
+    {"ease-sparse", "neighbours=20,user-power=0.5"},
     {"slim", "l1=1,l2=50"},
     {"slim-free", "l1=1,l2=50"},
     {"wmf", "rank=32,iterations=2"},
@@ -204,6 +205,69 @@ static void training_and_recommending_have_no_race(test *t)
         ease_model_free(a);
         ease_model_free(b);
     }
+    ease_interactions_free(x);
+}
+
+/* ---- updating ------------------------------------------------------------------- */
+
+/* A model of x, with the users of `guests` for a while. Their ids stand for others. */
+static ease_model *updated(test *t, const ease_interactions *x,
+                           const ease_interactions *guests, int threads)
+{
+    ease_model *made[3] = {NULL};
+    ease_train_options train;
+    ease_update_options o;
+
+    ease_train_options_init(&train);
+    train.lambda = 10;
+    train.kind = EASE_GRAM_COVARIANCE;
+    train.updatable = 1;
+    train.threads = threads;
+    ease_update_options_init(&o);
+    o.threads = threads;
+    if (!check_status(t, ease_train(x, &train, &made[0], NULL), EASE_OK) ||
+        !check_status(
+            t, ease_model_update(made[0], NULL, guests, &o, &made[1], NULL, NULL),
+            EASE_OK) ||
+        !check_status(
+            t, ease_model_update(made[1], guests, NULL, &o, &made[2], NULL, NULL),
+            EASE_OK))
+        abort();
+    ease_model_free(made[0]);
+    ease_model_free(made[1]);
+    return made[2];
+}
+
+static double leave_by(test *t, const ease_model *m, const ease_interactions *x,
+                       int threads)
+{
+    ease_report *r = NULL;
+    ease_leave_options o;
+    double mean;
+
+    ease_leave_options_init(&o);
+    o.metrics = "ndcg@100";
+    o.threads = threads;
+    if (!check_status(t, ease_leave_one_out(m, x, &o, &r, NULL), EASE_OK))
+        abort();
+    mean = report_metric(r, 0).mean;
+    ease_report_free(r);
+    return mean;
+}
+
+static void updating_and_leaving_users_out_have_no_race(test *t)
+{
+    static lists one, many;
+    ease_interactions *x = synthetic(USERS, THREADS), *guests = synthetic(80, THREADS);
+    ease_model *a = updated(t, x, guests, 1), *b = updated(t, x, guests, THREADS);
+
+    recommend_by(t, a, x, 1, &one);
+    recommend_by(t, b, x, THREADS, &many);
+    check(t, memcmp(&one, &many, sizeof(one)) == 0);
+    check(t, leave_by(t, a, x, 1) == leave_by(t, b, x, THREADS));
+    ease_model_free(a);
+    ease_model_free(b);
+    ease_interactions_free(guests);
     ease_interactions_free(x);
 }
 
@@ -293,6 +357,7 @@ static const test_case cases[] = {
     TEST(reading_tables_has_no_race),
     TEST(making_data_has_no_race),
     TEST(training_and_recommending_have_no_race),
+    TEST(updating_and_leaving_users_out_have_no_race),
     TEST(evaluating_has_no_race),
     TEST(summarizing_weights_has_no_race),
     TEST(importing_has_no_race),

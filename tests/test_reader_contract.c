@@ -49,6 +49,25 @@ static const example examples[] = {
                 {"unique_sid.txt", "tea\nmilk\na cake\n"},
                 {"split.json", "{\"parts\": {\"train\": {\"users\": 3, \"items\": 3, "
                                "\"interactions\": 5}}}\n"}}},
+    {.format = "jsonl",
+     .file = "x.jsonl",
+     .text = "{\"user\":{\"name\":\"ann\"},\"sku\":\"tea\",\"rating\":4,\"ts\":"
+             "1600000000}\n"
+             "{\"user\":{\"name\":\"bob\"},\"sku\":\"milk\",\"rating\":3.5,\"ts\":"
+             "1600000001}\n"
+             "\n"
+             "{ \"ts\": 1600000002, \"rating\": \"1\", \"tags\": [1, {\"sku\": 2}], "
+             "\"sku\": "
+             "\"milk\", \"user\": {\"name\": \"ann\", \"age\": null} }\r\n"
+             "{\"user\":{\"name\":\"a-rather-long-name\"},\"sku\":\"sugar, "
+             "\\\"br\\u00f6wn\\\"\","
+             "\"rating\":2e0,\"ts\":1600000003}\n"
+             "{\"user\":{\"name\":\"bob\"},\"sku\":\"tea\",\"rating\":5,\"ts\":"
+             "1600000004}\n",
+     .shown = "ann:tea=4,milk=1 bob:tea=5,milk=3.5 a-rather-long-name:sugar, "
+              "\"br\xc3\xb6wn\"=2",
+     .first_time = 1600000000.0,
+     .step = 1.0},
     {.format = "adjacency",
      .file = "x.txt",
      .text = "0 17 4 9\n1 4\n2\n3 17 a-long-name 9 4 5\n",
@@ -342,8 +361,9 @@ static void times_are_carried_in_file_order(test *t)
         o.weights = 0;
         for (size_t b = 0; b < sizeof(blocks) / sizeof(blocks[0]); b++) {
             o.threads = threads[b % (sizeof(threads) / sizeof(threads[0]))];
-            check_status(t, ease__events_read(path, &o, blocks[b], true, &events, NULL),
-                         EASE_OK);
+            check_status(
+                t, ease__events_read(path, &o, blocks[b], true, false, &events, NULL),
+                EASE_OK);
             check_int(t, events.time != NULL, ease__readers[i]->format.times);
             for (int64_t k = 0; events.time && k < events.count; k++)
                 check_near(t, events.time[k], e->first_time + e->step * (double)k, 0.0);

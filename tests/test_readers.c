@@ -420,7 +420,7 @@ static void empty_and_foreign_files_are_refused(test *t)
     check_fails(t,
                 "\xff\xfe"
                 "a,b",
-                NULL, EASE_E_PARSE, "UTF-16", -1);
+                NULL, EASE_E_PARSE, "damaged or truncated UTF-16 text", -1);
     check_fails(t, "1\ta\r2\tb\r1\tc\r", NULL, EASE_E_PARSE, "lines end with CR alone",
                 1);
     check_fails_bytes(t,

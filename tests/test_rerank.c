@@ -8,13 +8,30 @@
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-enum { HISTORIES = 9, LONGEST = 12 };
+enum { HISTORIES = 9, LONGEST = 12, MOST_DENIED = 300 };
 
 typedef struct batch {
     ease_row row[HISTORIES];
     int32_t items[HISTORIES][LONGEST];
     float weights[LONGEST];
+    ease_row denied[HISTORIES];
+    int32_t denied_items[HISTORIES][MOST_DENIED];
 } batch;
+
+/* Denied items for some of the histories: a few, or so many that longer lists do not
+ * suffice. */
+static void fill_denied(ease__random *r, int32_t n, batch *b)
+{
+    for (int u = 0; u < HISTORIES; u++) {
+        uint64_t most = ease__random_below(r, 2) ? MOST_DENIED : 8;
+        int32_t want = (int32_t)ease__random_below(r, most), count = 0;
+
+        for (int32_t j = 0; j < n && count < want; j++)
+            if (ease__random_below(r, (uint64_t)(n - j)) < (uint64_t)(want - count))
+                b->denied_items[u][count++] = j;
+        b->denied[u] = (ease_row){.items = b->denied_items[u], .count = count};
+    }
+}
 
 /* Histories of random lengths; the first one is empty, the last one has weights. */
 static void fill_batch(ease__random *r, int32_t n, batch *b)
@@ -84,25 +101,30 @@ static void check_lists(test *t, const ease_model *m, ease__random *r, int round
     ease_rec recs[60], want[60], *many = calloc(HISTORIES * 60, sizeof(*many));
     ease_cap caps[3];
     ease_recommend_options o = random_options(r, n, allowed, caps);
+    bool deny = ease__random_below(r, 2);
     ease_scorer *s = NULL;
     batch b;
 
     fill_batch(r, n, &b);
+    fill_denied(r, n, &b);
+    o.denied = deny ? b.denied : NULL;
     check_status(t, ease_scorer_new(m, &s, NULL), EASE_OK);
     check_status(t, ease_recommend_many(m, b.row, HISTORIES, &o, many, counts, NULL),
                  EASE_OK);
     for (int u = 0; u < HISTORIES; u++) {
-        int32_t scored = all_scores(t, s, b.row[u], all, n);
-        int32_t wanted = tagged_twin(m, all, scored, b.row[u], &o, want);
+        int32_t scored = all_scores(t, s, b.row[u], all, n), wanted;
 
+        o.denied = deny ? &b.denied[u] : NULL;
+        wanted = tagged_twin(m, all, scored, b.row[u], &o, want);
         check_status(t, ease_recommend(s, b.row[u], &o, recs, &count, NULL), EASE_OK);
         if (!check(t, same_list(recs, count, want, wanted)) ||
             !check(t,
                    same_list(many + (size_t)u * (size_t)o.k, counts[u], want, wanted)))
-            printf("  round %d, history %d: %d items, k %d, power %g, %d caps: %d, "
-                   "%d, not %d\n",
+            printf("  round %d, history %d: %d items, k %d, power %g, %d caps, %d "
+                   "denied: %d, %d, not %d\n",
                    round, u, (int)n, (int)o.k, o.popularity_power, (int)o.cap_count,
-                   (int)count, (int)counts[u], (int)wanted);
+                   deny ? (int)b.denied[u].count : -1, (int)count, (int)counts[u],
+                   (int)wanted);
     }
     ease_scorer_free(s);
     free(allowed);
@@ -234,8 +256,11 @@ static void similar_items_are_reranked_too(test *t)
         ease_recommend_options o = random_options(&r, 200, allowed, caps), plain;
         int32_t item = (int32_t)ease__random_below(&r, 200), count = 0, wanted = 0;
         ease_row itself = {.items = &item, .count = 1};
+        int32_t without[] = {7, 20, 150};
+        ease_row denied = {.items = without, .count = 3};
 
         o.keep_seen = 0;
+        o.denied = round % 2 ? &denied : NULL;
         ease_recommend_options_init(&plain);
         plain.k = 200;
         check_status(t, ease_similar(s, item, &plain, all, &count, NULL), EASE_OK);
@@ -404,6 +429,8 @@ static void bad_options_are_refused(test *t)
     static const double bad[] = {NAN, INFINITY, -INFINITY, 10.5, -11, 1e300};
     ease_model *m = random_model(20, 6, false, EASE_GRAM_COUNTS, false);
     ease_cap cap = {"author", 1};
+    int32_t items[] = {3, 3};
+    ease_row denied = {.items = items, .count = 2};
     ease_recommend_options o;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -434,6 +461,13 @@ static void bad_options_are_refused(test *t)
     o.caps = &cap;
     o.cap_count = -1;
     check_refused(t, m, o, EASE_E_ARG, "caps");
+    o.cap_count = 0;
+    o.denied = &denied;
+    check_refused(t, m, o, EASE_E_ARG, "denied row 0, place 1: items are not strictly");
+    items[1] = 20;
+    check_refused(t, m, o, EASE_E_ARG, "denied row 0, place 1: no item of this model");
+    denied.items = NULL;
+    check_refused(t, m, o, EASE_E_ARG, "denied row 0, place 0: no items");
     ease_model_free(m);
 }
 
@@ -507,6 +541,7 @@ static ease_status use_all(const ease_model *m, const batch *b)
     o.caps = caps;
     o.cap_count = 2;
     o.popularity_power = -0.5;
+    o.denied = b->denied;
     o.threads = 2;
     status = ease_model_filter(m, only, 1, NULL, 0, allowed, NULL);
     if (!status)
@@ -532,6 +567,7 @@ static void every_failed_allocation_is_survived(test *t)
     give_tags(m, 4);
     ease__random_seed(&r, 8, 0);
     fill_batch(&r, 300, &b);
+    fill_denied(&r, 300, &b);
     do {
         alloc_fail_after(n++);
         status = use_all(m, &b);

@@ -32,7 +32,7 @@ static ease_status solve(ease__tiled *a, double lambda, double *residual,
 
     for (int32_t i = 0; i < a->n; i++)
         diagonal[i] = lambda;
-    return ease__solve(a, diagonal, ease__backends[0], 2, NULL, residual, err);
+    return ease__solve(a, diagonal, ease__backends[0], 2, 0, NULL, residual, err);
 }
 
 /* ---- kernels: BLAS against the twins ------------------------------------------ */

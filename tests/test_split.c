@@ -215,11 +215,12 @@ static void events_are_what_reading_keeps(test *t)
         if (ease__random_below(&r, 2))
             o.min_rating = 3.0;
         if (ease_interactions_read(path, &o, &x, &err)) {
-            check_status(t, ease__events_read(path, &o, block, true, &e, NULL),
+            check_status(t, ease__events_read(path, &o, block, true, false, &e, NULL),
                          EASE_E_DATA);
             continue;
         }
-        check_status(t, ease__events_read(path, &o, block, true, &e, &err), EASE_OK);
+        check_status(t, ease__events_read(path, &o, block, true, false, &e, &err),
+                     EASE_OK);
         check(t, e.time != NULL);
         check_same_pairs(t, &e, x);
         ease__events_free(&e);
@@ -243,7 +244,8 @@ static void events_keep_order_and_times(test *t)
         ease_error err = {0};
 
         o.repeat = last ? EASE_REPEAT_LAST : EASE_REPEAT_FIRST;
-        if (!check_status(t, ease__events_read(path, &o, 8, true, &e, &err), EASE_OK))
+        if (!check_status(t, ease__events_read(path, &o, 8, true, false, &e, &err),
+                          EASE_OK))
             continue;
         check_text(t, e.recognized,
                    "TSV with header: user = user, item = item, time = time");
@@ -266,13 +268,14 @@ static void times_are_not_looked_at_unless_wanted(test *t)
     ease_error err = {0};
 
     test_write_text(path, "user,item,timestamp\na,x,1\nb,y,noon\n");
-    check_status(t, ease__events_read(path, &o, 0, true, &e, &err), EASE_E_PARSE);
+    check_status(t, ease__events_read(path, &o, 0, true, false, &e, &err),
+                 EASE_E_PARSE);
     check_contains(t, err.text, ":3: 'noon' is not a time");
-    check_status(t, ease__events_read(path, &o, 0, false, &e, &err), EASE_OK);
+    check_status(t, ease__events_read(path, &o, 0, false, false, &e, &err), EASE_OK);
     check(t, e.time == NULL);
     ease__events_free(&e);
     o.columns = "user,item";
-    check_status(t, ease__events_read(path, &o, 0, true, &e, &err), EASE_OK);
+    check_status(t, ease__events_read(path, &o, 0, true, false, &e, &err), EASE_OK);
     check(t, e.time == NULL);
     ease__events_free(&e);
 }
@@ -286,11 +289,11 @@ static void columns_can_name_a_time(test *t)
 
     test_write_text(path, "a,x,3,70\nb,y,4,80\n");
     o.columns = "1,2,4,3";
-    check_status(t, ease__events_read(path, &o, 0, true, &e, &err), EASE_OK);
+    check_status(t, ease__events_read(path, &o, 0, true, false, &e, &err), EASE_OK);
     check(t, e.time && e.time[0] == 3.0 && e.time[1] == 4.0);
     ease__events_free(&e);
     o.columns = "2,1,,4";
-    check_status(t, ease__events_read(path, &o, 0, true, &e, &err), EASE_OK);
+    check_status(t, ease__events_read(path, &o, 0, true, false, &e, &err), EASE_OK);
     check(t, e.time && e.time[0] == 70.0 && e.time[1] == 80.0);
     check_text(t, ease__ids_at(&e.user_ids, 0), "x");
     ease__events_free(&e);
@@ -298,7 +301,8 @@ static void columns_can_name_a_time(test *t)
                                                         "1,2,3,4,1", "1,2,,1", NULL};
          *bad; bad++) {
         o.columns = *bad;
-        check_status(t, ease__events_read(path, &o, 0, true, &e, &err), EASE_E_ARG);
+        check_status(t, ease__events_read(path, &o, 0, true, false, &e, &err),
+                     EASE_E_ARG);
     }
 }
 

@@ -15,14 +15,15 @@ from support import EASE, PATIENCE, SANITIZED, Case, main, run
 
 
 def rows(seed, users=150, items=40, each=12):
-    """Pairs of two tastes, users in any order, with times; ids are no numbers."""
+    """Pairs of two tastes, users in any order, with times around June 2024; ids are no
+    numbers."""
     rng = random.Random(seed)
     found = []
     for u in range(users):
         half = [i for i in range(items) if i % 2 == u % 2]
         found += [(f"u{u}", f"i{i}") for i in rng.sample(half, min(each, len(half)))]
     rng.shuffle(found)
-    return [(u, i, 4 + k % 2, k) for k, (u, i) in enumerate(found)]
+    return [(u, i, 4 + k % 2, 1717200000 + 2000 * (k - 900)) for k, (u, i) in enumerate(found)]
 
 
 def as_text(table, separator=","):
@@ -207,6 +208,7 @@ class Examples(Case):
         self.write("tags.csv", "item,kind\n" + "".join(f"{i},{k % 3}\n" for k, i in enumerate(
             dict.fromkeys(i for _, i, *_ in table))))
         self.ease("train", "new/train.csv", "-o", "tagged.ease", "--lambda", 10, "--tags", "tags.csv")
+        self.ease("train", "ratings.csv", "-o", "living.ease", "--lambda", 10, "--updatable")
         for verb in self.VERBS:
             lines = self.examples(verb)
             self.assertTrue(lines)

@@ -21,7 +21,7 @@ class Structure(support.Case):
 
     def copy(self):
         root = Path(self.path("tree"))
-        for folder in ("include", "src", "cli"):
+        for folder in ("include", "src", "cli", "server"):
             shutil.copytree(ROOT / folder, root / folder)
         return root
 

@@ -105,7 +105,8 @@ class Toys(support.Case):
 
     def test_a_backend_solves(self):
         self.assertRegex(self.ease("info", "--backends").out, r"(?m)^toy: an example")
-        self.assertIn("cpu or toy; the backend", " ".join(self.ease("train", "--help").out.split()))
+        self.assertIn("cpu, toy, cuda or auto; the backend",
+                      " ".join(self.ease("train", "--help").out.split()))
         self.write("x.csv", "user,item\n" + "".join(f"u{u},i{(u * k) % 7}\n" for u in range(30)
                                                     for k in range(1, 4)))
         found = []
@@ -141,7 +142,8 @@ class Toys(support.Case):
 
     def test_a_method_may_have_a_lambda_few_weights_and_settings(self):
         self.write("x.csv", "user,item\nu,a\nu,b\nv,c\nv,d\nw,a\n")
-        self.fails(2, "--lambda L is required", "train", "x.csv", "-o", "m", "--model", "toy-weights")
+        self.fails(3, "lambda cannot be chosen: .* held out, and only 0 users", "train", "x.csv",
+                   "-o", "m", "--model", "toy-weights")
         self.ease("train", "x.csv", "-o", "m", "--model", "toy-weights", "--lambda", 4, "--set",
                   "reach=2")
         info = json.loads(self.ease("info", "m", "--json").out)

@@ -409,6 +409,8 @@ class PlanInfoSynthExport(Trained):
                         "write_seconds", "gflops"):
                 self.assertGreaterEqual(facts[key], 0, key)
         self.assertRegex(self.ease("plan", "ratings.csv").out, r"peak memory +[\d.]+ .?B")
+        for line in self.ease("plan", "ratings.csv", "--nodes", 4).out.splitlines():
+            self.assertEqual(line[15], " ", line)
         rows = list(csv.DictReader(io.StringIO(self.ease("plan", "x.gram", "--csv").out)))
         self.assertIn({"fact": "items", "value": "8"}, rows)
 

@@ -418,6 +418,54 @@ static void a_model_in_a_work_file_can_be_used(test *t)
     free_interactions(x);
 }
 
+static ease_interactions *synthetic(uint64_t seed)
+{
+    ease_interactions *x = NULL;
+    ease_synth_options o;
+
+    ease_synth_options_init(&o);
+    o.users = USERS;
+    o.items = ITEMS;
+    o.interactions = USERS * 40;
+    o.seed = seed;
+    if (ease_interactions_synth(&o, &x, NULL))
+        abort();
+    return x;
+}
+
+/* The tiles of a work file lie further apart than those in memory. */
+static void a_model_in_a_work_file_is_updated_like_one_in_memory(test *t)
+{
+    ease_interactions *x = synthetic(5), *change[] = {x, synthetic(6)};
+    ease_train_options o = options();
+    ease_model *m = NULL, *work = NULL;
+
+    o.updatable = 1;
+    check_status(t, ease_train(x, &o, &m, NULL), EASE_OK);
+    o.memory_limit = plan_of(t, x, &o).least_bytes;
+    o.workdir = work_dir();
+    check_status(t, ease_train(x, &o, &work, NULL), EASE_OK);
+    for (int k = 0; m && work && k < 2; k++) { /* the first change is none */
+        ease_model *next = NULL, *same = NULL;
+
+        check_status(t, ease_model_update(m, x, change[k], NULL, &next, NULL, NULL),
+                     EASE_OK);
+        check_status(t, ease_model_update(work, x, change[k], NULL, &same, NULL, NULL),
+                     EASE_OK);
+        if (next && same) {
+            save(t, next, "memory.ease", EASE_STORE_PACKED);
+            save(t, same, "work.ease", EASE_STORE_PACKED);
+        }
+        check(t, next && same && same_files("memory.ease", "work.ease"));
+        ease_model_free(next);
+        ease_model_free(same);
+    }
+    ease_model_free(m);
+    ease_model_free(work);
+    ease_interactions_free(x);
+    ease_interactions_free(change[1]);
+}
+
 static void float64_is_reached_in_a_workdir_too(test *t)
 {
     ease_interactions *x = random_interactions(USERS, ITEMS, 0.02, false, 5);
@@ -528,6 +576,7 @@ static const test_case cases[] = {
     TEST(models_from_a_workdir_are_the_same_files),
     TEST(gram_files_train_in_a_workdir),
     TEST(a_model_in_a_work_file_can_be_used),
+    TEST(a_model_in_a_work_file_is_updated_like_one_in_memory),
     TEST(float64_is_reached_in_a_workdir_too),
     TEST(less_than_the_least_is_refused),
     TEST(training_in_a_workdir_can_be_cancelled),

@@ -18,8 +18,8 @@ const char *const bench_part_names[BENCH_COUNT] = {
 
 /* ---- records ------------------------------------------------------------------ */
 
-static bench_record *record_new(bench *b, const char *name, const char *unit,
-                                double amount)
+bench_record *bench_record_new(bench *b, const char *name, const char *unit,
+                               double amount)
 {
     bench_record *r = &b->records[b->record_count++];
 
@@ -28,7 +28,7 @@ static bench_record *record_new(bench *b, const char *name, const char *unit,
     return r;
 }
 
-static void record_fact(bench_record *r, const char *key, double value)
+void bench_record_fact(bench_record *r, const char *key, double value)
 {
     bench_fact *f = &r->facts[r->fact_count++];
 
@@ -36,7 +36,7 @@ static void record_fact(bench_record *r, const char *key, double value)
     f->value = value;
 }
 
-static void record_run(bench_record *r, double seconds)
+void bench_record_run(bench_record *r, double seconds)
 {
     r->seconds[r->runs++] = seconds;
     if (r->amount / seconds > r->rate)
@@ -148,6 +148,7 @@ static ease_train_options training(const bench *b)
     o.lambda = LAMBDA;
     o.backend = b->backend;
     o.threads = (int)b->common->threads;
+    o.updatable = b->wanted[BENCH_update] || b->wanted[BENCH_leave];
     o.hooks = console_hooks(b->console);
     return o;
 }
@@ -214,7 +215,7 @@ static int measure_sgemm(bench *b)
     int count = b->quick ? EDGES - 2 : EDGES, code = EXIT_DONE;
     double rate;
 
-    record_new(b, "sgemm", "flop", NAN);
+    bench_record_new(b, "sgemm", "flop", NAN);
     for (int i = 0; !code && i < count * b->repeat; i++)
         code = measure_edge(b, i % count, b->quick ? 0.05 : 0.5, &rate);
     return code;
@@ -243,17 +244,17 @@ static void record_sgemm(bench *b)
         char key[20];
 
         if (b->sgemm_by_edge[i] == b->sgemm)
-            record_fact(r, "edge", edges[i]);
+            bench_record_fact(r, "edge", edges[i]);
         snprintf(key, sizeof(key), "rate_%d", (int)edges[i]);
         if (b->sgemm_by_edge[i] > 0)
-            record_fact(r, key, b->sgemm_by_edge[i]);
+            bench_record_fact(r, key, b->sgemm_by_edge[i]);
     }
 }
 
 static int run_copy(bench *b)
 {
     enum { COPIED = 1 << 28 };
-    bench_record *r = record_new(b, "copy", "B", NAN);
+    bench_record *r = bench_record_new(b, "copy", "B", NAN);
     ease_error err;
 
     for (int i = 0; i < b->repeat; i++) {
@@ -311,7 +312,7 @@ int bench_data_file(const bench *b, const ease_interactions *x, char **path)
 
 static int run_read(bench *b)
 {
-    bench_record *r = record_new(b, "read", "lines", 0);
+    bench_record *r = bench_record_new(b, "read", "lines", 0);
     ease_interactions_info info = {.size = sizeof(info)};
     double seconds = 0;
     char *path = NULL;
@@ -322,13 +323,13 @@ static int run_read(bench *b)
     for (int i = 0; !code && i < b->repeat; i++) {
         code = bench_read_once(b, path, &seconds);
         if (!code)
-            record_run(r, seconds);
+            bench_record_run(r, seconds);
     }
     if (!code) {
         double bytes = (double)file_bytes(path);
 
-        record_fact(r, "bytes", bytes);
-        record_fact(r, "bytes_a_second", bytes * r->rate / r->amount);
+        bench_record_fact(r, "bytes", bytes);
+        bench_record_fact(r, "bytes_a_second", bytes * r->rate / r->amount);
     }
     free(path);
     return code;
@@ -350,7 +351,7 @@ static double count_pairs(const bench *b)
 
 static int run_gram(bench *b)
 {
-    bench_record *r = record_new(b, "gram", "pairs", count_pairs(b));
+    bench_record *r = bench_record_new(b, "gram", "pairs", count_pairs(b));
     ease_gram_options o = counting(b);
     ease_error err;
 
@@ -360,7 +361,7 @@ static int run_gram(bench *b)
 
         if (ease_gram_build(b->x, &o, &g, &err))
             return fail_with(b->console, &err);
-        record_run(r, seconds_now() - began);
+        bench_record_run(r, seconds_now() - began);
         ease_gram_free(g);
     }
     return EXIT_DONE;
@@ -391,7 +392,7 @@ int bench_solve_once(const bench *b, const ease_interactions *x, ease_model **ou
 static int run_solve(bench *b)
 {
     double n = (double)b->items, seconds = 0, bytes = NAN;
-    bench_record *r = record_new(b, "solve", "flop", n * n * n);
+    bench_record *r = bench_record_new(b, "solve", "flop", n * n * n);
     int code = EXIT_DONE;
 
     for (int i = 0; !code && i < b->repeat; i++) {
@@ -401,23 +402,23 @@ static int run_solve(bench *b)
         if (!code)
             code = bench_solve_once(b, b->x, &b->model, &seconds, &bytes);
         if (!code)
-            record_run(r, seconds);
+            bench_record_run(r, seconds);
         if (!code)
             code = measure_sgemm_again(b);
     }
-    record_fact(r, "items", n);
-    record_fact(r, "bytes", bytes);
-    record_fact(r, "bytes_an_entry", bytes / n / n);
+    bench_record_fact(r, "items", n);
+    bench_record_fact(r, "bytes", bytes);
+    bench_record_fact(r, "bytes_an_entry", bytes / n / n);
     r->rate = r->amount / bench_median(r);
     if (b->beside_count > 0) {
         r->limit = "sgemm";
         r->limit_rate = median(b->beside, b->beside_count);
-        record_fact(r, "sgemm", r->limit_rate);
+        bench_record_fact(r, "sgemm", r->limit_rate);
     }
     return code;
 }
 
-static int need_model(bench *b)
+int bench_need_model(bench *b)
 {
     double seconds, bytes;
 
@@ -443,7 +444,7 @@ static int save(const bench *b, const char *path, ease_storage storage, double *
 static int write_form(bench *b, ease_storage storage, const char *name,
                       const char *path, const char *raw)
 {
-    bench_record *r = record_new(b, name, "B", 0);
+    bench_record *r = bench_record_new(b, name, "B", 0);
     double seconds = 0, disk = 0;
     int code = EXIT_DONE;
 
@@ -451,15 +452,15 @@ static int write_form(bench *b, ease_storage storage, const char *name,
         code = save(b, path, storage, &seconds);
         r->amount = (double)file_bytes(path);
         if (!code) {
-            record_run(r, seconds);
+            bench_record_run(r, seconds);
             code = bench_write_raw(b, raw, (size_t)r->amount, &seconds);
         }
         if (!code && r->amount / seconds > disk)
             disk = r->amount / seconds;
         unlink(raw);
     }
-    record_fact(r, "disk", disk);
-    record_fact(r, "of_disk", r->rate / disk);
+    bench_record_fact(r, "disk", disk);
+    bench_record_fact(r, "of_disk", r->rate / disk);
     hold_against_copy(b, r);
     return code;
 }
@@ -474,7 +475,7 @@ static int run_write(bench *b)
         code = fail_no_memory(b->console);
         goto done;
     }
-    code = need_model(b);
+    code = bench_need_model(b);
     if (!code)
         code = write_form(b, EASE_STORE_F32, "write-f32", path, raw);
     if (!code)
@@ -521,28 +522,21 @@ static int recommend_all(const bench *b, const ease_model *m, lists *l)
     return EXIT_DONE;
 }
 
-static int measure_lists(bench *b, const ease_model *m, bench_record *r)
+int bench_list_once(const bench *b, const ease_model *m, double *seconds)
 {
     size_t capacity = (size_t)(b->users < LIST_BLOCK ? b->users : LIST_BLOCK);
     lists l = {.rows = calloc(capacity, sizeof(*l.rows)),
                .recs = calloc(capacity * LIST_LENGTH, sizeof(*l.recs)),
                .counts = calloc(capacity, sizeof(*l.counts)),
                .capacity = (int32_t)capacity};
+    double began = seconds_now();
     int code = EXIT_DONE;
 
-    if (!l.rows || !l.recs || !l.counts) {
+    if (!l.rows || !l.recs || !l.counts)
         code = fail_no_memory(b->console);
-        goto done;
-    }
-    for (int i = 0; !code && i < b->repeat; i++) {
-        double began = seconds_now();
-
+    else
         code = recommend_all(b, m, &l);
-        if (!code)
-            record_run(r, seconds_now() - began);
-    }
-
-done:
+    *seconds = seconds_now() - began;
     free(l.rows);
     free(l.recs);
     free(l.counts);
@@ -552,7 +546,7 @@ done:
 /* Measures recommending from a file, as the program does. */
 static int run_recommend(bench *b)
 {
-    bench_record *r = record_new(b, "recommend", "users", (double)b->users);
+    bench_record *r = bench_record_new(b, "recommend", "users", (double)b->users);
     char *path = path_in(b, "model.ease");
     ease_model *m = NULL;
     double seconds;
@@ -561,17 +555,21 @@ static int run_recommend(bench *b)
 
     if (!path)
         return fail_no_memory(b->console);
-    code = need_model(b);
+    code = bench_need_model(b);
     if (!code && !b->wanted[BENCH_write])
         code = save(b, path, EASE_STORE_F16, &seconds);
     if (!code)
         code = ease_model_open(path, NULL, &m, &err) ? fail_with(b->console, &err)
                                                      : EXIT_DONE;
-    if (!code)
-        code = measure_lists(b, m, r);
-    record_fact(r, "k", LIST_LENGTH);
-    record_fact(r, "flops_a_second",
-                2 * (double)b->interactions * (double)b->items * r->rate / r->amount);
+    for (int i = 0; !code && i < b->repeat; i++) {
+        code = bench_list_once(b, m, &seconds);
+        if (!code)
+            bench_record_run(r, seconds);
+    }
+    bench_record_fact(r, "k", LIST_LENGTH);
+    bench_record_fact(r, "flops_a_second",
+                      2 * (double)b->interactions * (double)b->items * r->rate /
+                          r->amount);
     ease_model_free(m);
     free(path);
     return code;
@@ -582,9 +580,10 @@ static int run_recommend(bench *b)
 int bench_run(bench *b)
 {
     static int (*const run[])(bench *) = {
-        [BENCH_copy] = run_copy,   [BENCH_read] = run_read,
-        [BENCH_gram] = run_gram,   [BENCH_solve] = run_solve,
-        [BENCH_write] = run_write, [BENCH_recommend] = run_recommend};
+        [BENCH_copy] = run_copy,           [BENCH_read] = run_read,
+        [BENCH_gram] = run_gram,           [BENCH_solve] = run_solve,
+        [BENCH_write] = run_write,         [BENCH_recommend] = run_recommend,
+        [BENCH_update] = bench_run_update, [BENCH_leave] = bench_run_leave};
     int code = bench_make_work(b);
 
     if (!code && b->wanted[BENCH_sgemm])

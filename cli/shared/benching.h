@@ -12,7 +12,9 @@
     X(gram)            \
     X(solve)           \
     X(write)           \
-    X(recommend)
+    X(recommend)       \
+    X(update)          \
+    X(leave)
 
 typedef enum bench_part {
 #define X(name) BENCH_##name,
@@ -23,7 +25,7 @@ typedef enum bench_part {
 
 extern const char *const bench_part_names[BENCH_COUNT];
 
-enum { RUNS_MOST = 20, FACTS_MOST = 8, RECORDS_MOST = 10, GROWTH_SIZES = 4 };
+enum { RUNS_MOST = 20, FACTS_MOST = 8, RECORDS_MOST = 13, GROWTH_SIZES = 4 };
 
 typedef struct bench_fact {
     char key[20];
@@ -89,6 +91,12 @@ double bench_median(const bench_record *r);
 
 /* ---- shared between the files of the benchmark -------------------------------- */
 
+/* A new record, its facts, and its runs, which must each be noted. */
+bench_record *bench_record_new(bench *b, const char *name, const char *unit,
+                               double amount);
+void bench_record_fact(bench_record *r, const char *key, double value);
+void bench_record_run(bench_record *r, double seconds);
+
 int bench_make_work(bench *b);
 int bench_draw(const bench *b, int64_t users, int64_t items, int64_t interactions,
                ease_interactions **out);
@@ -99,6 +107,13 @@ int bench_read_once(const bench *b, const char *path, double *seconds);
  * that of the solve, without the data. */
 int bench_solve_once(const bench *b, const ease_interactions *x, ease_model **out,
                      double *seconds, double *bytes);
+/* Solves the data once if there is no model yet. */
+int bench_need_model(bench *b);
+/* Makes lists for all users of the data. */
+int bench_list_once(const bench *b, const ease_model *m, double *seconds);
+/* The parts that need a model that can be updated, in benchupdate.c. */
+int bench_run_update(bench *b);
+int bench_run_leave(bench *b);
 
 /* A value of /proc/self/status such as "VmRSS:", in bytes; NaN if there is none. */
 double bench_memory(const char *key);

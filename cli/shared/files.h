@@ -2,6 +2,8 @@
 #ifndef EASE_CLI_SHARED_FILES_H
 #define EASE_CLI_SHARED_FILES_H
 
+#include <math.h>
+
 #include "options.h"
 #include "results.h"
 #include "samefile.h"
@@ -9,18 +11,19 @@
 /* ---- interactions ---------------------------------------------------------------- */
 
 typedef struct reading_args {
-    const char *format, *columns, *separator;
+    const char *format, *columns, *separator, *encoding;
     int header; /* -1: recognize */
-    double min_rating;
+    double min_rating, since, until, half_life;
     int weights, one_pass, repeat;
     int64_t min_user, min_item; /* -1: not given */
     int recipe;
+    const char *const *more; /* further files of DATA, ended by NULL; NULL: none */
 } reading_args;
 
-#define READING_DEFAULTS                                                         \
-    {                                                                            \
-        .header = -1, .min_rating = (double)NAN, .min_user = -1, .min_item = -1, \
-        .recipe = -1                                                             \
+#define READING_DEFAULTS                                                   \
+    {                                                                      \
+        .header = -1, .min_rating = (double)NAN, .since = (double)NAN,     \
+        .until = (double)NAN, .min_user = -1, .min_item = -1, .recipe = -1 \
     }
 #define READING_GROUP(args)                                      \
     {                                                            \
@@ -29,6 +32,10 @@ typedef struct reading_args {
 
 extern const option reading_options[];
 bool reading_is_default(const reading_args *a);
+/* True if interactions have weights: values, or ages. */
+bool reading_is_weighted(const reading_args *a);
+/* All operands of the verb are files of DATA. */
+void reading_several(reading_args *a, const common_args *common);
 /* The separator that a word such as tab stands for, or the word itself; NULL for NULL.
  * */
 const char *separator_named(const char *word);
@@ -56,6 +63,11 @@ void note_published(console *c, const ease_recipe *r,
  * the exit code after a message. */
 int read_data(console *c, const common_args *common, const reading_args *reading,
               const char *path, size_t memory_limit, ease_interactions **out);
+
+/* Does the same for data that may be empty, which is noted: *out is then NULL. */
+int read_data_or_none(console *c, const common_args *common,
+                      const reading_args *reading, const char *path,
+                      size_t memory_limit, ease_interactions **out);
 
 /* Recognizes the kind of a file; OTHER if it is not regular, since reading a pipe
  * would consume it. */

@@ -6,8 +6,22 @@
 
 #include "console.h"
 
+/* Ids, as `count` strings. */
+typedef struct id_list {
+    char *bytes;
+    const char **at;
+    size_t count;
+} id_list;
+
+/* Reads ids from a file, one a line; "-" is standard input. *l is {0} at the start;
+ * free it with id_list_free in any case. */
+int ids_from_file(console *c, const char *path, id_list *l);
+void id_list_free(id_list *l);
+
 /* Reads a history from "a,b,c" or from @FILE with one id a line, and warns of unknown
- * ids. `number`, from 1, names it in warnings; 0: it is the only one. */
+ * ids. "a:2" is the item a with weight 2, unless the model has an item "a:2". What
+ * begins with a bracket is JSON (see json_read_ids), unless it begins with an id of the
+ * model. `number`, from 1, names the history in warnings; 0: it is the only one. */
 int history_read(console *c, const ease_model *m, const char *list, size_t number,
                  ease_history **out);
 

@@ -56,6 +56,12 @@ const option list_options[] = {
      .help = "a table of ids and titles to show instead of the model's titles"},
     OPTIONS_END};
 
+#define LENGTH "the number of items in a list is -k N, or --count N"
+
+const refusal list_refusals[] = {
+    {"n", LENGTH},     {"k", LENGTH},      {"top", LENGTH},    {"top-k", LENGTH},
+    {"limit", LENGTH}, {"length", LENGTH}, {"number", LENGTH}, {NULL, NULL}};
+
 int list_check(console *c, const common_args *common, const list_args *a)
 {
     if (!(fabs(a->popularity_power) <= 10))
@@ -147,15 +153,15 @@ void sort_reasons(ease_rec *reasons, int32_t count)
 }
 
 /* Finds the reasons to show for an item of the list, the strongest first. Returns their
- * number. *sum receives the sum of the base and all reasons: the score, before it is
+ * number. *sum receives the sum of *base and all reasons: the score, before it is
  * multiplied for its popularity. */
-static int32_t find_reasons(const item_list *l, int32_t item, float *sum)
+static int32_t find_reasons(const item_list *l, int32_t item, float *base, float *sum)
 {
     list_reasons *r = l->reasons;
-    float base;
 
+    *base = *sum = 0;
     if (!r || !r->most || l->popular ||
-        ease_explain(r->scorer, l->history, item, r->found, &base, sum, NULL))
+        ease_explain(r->scorer, l->history, item, r->found, base, sum, NULL))
         return 0;
     sort_reasons(r->found, l->history.count);
     return l->history.count < r->most ? l->history.count : r->most;
@@ -164,8 +170,8 @@ static int32_t find_reasons(const item_list *l, int32_t item, float *sum)
 static void put_text_reasons(const ease_model *m, const item_list *l, int32_t item,
                              int decimals)
 {
-    float sum = 0;
-    int32_t count = find_reasons(l, item, &sum);
+    float base, sum;
+    int32_t count = find_reasons(l, item, &base, &sum);
 
     for (int32_t i = 0; i < count; i++) {
         int32_t reason = l->reasons->found[i].item;
@@ -185,19 +191,21 @@ static void put_text_reasons(const ease_model *m, const item_list *l, int32_t it
 static void put_json_reasons(json *j, const ease_model *m, const item_list *l,
                              int32_t item)
 {
-    float sum;
-    int32_t count = find_reasons(l, item, &sum);
+    float base, sum;
+    int32_t count = find_reasons(l, item, &base, &sum);
 
     json_open(j, "reasons", '[');
     for (int32_t i = 0; i < count; i++) {
         json_open(j, NULL, '{');
-        json_text(j, "id", ease_model_item_id(m, l->reasons->found[i].item));
+        json_id(j, "id", ease_model_item_id(m, l->reasons->found[i].item));
         if (ease_model_title(m, l->reasons->found[i].item))
             json_text(j, "title", ease_model_title(m, l->reasons->found[i].item));
         json_float(j, "contribution", l->reasons->found[i].score);
         json_close(j, '}');
     }
     json_close(j, ']');
+    if (base != 0)
+        json_float(j, "base", base);
 }
 
 /* ---- lists ----------------------------------------------------------------------- */
@@ -236,34 +244,39 @@ static void put_text(const ease_model *m, const item_list *l)
         fputc('\n', stdout);
 }
 
+void json_items(json *j, const ease_model *m, const item_list *l)
+{
+    json_open(j, "items", '[');
+    for (int32_t i = 0; i < l->count && !output_stopped(); i++) {
+        const char *title = ease_model_title(m, l->recs[i].item);
+
+        json_open(j, NULL, '{');
+        json_id(j, "id", ease_model_item_id(m, l->recs[i].item));
+        if (title)
+            json_text(j, "title", title);
+        json_float(j, l->value, l->recs[i].score);
+        if (l->popularity_power != 0)
+            json_float(
+                j, "factor",
+                ease_model_popularity_factor(m, l->recs[i].item, l->popularity_power));
+        if (l->reasons)
+            put_json_reasons(j, m, l, l->recs[i].item);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static void put_json(const ease_model *m, const item_list *l)
 {
     json j = {.to = stdout};
 
     json_open(&j, NULL, '{');
-    json_text(&j, l->key, l->subject);
+    json_id(&j, l->key, l->subject);
     if (l->unknown)
         json_count(&j, "unknown", l->unknown);
     if (l->popular)
         json_text(&j, "fallback", "popular");
-    json_open(&j, "items", '[');
-    for (int32_t i = 0; i < l->count && !output_stopped(); i++) {
-        const char *title = ease_model_title(m, l->recs[i].item);
-
-        json_open(&j, NULL, '{');
-        json_text(&j, "id", ease_model_item_id(m, l->recs[i].item));
-        if (title)
-            json_text(&j, "title", title);
-        json_float(&j, l->value, l->recs[i].score);
-        if (l->popularity_power != 0)
-            json_float(
-                &j, "factor",
-                ease_model_popularity_factor(m, l->recs[i].item, l->popularity_power));
-        if (l->reasons)
-            put_json_reasons(&j, m, l, l->recs[i].item);
-        json_close(&j, '}');
-    }
-    json_close(&j, ']');
+    json_items(&j, m, l);
     json_close(&j, '}');
     fputc('\n', stdout);
 }

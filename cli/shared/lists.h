@@ -23,6 +23,8 @@ typedef struct list_args {
         "Lists", list_options, offsetof(args, list) \
     }
 extern const option list_options[];
+/* Other names of -k. */
+extern const refusal list_refusals[];
 
 /* Checks the options, before a model is opened. */
 int list_check(console *c, const common_args *common, const list_args *a);
@@ -72,6 +74,8 @@ typedef struct item_list {
 /* Prints the header of CSV, once. */
 void list_header(const ease_model *m, output_format format, const item_list *l);
 void list_put(const ease_model *m, output_format format, const item_list *l);
+/* Prints the key items of JSON. */
+void json_items(json *j, const ease_model *m, const item_list *l);
 
 /* Decimals that show six digits of the largest of these numbers. */
 int decimals_for(const ease_rec *recs, int32_t count);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "splitdir.h"
 #include "table.h"
 
 const char *model_name(int index)
@@ -80,6 +81,9 @@ int read_held_out(console *c, const common_args *common, const reading_args *rea
     int code;
 
     if (from->split) {
+        code = check_split(c, from->split);
+        if (code)
+            return code;
         if (ease_split_open(from->split, &parts, &err))
             return fail_with(c, &err);
         phase_end(c, "reading");

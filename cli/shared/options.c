@@ -179,6 +179,7 @@ static int set_value(console *c, const verb *v, const option *o, void *slot,
                      const char *text)
 {
     text_list *list = slot;
+    ease_error err;
 
     switch (o->type) {
     case OPTION_FLAG:
@@ -204,6 +205,10 @@ static int set_value(console *c, const verb *v, const option *o, void *slot,
                            o->name, text);
     case OPTION_COUNT:
         return set_count(c, v, o, text, slot);
+    case OPTION_TIME:
+        if (ease_time_parse(text, slot, &err) == EASE_OK)
+            return 0;
+        return usage_error(c, v, "--%s: %s", o->name, err.text);
     case OPTION_SIZE:
         if (parse_size(text, slot))
             return 0;
@@ -257,14 +262,36 @@ static const option *find_option(parser *p, const char *name, size_t length,
     return NULL;
 }
 
+/* What to do instead of an option that the verb does not have; NULL: not known. */
+static const char *refusal_of(const verb *v, const char *word)
+{
+    for (const refusal *r = v->refusals; r && r->name; r++)
+        if (strcmp(r->name, word) == 0)
+            return r->why;
+    return NULL;
+}
+
+static int unknown_letter(parser *p, char letter)
+{
+    const char *why = refusal_of(p->verb, (const char[]){letter, '\0'});
+
+    if (why)
+        return usage_error(p->console, p->verb, "-%c: %s", letter, why);
+    return usage_error(p->console, p->verb, "unknown option -%c", letter);
+}
+
 static int unknown_option(parser *p, const char *name, size_t length)
 {
     char word[80], phrase[120];
+    const char *why;
     nearest near = {.word = word};
     option_walk walk = {0};
     const option *o;
 
     snprintf(word, sizeof(word), "%.*s", (int)length, name);
+    why = refusal_of(p->verb, word);
+    if (why)
+        return usage_error(p->console, p->verb, "--%s: %s", word, why);
     while ((o = options_next(p->verb, &walk, NULL)))
         nearest_offer(&near, o->name);
     if (near.count > 1)
@@ -305,7 +332,7 @@ static int parse_short(parser *p)
         int code;
 
         if (!o)
-            return usage_error(p->console, p->verb, "unknown option -%c", *at);
+            return unknown_letter(p, *at);
         if (o->type != OPTION_FLAG && !*value) {
             if (p->at + 1 >= p->argc)
                 return usage_error(p->console, p->verb, "-%c needs a value: %s", *at,
@@ -358,8 +385,9 @@ static int check_complete(parser *p)
         return usage_error(p->console, v, "%s is missing", missing);
     }
     if (v->most_operands >= 0 && common->operand_count > v->most_operands)
-        return usage_error(p->console, v, "one argument too many: '%s'",
-                           common->operands[v->most_operands]);
+        return usage_error(p->console, v, "one argument too many: '%s'%s%s",
+                           common->operands[v->most_operands], v->surplus ? "; " : "",
+                           v->surplus ? v->surplus : "");
     if (common->json && common->csv)
         return usage_error(p->console, v, "--json and --csv exclude each other");
     return 0;
@@ -396,6 +424,8 @@ int options_parse(console *c, const verb *v, int argc, char **argv, void **args)
         memcpy(p.args, v->defaults, v->size);
     common = (void *)p.args;
     common->verb = v;
+    common->argv = argv;
+    common->argc = argc;
     common->operands = calloc((size_t)argc + 1, sizeof(*common->operands));
     if (!make_lists(&p) || !common->operands)
         code = fail_no_memory(c);

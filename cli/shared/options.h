@@ -18,6 +18,7 @@ typedef enum option_type {
     OPTION_REAL,     /* double, finite */
     OPTION_POSITIVE, /* double, finite and above 0 */
     OPTION_COUNT,    /* int64_t, least .. most */
+    OPTION_TIME,     /* double, seconds since 1970; NaN: not given */
     OPTION_SIZE,     /* size_t: bytes, as in 500M, 2G, 2GiB */
     OPTION_CHOICE    /* int: index of the word in `value` */
 } option_type;
@@ -51,6 +52,11 @@ typedef struct operand {
     const char *name, *help;
 } operand;
 
+/* An option of another verb or program, which people may try here. */
+typedef struct refusal {
+    const char *name, *why; /* a name or a letter; why: what to do instead */
+} refusal;
+
 typedef struct verb {
     const char *name, *summary;
     const char *const *usage;   /* without "ease NAME"; ended by NULL */
@@ -63,12 +69,16 @@ typedef struct verb {
     size_t size;                       /* of its arguments, common_args first */
     const void *defaults;
     bool hidden;
+    const refusal *refusals; /* ended by one without a name; may be NULL */
+    const char *surplus; /* where an operand too many belongs; NULL: nothing to say */
     int (*run)(console *c, void *args); /* the exit code */
 } verb;
 
 /* The first member of every verb's arguments. */
 typedef struct common_args {
     const verb *verb;
+    char **argv; /* all arguments behind the verb */
+    int argc;
     const char **operands; /* ended by NULL */
     int operand_count;
     int help, quiet, no_progress, verbose, json, csv, no_verify;

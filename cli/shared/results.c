@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio_ext.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- numbers as text ---------------------------------------------------------- */
@@ -56,6 +57,25 @@ const char *format_seconds(char *to, size_t size, double s)
     else
         snprintf(to, size, "%" PRId64 " h %d min", whole / 3600,
                  (int)(whole % 3600 / 60));
+    return to;
+}
+
+const char *format_time(char *to, size_t size, double seconds)
+{
+    double whole = floor(seconds);
+    time_t t = fabs(whole) < 1e12 ? (time_t)whole : 0;
+    struct tm date;
+
+    if (!(fabs(whole) < 1e12) || !gmtime_r(&t, &date)) {
+        snprintf(to, size, "%.15g", seconds);
+        return to;
+    }
+    snprintf(to, size,
+             date.tm_hour || date.tm_min || date.tm_sec
+                 ? "%04d-%02d-%02dT%02d:%02d:%02dZ"
+                 : "%04d-%02d-%02d",
+             date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour,
+             date.tm_min, date.tm_sec);
     return to;
 }
 
@@ -236,6 +256,57 @@ void json_text(json *j, const char *key, const char *value)
         put_json_string(j->to, value);
     else
         fputs("null", j->to);
+}
+
+static bool is_utf8(const char *s)
+{
+    const unsigned char *at = (const unsigned char *)s;
+
+    while (*at)
+        if (utf8_next(&at) < 0)
+            return false;
+    return true;
+}
+
+static void put_base64(FILE *to, const char *s)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *at = (const unsigned char *)s;
+
+    for (size_t left = strlen(s); left; at += 3) {
+        size_t count = left < 3 ? left : 3;
+        unsigned bits = (unsigned)at[0] << 16;
+
+        if (count > 1)
+            bits |= (unsigned)at[1] << 8;
+        if (count > 2)
+            bits |= at[2];
+        for (size_t i = 0; i < 4; i++)
+            fputc(i <= count ? digits[bits >> (18 - 6 * i) & 63] : '=', to);
+        left -= count;
+    }
+}
+
+void json_id(json *j, const char *key, const char *id)
+{
+    char coded[40];
+
+    if (!key && !is_utf8(id)) {
+        json_open(j, NULL, '{');
+        json_id(j, "id", id);
+        json_close(j, '}');
+        return;
+    }
+    if (is_utf8(id)) {
+        json_text(j, key, id);
+        return;
+    }
+    snprintf(coded, sizeof(coded), "%s_base64", key);
+    json_key(j, coded);
+    fputc('"', j->to);
+    put_base64(j->to, id);
+    fputc('"', j->to);
 }
 
 void json_count(json *j, const char *key, int64_t value)

@@ -17,6 +17,9 @@ enum { NUMBER_CHARS = 40 };
 const char *format_count(char *to, size_t size, int64_t n);        /* 40,981 */
 const char *format_bytes(char *to, size_t size, size_t bytes);     /* 54.2 MB */
 const char *format_seconds(char *to, size_t size, double seconds); /* 2 min 10 s */
+/* Seconds since 1970 as a date in UTC: 2024-01-31, or with the time of day if that is
+ * not midnight: 2024-01-31T18:05:00Z. */
+const char *format_time(char *to, size_t size, double seconds);
 
 /* ---- ids and titles on a screen ------------------------------------------------ */
 
@@ -41,6 +44,9 @@ typedef struct json {
 void json_open(json *j, const char *key, char bracket);
 void json_close(json *j, char bracket);
 void json_text(json *j, const char *key, const char *value); /* NULL: null */
+/* Writes an id: under `key` if it is UTF-8, else in base64 under KEY_base64; within an
+ * array then as an object {"id_base64": ...}. */
+void json_id(json *j, const char *key, const char *id);
 void json_count(json *j, const char *key, int64_t value);
 void json_real(json *j, const char *key, double value); /* not finite: null */
 void json_float(json *j, const char *key, float value);

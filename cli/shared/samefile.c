@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,13 @@ static bool is_same(const char *a, int a_stream, const char *b, int b_stream,
 static const char *name_of(const char *path, const char *stream)
 {
     return strcmp(path, "-") == 0 ? stream : path;
+}
+
+bool is_pattern(const char *path)
+{
+    struct stat st;
+
+    return strpbrk(path, "*?[") && stat(path, &st) != 0;
 }
 
 int check_outputs_differ(console *c, const char *one, const char *other)
@@ -130,6 +138,31 @@ int check_differs_parts(console *c, const char *output, const char *dir)
 
 /* ---- inputs ------------------------------------------------------------------- */
 
+static int check_differs_pattern(console *c, const char *output, const char *pattern)
+{
+    glob_t found = {0};
+    mode_t mode;
+    int code = EXIT_DONE;
+
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
+        for (size_t i = 0; !code && i < found.gl_pathc; i++)
+            if (is_same(output, STDOUT_FILENO, found.gl_pathv[i], STDIN_FILENO,
+                        &mode) &&
+                S_ISREG(mode))
+                code = fail_replacing(c, output);
+    globfree(&found);
+    return code;
+}
+
+int check_differs_all(console *c, const char *output, const common_args *common)
+{
+    int code = EXIT_DONE;
+
+    for (int i = 0; !code && i < common->operand_count; i++)
+        code = check_differs(c, output, common->operands[i]);
+    return code;
+}
+
 int check_differs(console *c, const char *output, const char *input)
 {
     char movies[PATH_MAX];
@@ -138,6 +171,8 @@ int check_differs(console *c, const char *output, const char *input)
 
     if (!input)
         return EXIT_DONE;
+    if (is_pattern(input))
+        return check_differs_pattern(c, output, input);
     /* A socket contains no data that could be lost: a remote shell may use one for
      * input and output. */
     if (is_same(output, STDOUT_FILENO, input, STDIN_FILENO, &mode) && S_ISREG(mode))

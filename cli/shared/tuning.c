@@ -8,6 +8,7 @@
 
 #include "measuring.h"
 #include "planning.h"
+#include "splitdir.h"
 
 #define AT(member) .at = offsetof(tuning_args, member)
 
@@ -54,6 +55,7 @@ const option tuning_options[] = {
      .help = "the most memory to use, as in 500M or 2GiB (default: the available "
              "memory)"},
     BACKEND_OPTION(offsetof(tuning_args, backend)),
+    DEVICE_MEMORY_OPTION(offsetof(tuning_args, device_memory)),
     OPTIONS_END};
 
 /* ---- values of lambda --------------------------------------------------------- */
@@ -94,6 +96,19 @@ void lambdas_free(lambdas *l)
     *l = (lambdas){0};
 }
 
+int lambda_parse(console *c, const verb *v, const char *text, double *out)
+{
+    char *end;
+
+    *out = strtod(text, &end);
+    if (strcmp(text, "auto") == 0)
+        *out = (double)NAN;
+    else if (end == text || *end || !isfinite(*out) || !(*out > 0))
+        return usage_error(
+            c, v, "--lambda: expected auto or a finite number above 0, not '%s'", text);
+    return EXIT_DONE;
+}
+
 /* ---- the split ---------------------------------------------------------------- */
 
 static void note_part(console *c, const char *name, const ease_interactions *x)
@@ -132,7 +147,10 @@ int check_differs_split(console *c, const char *output, const char *dir)
 int open_split(console *c, const char *dir, ease_split_parts *out)
 {
     ease_error err;
+    int code = check_split(c, dir);
 
+    if (code)
+        return code;
     if (ease_split_open(dir, out, &err))
         return fail_with(c, &err);
     phase_end(c, "reading");
@@ -156,6 +174,7 @@ ease_train_options train_options_of(console *c, const common_args *common,
     o.threads = (int)common->threads;
     o.memory_limit = a->memory_limit;
     o.backend = a->backend;
+    o.device_memory = a->device_memory;
     o.tags = a->tags;
     o.tag_weight = a->tag_weight;
     o.hooks = console_hooks(c);
@@ -171,8 +190,8 @@ const char *name_of_trial(char *to, const ease_trial *trial)
     return to;
 }
 
-static void note_best(console *c, const tuning_args *a, const lambdas *l,
-                      const ease_tuning *t)
+/* `given` is the number of lambdas that were given. */
+static void note_best(console *c, const char *metric, int given, const ease_tuning *t)
 {
     int count = ease_tuning_count(t), best = ease_tuning_best(t);
     ease_trial trial = {.size = sizeof(trial)};
@@ -184,18 +203,18 @@ static void note_best(console *c, const tuning_args *a, const lambdas *l,
         warn(c, "%s after %d trial%s: the best so far is used",
              signals_caught() ? "interrupted" : "out of time", count,
              count == 1 ? "" : "s");
-    else if (l->count > 1 && !trial.settings[0] && (best == 0 || best == count - 1))
+    else if (given > 1 && !trial.settings[0] && (best == 0 || best == count - 1))
         warn(c, "the best lambda, %g, is at the end of the range that was tried",
              trial.lambda);
     if (trial.settings[0] && trial.lambda > 0)
         note(c, "best of %d with %d solve%s, %s: %s %.5f", count, ease_tuning_solves(t),
-             ease_tuning_solves(t) == 1 ? "" : "s", name_of_trial(text, &trial),
-             a->metric, trial.mean);
+             ease_tuning_solves(t) == 1 ? "" : "s", name_of_trial(text, &trial), metric,
+             trial.mean);
     else if (trial.lambda > 0)
-        note(c, "best lambda %g: %s %.5f", trial.lambda, a->metric, trial.mean);
+        note(c, "best lambda %g: %s %.5f", trial.lambda, metric, trial.mean);
     else
         note(c, "best of %d, %s: %s %.5f", count,
-             trial.settings[0] ? trial.settings : "defaults", a->metric, trial.mean);
+             trial.settings[0] ? trial.settings : "defaults", metric, trial.mean);
 }
 
 /* Options of a tuning, and those of its training that they refer to. */
@@ -218,6 +237,8 @@ static void set_options(console *c, const common_args *common, const tuning_args
     t->tune.metric = a->metric;
     t->tune.unknown = (ease_unknown)a->unknown;
     t->tune.seconds = a->seconds;
+    t->tune.leave_one_out = a->leave_one_out;
+    t->tune.users = a->sample;
 }
 
 int check_tuning(console *c, const common_args *common, const tuning_args *a,
@@ -230,6 +251,15 @@ int check_tuning(console *c, const common_args *common, const tuning_args *a,
     return ease_tune_options_check(&t.tune, &err) ? fail_with(c, &err) : EXIT_DONE;
 }
 
+bool can_tune(console *c, const common_args *common, const tuning_args *a,
+              const lambdas *l, const tuned *what)
+{
+    tune_request t;
+
+    set_options(c, common, a, l, what, &t);
+    return ease_tune_options_check(&t.tune, NULL) == EASE_OK;
+}
+
 int tune_method(console *c, const common_args *common, const tuning_args *a,
                 const lambdas *l, const tuned *what, const ease_split_parts *parts,
                 ease_tuning **out)
@@ -238,12 +268,70 @@ int tune_method(console *c, const common_args *common, const tuning_args *a,
     ease_error err;
 
     set_options(c, common, a, l, what, &t);
-    if (!parts->validation_target || !parts->validation_input)
+    if (!a->leave_one_out && (!parts->validation_target || !parts->validation_input))
         return fail(c, EXIT_DATA, "the split has no validation users to tune on");
     if (ease_tune(parts->validation_train ? parts->validation_train : parts->train,
                   parts->validation_input, parts->validation_target, &t.tune, out,
                   &err))
         return fail_with(c, &err);
-    note_best(c, a, l, *out);
+    note_best(c, a->metric, l->count, *out);
     return EXIT_DONE;
+}
+
+/* ---- the lambda of train --------------------------------------------------------- */
+
+int choose_lambda(console *c, const ease_interactions *x, const ease_train_options *o,
+                  ease_tuning **out)
+{
+    ease_tune_options tune;
+    ease_error err;
+    ease_status status;
+
+    ease_tune_options_init(&tune);
+    tune.train = o;
+    tune.metric = o->metric;
+    if (ease_method_find(o->method)->from_gram)
+        tune.leave_one_out = 1;
+    else
+        tune.hold_out = 1;
+    tune.users = o->lambda_users;
+    status = ease_tune(x, NULL, NULL, &tune, out, &err);
+    phase_end(c, "choosing lambda");
+    if (status == EASE_E_DATA)
+        return fail(c, EXIT_DATA, "lambda cannot be chosen: %s; give --lambda L",
+                    err.text);
+    if (status)
+        return fail_with(c, &err);
+    if (ease_tuning_stopped(*out))
+        return fail_interrupted(c);
+    console_clear(c);
+    return EXIT_DONE;
+}
+
+/* ---- output ---------------------------------------------------------------------- */
+
+void json_choice(json *j, const ease_trial *trial)
+{
+    if (trial->lambda > 0)
+        json_real(j, "lambda", trial->lambda);
+    if (trial->settings[0] || !(trial->lambda > 0))
+        json_text(j, "settings", trial->settings);
+}
+
+void json_trials(json *j, const ease_tuning *t)
+{
+    json_open(j, "trials", '[');
+    for (int i = 0; i < ease_tuning_count(t); i++) {
+        ease_trial trial = {.size = sizeof(trial)};
+
+        ease_tuning_trial(t, i, &trial);
+        json_open(j, NULL, '{');
+        json_choice(j, &trial);
+        json_real(j, "mean", trial.mean);
+        json_real(j, "stderr", trial.standard_error);
+        json_real(j, "seconds", trial.seconds);
+        json_count(j, "solves", trial.solves);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
 }

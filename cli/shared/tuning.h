@@ -3,6 +3,7 @@
 #define EASE_CLI_SHARED_TUNING_H
 
 #include "files.h"
+#include "results.h"
 
 typedef struct tuning_args {
     const char *lambda, *metric;
@@ -10,8 +11,11 @@ typedef struct tuning_args {
     int kind, precision, unknown;
     size_t memory_limit;
     const char *backend;
+    size_t device_memory;
     const ease_tags *tags; /* set after they were read */
     double tag_weight;
+    bool leave_one_out; /* users of the training data, not validation users */
+    int64_t sample;     /* so many of them; 0: all */
 } tuning_args;
 
 #define TUNING_DEFAULTS                                         \
@@ -32,6 +36,8 @@ typedef struct lambdas {
 
 int lambdas_parse(console *c, const verb *v, const char *text, lambdas *out);
 void lambdas_free(lambdas *l);
+/* A single lambda, or NAN for "auto". Returns 0, or EXIT_USAGE after a message. */
+int lambda_parse(console *c, const verb *v, const char *text, double *out);
 
 /* Fails with EXIT_USAGE if an output is a file of the split in `dir`. */
 int check_differs_split(console *c, const char *output, const char *dir);
@@ -52,10 +58,22 @@ typedef struct tuned {
  * message. */
 int check_tuning(console *c, const common_args *common, const tuning_args *a,
                  const lambdas *l, const tuned *what);
-/* Tunes on the validation users, and notes the result. */
+/* The same without a message. */
+bool can_tune(console *c, const common_args *common, const tuning_args *a,
+              const lambdas *l, const tuned *what);
+/* Tunes on the validation users, or by leaving out users of parts->train, and notes the
+ * result. */
 int tune_method(console *c, const common_args *common, const tuning_args *a,
                 const lambdas *l, const tuned *what, const ease_split_parts *parts,
                 ease_tuning **out);
+/* Chooses the lambda of train by leaving out users of x. Ctrl-C ends the program. */
+int choose_lambda(console *c, const ease_interactions *x, const ease_train_options *o,
+                  ease_tuning **out);
+
+/* Print the key trials, and the keys lambda and settings of one trial. */
+void json_trials(json *j, const ease_tuning *t);
+void json_choice(json *j, const ease_trial *trial);
+
 /* Writes "lambda=150" or "rank=64,alpha=3" to `to`, of SETTINGS_CHARS bytes. Returns
  * the text. */
 enum { SETTINGS_CHARS = 400 };

@@ -22,8 +22,8 @@ static const option bench_options[] = {
      .type = OPTION_TEXT,
      AT(parts),
      .value = "NAME,...",
-     .help = "which of sgemm, copy, read, gram, solve, write and recommend (default "
-             "all)"},
+     .help = "which of sgemm, copy, read, gram, solve, write, recommend, update and "
+             "leave (default all)"},
     {.name = "quick",
      .type = OPTION_FLAG,
      AT(quick),
@@ -343,7 +343,10 @@ const verb verb_bench = {
         "once, at the best of several sizes, measured for some seconds before and "
         "after each solve. write: bytes of models per second; its limit is copying "
         "memory, and of_disk compares with writing and syncing as many bytes. "
-        "recommend: lists of 100 items for all users, from a float16 model.\n\n"
+        "recommend: lists of 100 items for all users, from a float16 model. update: "
+        "100 users come, leave or change; items^2 flops for each row that is added or "
+        "removed. leave: all users are evaluated, each by the model without this user; "
+        "its limit is recommending to all of them from the same model.\n\n"
         "Seconds are medians. Rates and limits are those of the best run, except "
         "for the solve and its limit, which are medians. --json has every run, and "
         "for the solve the bytes that it needs beside the data, also as a multiple "

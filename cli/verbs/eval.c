@@ -2,14 +2,17 @@
 #include <string.h>
 
 #include "files.h"
+#include "leaving.h"
 #include "measuring.h"
 #include "tuning.h"
+#include "updating.h"
 #include "verbs.h"
 
 typedef struct eval_args {
     common_args common;
     reading_args reading;
     held_out from;
+    leaving_args leaving;
     const char *metrics, *per_user;
     int unknown;
     int items, among; /* an ease_eval_items; -1: not given */
@@ -223,7 +226,8 @@ static void measured_free(measured *d)
 
 static int check_per_user(console *c, const eval_args *a)
 {
-    const char *const inputs[] = {a->common.operands[0], a->from.input, a->from.target};
+    const char *const inputs[] = {a->common.operands[0], a->from.input, a->from.target,
+                                  a->leaving.data};
     int code = check_output_file(c, a->per_user);
 
     for (size_t i = 0; !code && i < sizeof(inputs) / sizeof(inputs[0]); i++)
@@ -233,10 +237,33 @@ static int check_per_user(console *c, const eval_args *a)
     return code ? code : check_outputs_differ(c, a->per_user, "-");
 }
 
+/* Users are left out instead of being held out. */
+static int check_left(console *c, const eval_args *a)
+{
+    const held_out *from = &a->from;
+    const char *other = from->input     ? "--input"
+                        : from->target  ? "--target"
+                        : from->split   ? "--split"
+                        : a->unknown    ? "--unknown drop"
+                        : a->items >= 0 ? "--items"
+                        : a->among >= 0 ? "--among"
+                                        : NULL;
+
+    return other ? usage_error(c, a->common.verb,
+                               "--leave-one-out and %s exclude each other", other)
+                 : EXIT_DONE;
+}
+
 static int check(console *c, const eval_args *a)
 {
     int code = check_metrics(c, a->metrics);
 
+    if (!code)
+        code = check_leaving(c, a->common.verb, &a->leaving, a->metrics);
+    if (!code && a->leaving.data) {
+        code = check_left(c, a);
+        return code || !a->per_user ? code : check_per_user(c, a);
+    }
     if (!code && a->among > 0 && a->among != a->items)
         code = usage_error(c, a->common.verb, "--among %s requires --items %s",
                            item_kinds[a->among], item_kinds[a->among]);
@@ -264,57 +291,75 @@ static int put(console *c, const eval_args *a, const measured *d, double seconds
     json_open(&j, NULL, '{');
     json_report(&j, d->all);
     json_parts(&j, a, d);
+    if (a->leaving.data)
+        json_leaving(&j, d->all);
     json_real(&j, "seconds", seconds);
     json_close(&j, '}');
     fputc('\n', stdout);
     return EXIT_DONE;
 }
 
+/* Measures on held-out data; *began is when these were read. */
+static int measure_held_out(console *c, const eval_args *a, const ease_model *m,
+                            measured *did, double *began)
+{
+    ease_interactions *input = NULL, *target = NULL;
+    ease_eval_options o = options_of(a);
+    int code = read_held_out(c, &a->common, &a->reading, &a->from, &input, &target);
+
+    *began = seconds_now();
+    if (!code)
+        code = measure_with(c, &a->common, m, input, target, &o, &did->all);
+    if (!code)
+        code = measure_parts(c, a, m, input, target, did);
+    ease_interactions_free(input);
+    ease_interactions_free(target);
+    return code;
+}
+
 static int run(console *c, void *args)
 {
     const eval_args *a = args;
-    ease_interactions *input = NULL, *target = NULL;
-    ease_eval_options o = options_of(a);
     measured did = {0};
     ease_model *m = NULL;
-    double began = 0;
+    double began = seconds_now();
     ease_error err;
     int code = check(c, a);
 
     if (!code)
-        code = open_model(c, &a->common, a->common.operands[0], NULL, &m);
+        code = a->leaving.data
+                   ? open_updatable(c, &a->common, &m)
+                   : open_model(c, &a->common, a->common.operands[0], NULL, &m);
     if (!code)
-        code = read_held_out(c, &a->common, &a->reading, &a->from, &input, &target);
-    if (!code) {
-        began = seconds_now();
-        code = measure_with(c, &a->common, m, input, target, &o, &did.all);
-    }
-    if (!code)
-        code = measure_parts(c, a, m, input, target, &did);
+        code = a->leaving.data ? measure_leaving(c, &a->common, &a->reading,
+                                                 &a->leaving, m, a->metrics, &did.all)
+                               : measure_held_out(c, a, m, &did, &began);
     if (!code && a->per_user && ease_report_write(did.all, a->per_user, &err))
         code = fail_with(c, &err);
     if (!code)
         code = put(c, a, &did, seconds_now() - began);
     measured_free(&did);
-    ease_interactions_free(input);
-    ease_interactions_free(target);
     ease_model_free(m);
     return code;
 }
 
-static const option_group groups[] = {
-    {"Measuring", eval_options, 0},  VERIFY_GROUP,
-    READING_GROUP(eval_args),        FORMAT_GROUP(output_options),
-    {"General", threads_options, 0}, GROUPS_END};
+static const option_group groups[] = {{"Measuring", eval_options, 0},
+                                      LEAVING_GROUP(eval_args),
+                                      VERIFY_GROUP,
+                                      READING_GROUP(eval_args),
+                                      FORMAT_GROUP(output_options),
+                                      {"General", threads_options, 0},
+                                      GROUPS_END};
 static const operand operands[] = {{"MODEL", "a model file"}, {NULL, NULL}};
 static const char *const usage[] = {
     "MODEL --input FILE --target FILE [--metrics NAME@K,...] [options]",
-    "MODEL --split DIR [--metrics NAME@K,...] [options]", NULL};
+    "MODEL --split DIR [--metrics NAME@K,...] [options]",
+    "MODEL --leave-one-out DATA [--metrics NAME@K,...] [--share S] [options]", NULL};
 static const char *const examples[] = {
     "model.ease --split split",
-    "model.ease --input train.txt --target test.txt --metrics "
-    "plain-recall@20,ndcg@20 --json",
-    "tagged.ease --split new --items cold --among cold", NULL};
+    "model.ease --input train.txt --target test.txt --metrics mrr@20,ndcg@20 --json",
+    "tagged.ease --split new --items cold --among cold",
+    "living.ease --leave-one-out ratings.csv --sample 10000", NULL};
 
 const verb verb_eval = {
     .name = "eval",
@@ -338,20 +383,33 @@ const verb verb_eval = {
         "Both files are read as train reads DATA, with the same options. The files "
         "test_tr.csv and test_te.csv of a split give the same result as --split: "
         "their numbers are replaced by the ids that the split lists.\n\n"
+        "With --leave-one-out no data need to be held out from training: each user of "
+        "the training data is measured by the model as it would be without this user, "
+        "which is computed exactly from the inverse. A random share of the user's "
+        "items "
+        "is the target, the rest the input. Held-out items that nobody else has count "
+        "as misses, and users with fewer than two items are excluded. The model must "
+        "have been trained with --updatable. Users without whom the model differs too "
+        "much for float32 are refused: their number is printed.\n\n"
         "--json gives one object with the keys users, metrics (by name, each with "
         "mean and stderr), without_target, without_input, unknown (miss or drop), "
         "unknown_targets, unknown_inputs and seconds. If some held-out items are cold "
         "there are also warm_targets, cold_targets (their numbers), cold_items (of the "
         "model), warm, cold and cold_among_cold (each with users and metrics); --csv "
         "then has the further columns targets, among and users. With --items there are "
-        "also items, among and the three numbers.",
+        "also items, among and the three numbers; with --leave-one-out refused (users) "
+        "and approximate (dropout).",
     .operands = operands,
     .groups = groups,
     .examples = examples,
+    .surplus =
+        "held-out data go to --input and --target, or as a split to --split; the "
+        "training data of an updatable model to --leave-one-out",
     .least_operands = 1,
     .most_operands = 1,
     .size = sizeof(eval_args),
     .defaults = &(const eval_args){.reading = READING_DEFAULTS,
+                                   .leaving = LEAVING_DEFAULTS,
                                    .metrics = METRICS_DEFAULT,
                                    .items = -1,
                                    .among = -1},

@@ -17,7 +17,8 @@ static const option explain_options[] = {
      .required = true,
      AT(history),
      .value = "ID,ID,...",
-     .help = "the items that a user has; @FILE reads ids, one per line; required"},
+     .help = "the items that a user has; ID:2 has the weight 2, @FILE reads ids, one "
+             "per line, and what begins with [ or { is JSON; required"},
     {.name = "titles",
      .type = OPTION_PATH,
      AT(titles),
@@ -115,7 +116,7 @@ static void put_json_item(json *j, const ease_model *m, int32_t item)
 {
     const char *title = ease_model_title(m, item);
 
-    json_text(j, "id", ease_model_item_id(m, item));
+    json_id(j, "id", ease_model_item_id(m, item));
     if (title)
         json_text(j, "title", title);
 }

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "files.h"
@@ -18,6 +19,17 @@ static void print_setting(const ease_setting *s)
     }
 }
 
+/* True if train chooses the lambda of a method with its default settings. */
+static bool chooses_lambda(const ease_method_info *m)
+{
+    ease_train_options o;
+
+    ease_train_options_init(&o);
+    o.method = m->name;
+    o.lambda = (double)NAN;
+    return ease_train_options_check(&o, 0, NULL) == EASE_OK;
+}
+
 /* Prints the methods and their settings, from the library's tables. */
 static void print_models(void)
 {
@@ -28,8 +40,9 @@ static void print_models(void)
         printf("%s: %s%s\n", m->name, m->about,
                m->known_users ? "; scores only users it was trained with" : "");
         if (m->has_lambda)
-            printf("    --lambda L%s\n",
-                   m->kind ? "" : ", --kind counts|covariance|correlation");
+            printf("    --lambda L%s%s\n", chooses_lambda(m) ? "|auto" : "",
+                   m->kind || !m->from_gram ? ""
+                                            : ", --kind counts|covariance|correlation");
         if (m->needs_tags)
             printf("    --tags FILE\n");
         else if (m->from_gram)

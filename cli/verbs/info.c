@@ -5,19 +5,28 @@
 #include "files.h"
 #include "planning.h"
 #include "table.h"
+#include "updating.h"
 #include "verbs.h"
 
 typedef struct info_args {
     common_args common;
     reading_args reading;
     int verify, backends;
+    const char *data;
 } info_args;
 
 static const option info_options[] = {
     {.name = "verify",
      .type = OPTION_FLAG,
      .at = offsetof(info_args, verify),
-     .help = "verify every byte of a model or Gram file against its checksums"},
+     .help = "verify every byte of a model or Gram file against its checksums; of an "
+             "updatable model also compute the residual of its inverse again"},
+    {.name = "data",
+     .type = OPTION_PATH,
+     .at = offsetof(info_args, data),
+     .value = "DATA",
+     .help = "with --verify: check whether an updatable model is a model of exactly "
+             "these interactions"},
     {.name = "backends",
      .type = OPTION_FLAG,
      .at = offsetof(info_args, backends),
@@ -109,7 +118,24 @@ static void put_tags(report *r, const ease_model *m)
     report_items(r, "tag_kinds", "tags of kind", items, count);
 }
 
-static void put_model(const info_args *a, const ease_model *m)
+/* What was found by --verify. */
+typedef struct findings {
+    double residual; /* NaN: the model has no proof */
+    bool data;       /* the data are those of the model */
+} findings;
+
+static void put_findings(const info_args *a, report *r, const findings *f)
+{
+    if (!a->verify)
+        return;
+    report_bool(r, "verified", "verified", true);
+    if (!isnan(f->residual))
+        report_real(r, "residual_now", "residual now", f->residual);
+    if (a->data)
+        report_bool(r, "data_verified", "its data", f->data);
+}
+
+static void put_model(const info_args *a, const ease_model *m, const findings *f)
 {
     ease_model_info info = {.size = sizeof(info)};
     const ease_method_info *method = ease_model_method(m);
@@ -134,11 +160,13 @@ static void put_model(const info_args *a, const ease_model *m)
         report_real(&r, "residual", "residual", info.residual);
     }
     report_text(&r, "storage", "storage", ease_storage_name(info.storage));
+    report_bool(&r, "updatable", "updatable", info.updatable != 0);
+    if (info.updatable)
+        report_count(&r, "updates", "updates", info.updates);
     report_bool(&r, "titles", "titles", info.has_titles != 0);
     put_tags(&r, m);
     report_bytes(&r, "bytes", "size", info.bytes);
-    if (a->verify)
-        report_bool(&r, "verified", "verified", true);
+    put_findings(a, &r, f);
     for (int32_t i = 0; i < info.items; i++)
         rank(&best, i, ease_model_popularity(m, i));
     for (size_t i = 0; i < best.size; i++)
@@ -159,15 +187,59 @@ static int verify(console *c, const info_args *a)
     return EXIT_DONE;
 }
 
+/* Compares the model with its proof. */
+static int verify_residual(console *c, const info_args *a, const ease_model *m,
+                           double *residual)
+{
+    int code = measure_residual(c, &a->common, m, residual);
+
+    if (code || residual_allowed(*residual))
+        return code;
+    return fail(c, EXIT_NUMERICAL,
+                "%s: the residual of the model is %.1g, at most %.0g is allowed: train "
+                "it again",
+                a->common.operands[0], *residual, RESIDUAL_ALLOWED);
+}
+
+static int verify_data(console *c, const info_args *a, const ease_model *m, findings *f)
+{
+    ease_interactions *x = NULL;
+    ease_error err;
+    int code = read_data(c, &a->common, &a->reading, a->data, 0, &x);
+
+    if (!code && ease_model_check_data(m, x, &err))
+        code = fail_with(c, &err);
+    f->data = !code;
+    ease_interactions_free(x);
+    return code;
+}
+
+static int verify_model(console *c, const info_args *a, const ease_model *m,
+                        findings *f)
+{
+    bool updatable = model_info_of(m).updatable;
+    int code = verify(c, a);
+
+    if (!code && a->data && !updatable)
+        code = refuse_fixed(c, a->common.operands[0], m);
+    if (!code && a->verify && updatable)
+        code = verify_residual(c, a, m, &f->residual);
+    if (!code && a->data)
+        code = verify_data(c, a, m, f);
+    console_clear(c);
+    return code;
+}
+
 static int tell_model(console *c, const info_args *a)
 {
+    findings f = {.residual = (double)NAN};
     ease_model *m = NULL;
     int code = open_model(c, &a->common, a->common.operands[0], NULL, &m);
 
     if (!code)
-        code = verify(c, a);
+        code = verify_model(c, a, m, &f);
     if (!code)
-        put_model(a, m);
+        put_model(a, m, &f);
     ease_model_free(m);
     return code;
 }
@@ -355,9 +427,10 @@ static int json_backends(void)
 
 static int tell_backends(console *c, const info_args *a)
 {
-    if (a->verify || !reading_is_default(&a->reading))
-        return usage_error(c, a->common.verb,
-                           "--backends takes no --verify and no options for reading");
+    if (a->verify || a->data || !reading_is_default(&a->reading))
+        return usage_error(
+            c, a->common.verb,
+            "--backends takes no --verify, no --data and no options for reading");
     if (a->common.json)
         return json_backends();
     if (a->common.csv)
@@ -382,7 +455,9 @@ static int run(console *c, void *args)
     code = recognize_file(c, a->common.operands[0], &kind);
     if (code)
         return code;
-    if (kind != EASE_FILE_OTHER && !reading_is_default(&a->reading))
+    if (a->data && (kind != EASE_FILE_MODEL || !a->verify))
+        return usage_error(c, a->common.verb, "--data goes with a model and --verify");
+    if (kind != EASE_FILE_OTHER && !a->data && !reading_is_default(&a->reading))
         return usage_error(c, a->common.verb,
                            "options for reading do not apply to a %s",
                            kind == EASE_FILE_MODEL ? "model" : "Gram file");
@@ -399,10 +474,12 @@ static const option_group groups[] = {{"Checking", info_options, 0},
 static const operand operands[] = {
     {"FILE", "interactions, a Gram file or a model; - for data on standard input"},
     {NULL, NULL}};
-static const char *const usage[] = {"FILE [--verify] [options]", "--backends [options]",
-                                    NULL};
-static const char *const examples[] = {"ratings.csv", "model.ease --verify",
-                                       "all.gram --json", "--backends", NULL};
+static const char *const usage[] = {"FILE [--verify] [options]",
+                                    "MODEL --verify --data DATA [options]",
+                                    "--backends [options]", NULL};
+static const char *const examples[] = {
+    "ratings.csv",     "model.ease --verify", "living.ease --verify --data ratings.csv",
+    "all.gram --json", "--backends",          NULL};
 
 const verb verb_info = {
     .name = "info",

@@ -78,6 +78,7 @@ static const option reproduce_options[] = {
      .help = "the most memory to use, as in 500M or 2GiB (default: the available "
              "memory)"},
     BACKEND_OPTION(offsetof(reproduce_args, tuning.backend)),
+    DEVICE_MEMORY_OPTION(offsetof(reproduce_args, tuning.device_memory)),
     OPTIONS_END};
 
 static const option form_options[] = {{.name = "markdown",

@@ -90,6 +90,7 @@ const verb verb_similar = {
     .operands = operands,
     .groups = groups,
     .examples = examples,
+    .refusals = list_refusals,
     .least_operands = 2,
     .most_operands = 2,
     .size = sizeof(similar_args),

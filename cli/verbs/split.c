@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "parquet.h"
 #include "verbs.h"
 
 typedef struct split_args {
@@ -10,7 +11,7 @@ typedef struct split_args {
     const char *output;
     int protocol;
     int64_t heldout_users, seed;
-    double share;
+    double share, test_from, validation_from;
 } split_args;
 
 #define AT(member)     .at = offsetof(split_args, member)
@@ -48,6 +49,19 @@ static const option split_options[] = {
      .value = "S",
      .help = "liang18, time, random: the share that is held out (default 0.2); "
              "cold-items: the share of items, below 0.5 (default 0.1)"},
+    {.name = "test-from",
+     .type = OPTION_TIME,
+     AT(test_from),
+     .value = "TIME",
+     .help =
+         "time: rows from this time on are test data, such as 2024-01-31; by default "
+         "--share chooses the time. --until drops what is later still"},
+    {.name = "validation-from",
+     .type = OPTION_TIME,
+     AT(validation_from),
+     .value = "TIME",
+     .help = "time: the others from this time on are validation data; by default "
+             "--share of them"},
     {.name = "seed",
      .type = OPTION_COUNT,
      AT(seed),
@@ -180,12 +194,18 @@ static int run(console *c, void *args)
     code = settle_protocol(c, a);
     if (code)
         return code;
+    code = refuse_parquet(c, &a->common, a->common.operands[0]);
+    if (code)
+        return code;
+    reading_several(&a->reading, &a->common);
     r = reading_options_of(c, &a->common, &a->reading);
     ease_split_options_init(&o);
     o.recipe = recipe ? recipe->name : NULL;
     o.protocol = protocol_names[a->protocol];
     o.heldout_users = a->heldout_users;
     o.share = a->share;
+    o.test_from = a->test_from;
+    o.validation_from = a->validation_from;
     o.seed = (uint32_t)a->seed;
     o.hooks = r.hooks;
     if (ease_split(a->common.operands[0], &r, &o, a->output, &info, &err))
@@ -202,8 +222,8 @@ static const option_group groups[] = {{"Splitting", split_options, 0},
                                       {"General", threads_options, 0},
                                       GROUPS_END};
 static const operand operands[] = {
-    {"DATA", "interactions, in any form that 'ease train' reads, or a directory with a "
-             "data set of the paper as it is distributed; - for standard input"},
+    {"DATA", "interactions, in any form that 'ease train' reads: files, a directory, a "
+             "pattern; - for standard input"},
     {NULL, NULL}};
 static const char *const usage[] = {
     "DATA -o DIR --protocol liang18 [--heldout-users H] [--seed S]",
@@ -214,6 +234,7 @@ static const char *const examples[] = {
     "ratings.csv -o ml-20m --protocol liang18 --min-rating 4",
     "ml-1m.csv -o ml-1m --protocol liang18 --min-rating 4 --heldout-users 1000",
     "visits.tsv.gz -o weeks --protocol time --share 0.1",
+    "visits.tsv.gz -o june --protocol time --test-from 2024-06-01 --until 2024-07-01",
     "ratings.csv -o new --protocol cold-items --min-rating 4",
     "nf_prize_dataset -o netflix --recipe netflix",
     NULL};
@@ -232,7 +253,9 @@ const verb verb_split = {
         "% is training data, the rest test data. random: a random share is test "
         "data. leave-last: the last item is test data, and the one before it "
         "validation data, in the order of time if the data has times, else in that "
-        "of the rows. time: all interactions after one point in time are test data.\n\n"
+        "of the rows. time: all interactions after one point in time are test data: "
+        "--test-from, or "
+        "a time that leaves --share of them.\n\n"
         "cold-items measures how well a model recommends items that nobody has yet: a "
         "random tenth of the items has all its interactions in the test data, another "
         "tenth in the validation data. A random fifth of each user's other items is "
@@ -258,9 +281,12 @@ const verb verb_split = {
     .groups = groups,
     .examples = examples,
     .least_operands = 1,
-    .most_operands = 1,
+    .most_operands = -1,
     .size = sizeof(split_args),
-    .defaults = &(
-        const split_args){.reading = READING_DEFAULTS, .protocol = -1, .seed = 98765},
+    .defaults = &(const split_args){.reading = READING_DEFAULTS,
+                                    .protocol = -1,
+                                    .seed = 98765,
+                                    .test_from = (double)NAN,
+                                    .validation_from = (double)NAN},
     .run = run,
 };

@@ -6,6 +6,8 @@
 #include "measuring.h"
 #include "planning.h"
 #include "tagging.h"
+#include "tuning.h"
+#include "updating.h"
 #include "verbs.h"
 
 typedef struct train_args {
@@ -13,9 +15,12 @@ typedef struct train_args {
     reading_args reading;
     tagging_args tagging;
     const char *output, *gram, *titles, *model, *settings;
-    double lambda;
-    int kind, precision, storage, nonnegative;
-    size_t memory_limit;
+    const char *lambda;   /* NULL: not given */
+    int64_t lambda_users; /* -1: not given */
+    double lambda_value;  /* NAN: it is chosen */
+    int kind, precision, nonnegative, updatable;
+    int storage; /* -1: not given */
+    size_t memory_limit, device_memory;
     const char *workdir, *backend;
     ease_tags *tag_table; /* of --tags, once they were read */
 } train_args;
@@ -31,12 +36,18 @@ static const option model_options[] = {
      .value = "FILE",
      .help = "the model to write; required"},
     {.name = "lambda",
-     .type = OPTION_POSITIVE,
+     .type = OPTION_TEXT,
      AT(lambda),
-     .value = "L",
-     .help = "the regularization, above 0; required for ease and all other models for "
-             "which ease help models lists it. Larger values favour popular items; 100 "
-             "to 1000 is typical for ease"},
+     .value = "L|auto",
+     .help = "the regularization, above 0, of ease and other models for which ease "
+             "help models lists it. Larger values favour popular items; 100 to 1000 is "
+             "typical for ease. auto, the default, chooses it by leaving users out"},
+    {.name = "lambda-users",
+     .type = OPTION_COUNT,
+     AT(lambda_users),
+     .value = "N",
+     .most = INT32_MAX,
+     .help = "choose lambda on a random sample of N users (default 10000; 0: on all)"},
     {.name = "model",
      .type = OPTION_TEXT,
      AT(model),
@@ -73,6 +84,11 @@ static const option model_options[] = {
      .value = "f32|f16|packed",
      .help = "form of the weights in the file (default f16): 4, 2 or about 2 bytes "
              "each"},
+    {.name = "updatable",
+     .type = OPTION_FLAG,
+     AT(updatable),
+     .help = "store the model, packed, with all that ease update and ease forget need "
+             "to change it by users who come, leave or change"},
     {.name = "titles",
      .type = OPTION_PATH,
      AT(titles),
@@ -92,9 +108,11 @@ static const option model_options[] = {
          "if the matrix does not fit into memory, keep it in a temporary file in this "
          "directory"},
     BACKEND_OPTION(offsetof(train_args, backend)),
+    DEVICE_MEMORY_OPTION(offsetof(train_args, device_memory)),
     OPTIONS_END};
 
 typedef struct outcome {
+    ease_tuning *chosen; /* NULL: lambda was given */
     double seconds;
     size_t bytes;
 } outcome;
@@ -105,14 +123,18 @@ static ease_train_options options_of(console *c, const train_args *a)
 
     ease_train_options_init(&o);
     o.method = method_named(a->model, a->nonnegative);
-    o.lambda = a->lambda;
+    o.lambda = a->lambda_value;
+    if (a->lambda_users >= 0)
+        o.lambda_users = (int)a->lambda_users;
     o.kind = (ease_gram_kind)a->kind;
     o.precision = (ease_precision)a->precision;
     o.threads = (int)a->common.threads;
     o.memory_limit = a->memory_limit;
     o.workdir = a->workdir;
     o.backend = a->backend;
+    o.device_memory = a->device_memory;
     o.settings = a->settings;
+    o.updatable = a->updatable;
     o.tags = a->tag_table;
     o.tag_weight = tag_weight_of(&a->tagging);
     o.hooks = console_hooks(c);
@@ -122,18 +144,35 @@ static ease_train_options options_of(console *c, const train_args *a)
 /* An option that was given and that the method has no use for; NULL: none. */
 static const char *unused_option(const train_args *a, const ease_method_info *m)
 {
-    if (a->lambda > 0 && !m->has_lambda)
+    if (a->lambda && !m->has_lambda)
         return "--lambda";
+    if (a->lambda_users >= 0 && !m->has_lambda)
+        return "--lambda-users";
     if (a->nonnegative && !m->nonnegative)
         return "--nonnegative";
     if (m->from_gram)
         return m->kind && a->kind ? "--kind" : NULL;
-    return a->gram        ? "--gram"
-           : a->backend   ? "--backend"
-           : a->kind      ? "--kind"
-           : a->precision ? "--precision"
-           : a->workdir   ? "--workdir"
-                          : NULL;
+    return a->gram            ? "--gram"
+           : a->backend       ? "--backend"
+           : a->device_memory ? "--device-memory"
+           : a->kind          ? "--kind"
+           : a->precision     ? "--precision"
+           : a->workdir       ? "--workdir"
+                              : NULL;
+}
+
+/* Sets a->lambda_value. */
+static int take_lambda(console *c, train_args *a)
+{
+    int code = lambda_parse(c, a->common.verb, a->lambda ? a->lambda : "auto",
+                            &a->lambda_value);
+
+    if (!code && a->lambda_users >= 0 && !isnan(a->lambda_value))
+        code = usage_error(c, a->common.verb,
+                           "--lambda-users goes with a lambda that is chosen, not with "
+                           "--lambda %s",
+                           a->lambda);
+    return code;
 }
 
 static int check_model(console *c, const train_args *a)
@@ -145,8 +184,6 @@ static int check_model(console *c, const train_args *a)
 
     if (code)
         return code;
-    if (m->has_lambda && !(a->lambda > 0))
-        return usage_error(c, a->common.verb, "--lambda L is required");
     if (a->settings && !ease_method_setting(a->model, 0))
         return usage_error(c, a->common.verb, "%s takes no --set", a->model);
     if (ease_method_check(a->model, a->settings, &err))
@@ -171,11 +208,25 @@ static int check_options(console *c, const train_args *a)
                                                                : EXIT_DONE;
 }
 
-/* Checks everything that needs no data. */
-static int check(console *c, const train_args *a)
+/* Chooses the storage. */
+static int choose_storage(console *c, train_args *a)
 {
-    int code = check_model(c, a);
+    if (a->updatable && a->storage >= 0 && a->storage != EASE_STORE_PACKED)
+        return usage_error(c, a->common.verb,
+                           "--updatable stores the model packed: leave out --storage; "
+                           "ease export --storage makes other copies of it");
+    if (a->storage < 0)
+        a->storage = a->updatable ? EASE_STORE_PACKED : EASE_STORE_F16;
+    return EXIT_DONE;
+}
 
+/* Checks everything that needs no data. */
+static int check(console *c, train_args *a)
+{
+    int code = take_lambda(c, a);
+
+    if (!code)
+        code = check_model(c, a);
     if (code)
         return code;
     if (!a->gram == !a->common.operand_count)
@@ -186,7 +237,8 @@ static int check(console *c, const train_args *a)
                            "options for reading DATA do not apply to a Gram file");
     code = check_output_file(c, a->output);
     if (!code)
-        code = check_differs(c, a->output, a->gram ? a->gram : a->common.operands[0]);
+        code = a->gram ? check_differs(c, a->output, a->gram)
+                       : check_differs_all(c, a->output, &a->common);
     if (!code)
         code = check_differs(c, a->output, a->titles);
     if (!code && format_of(&a->common) != OUTPUT_TEXT)
@@ -200,12 +252,35 @@ static int check(console *c, const train_args *a)
     return code;
 }
 
-/* Prints the plan, and refuses it if it does not fit. */
-static int accept_plan(console *c, const train_args *a, const ease_plan *plan)
+/* Where choosing lambda takes a part of the data once more. */
+static int refuse_choice(console *c, const ease_plan *p)
 {
+    char items[NUMBER_CHARS], need[NUMBER_CHARS], have[NUMBER_CHARS],
+        data[NUMBER_CHARS];
+
+    return fail(c, EXIT_MEMORY,
+                "choosing lambda for %s items takes %s of memory, %s are available; "
+                "--lambda L takes %s less",
+                format_count(items, sizeof(items), p->items),
+                format_bytes(need, sizeof(need), p->least_bytes),
+                format_bytes(have, sizeof(have), p->available_bytes),
+                format_bytes(data, sizeof(data), p->data_bytes));
+}
+
+/* Prints the plan, and refuses it if it does not fit; x is NULL for a Gram file. */
+static int accept_plan(console *c, const train_args *a, const ease_interactions *x,
+                       const ease_plan *plan)
+{
+    ease_train_options o = options_of(c, a);
+    smaller_plan smaller = {0};
+
     note_plan(c, plan);
+    if (!plan->fits && plan->solves > 1 && !ease_method_find(o.method)->from_gram)
+        return refuse_choice(c, plan);
+    if (!plan->fits && x)
+        smaller = find_smaller(x, plan, &o);
     if (!plan->fits)
-        return refuse_plan(c, plan, a->workdir != NULL);
+        return refuse_plan(c, plan, a->workdir != NULL, &smaller);
     return check_space(c, a->output, plan->model_bytes);
 }
 
@@ -221,7 +296,23 @@ static int heed_signals(console *c)
     return EXIT_DONE;
 }
 
-static int train_data(console *c, const train_args *a, ease_model **out)
+/* Trains, with a lambda that is given or chosen. */
+static int train_on(console *c, const ease_interactions *x, const ease_train_options *o,
+                    outcome *did, ease_model **out)
+{
+    bool chosen = ease_method_find(o->method)->has_lambda && isnan(o->lambda);
+    int code = chosen ? choose_lambda(c, x, o, &did->chosen) : EXIT_DONE;
+    ease_error err;
+    ease_status status;
+
+    if (code)
+        return code;
+    status = chosen ? ease_tuning_train(did->chosen, o->hooks, out, &err)
+                    : ease_train(x, o, out, &err);
+    return status ? fail_with(c, &err) : EXIT_DONE;
+}
+
+static int train_data(console *c, const train_args *a, outcome *did, ease_model **out)
 {
     ease_train_options o = options_of(c, a);
     ease_interactions *x = NULL;
@@ -232,15 +323,15 @@ static int train_data(console *c, const train_args *a, ease_model **out)
 
     if (!code)
         code = check_guess(c, x);
-    if (!code && ease_method_find(o.method)->from_gram) {
+    if (!code && ease_method_find(o.method)->planned) {
         if (ease_plan_data(x, &o, (ease_storage)a->storage, &plan, &err))
             code = fail_with(c, &err);
         else
-            code = accept_plan(c, a, &plan);
+            code = accept_plan(c, a, x, &plan);
         phase_end(c, "planning");
     }
-    if (!code && ease_train(x, &o, out, &err))
-        code = fail_with(c, &err);
+    if (!code)
+        code = train_on(c, x, &o, did, out);
     if (!code && ease_method_find(o.method)->rounds)
         code = heed_signals(c);
     ease_interactions_free(x);
@@ -263,7 +354,7 @@ static int train_gram(console *c, const train_args *a, ease_model **out)
         return fail_with(c, &err);
     phase_end(c, "planning");
     note_gram(c, a->gram, &info);
-    code = accept_plan(c, a, &plan);
+    code = accept_plan(c, a, NULL, &plan);
     if (!code && ease_train_gram_file(a->gram, &o, out, &err))
         code = fail_with(c, &err);
     return code;
@@ -311,6 +402,8 @@ static void report_model(console *c, const train_args *a, const ease_model *m,
     report_count(&r, "interactions", "", info.interactions);
     if (method->has_lambda)
         report_real(&r, "lambda", "", info.lambda);
+    if (did->chosen && format == OUTPUT_JSON)
+        json_trials(&r.json, did->chosen);
     if (info.settings[0] || !method->has_lambda)
         report_text(&r, "settings", "", info.settings);
     if (method->from_gram) {
@@ -335,14 +428,19 @@ static int run(console *c, void *args)
     ease_model *m = NULL;
     outcome did = {.seconds = seconds_now()};
     ease_error err;
-    int code = check(c, a);
+    int code = choose_storage(c, a);
 
+    reading_several(&a->reading, &a->common);
+    if (!code)
+        code = check(c, a);
     if (!code)
         code = read_tags(c, &a->tagging, a->memory_limit, &a->tag_table);
     if (!code)
         code = check_options(c, a);
     if (!code)
-        code = a->gram ? train_gram(c, a, &m) : train_data(c, a, &m);
+        code = a->gram ? train_gram(c, a, &m) : train_data(c, a, &did, &m);
+    if (!code && a->updatable)
+        code = check_solved(c, &a->common, m);
     if (!code)
         code = add_titles(c, a, m);
     if (!code && ease_model_save(m, a->output, (ease_storage)a->storage, hooks, &err))
@@ -353,6 +451,7 @@ static int run(console *c, void *args)
         did.bytes = file_bytes(a->output);
         report_model(c, a, m, &did);
     }
+    ease_tuning_free(did.chosen);
     ease_model_free(m);
     ease_tags_free(a->tag_table);
     return code;
@@ -366,16 +465,21 @@ static const operand operands[] = {
     {"DATA", "interactions, in a format of ease help formats, plain or compressed by "
              "gzip, zstd or zip; a directory with MovieLens' ratings.csv or "
              "ratings.dat, train_triplets.txt, training_set or combined_data_1.txt to "
-             "_4.txt; - for standard input"},
+             "_4.txt; - for standard input. Several files, a directory of parts, or a "
+             "pattern such as 'part-*.csv.gz' are read as one"},
     {NULL, NULL}};
-static const char *const usage[] = {"DATA -o MODEL --lambda L [options]",
+static const char *const usage[] = {"DATA... -o MODEL [--lambda L|auto] [options]",
                                     "--gram FILE.gram -o MODEL --lambda L [options]",
                                     NULL};
 static const char *const examples[] = {
+    "ratings.csv -o model.ease",
     "ratings.csv -o model.ease --lambda 500",
+    "events.jsonl -o model.ease --columns user.id,item.sku,,ts --half-life 90",
+    "'events/part-*.csv.gz' -o model.ease --since 2024-01-01",
     "ratings.csv -o model.ease --lambda 300 --min-rating 4 --titles items.csv",
     "--gram all.gram -o model.ease --lambda 500 --kind correlation",
     "ratings.csv -o model.ease --lambda 500 --workdir /var/tmp",
+    "ratings.csv -o living.ease --lambda 500 --updatable",
     "ratings.csv -o model.ease --lambda 500 --tags movies.csv --tag-split '|'",
     "ratings.csv -o model.ease --model edlae --lambda 200 --set dropout=0.3",
     "ratings.csv -o popular.ease --model popularity",
@@ -387,21 +491,32 @@ const verb verb_train = {
     .name = "train",
     .summary = "learn a model from interactions or from a Gram file",
     .usage = usage,
-    .about = "Reads interactions of users with items, reports the memory, time and "
-             "disk that training needs, and writes the model to one file. An existing "
-             "file is replaced only by a complete one.\n\n"
-             "With --tags the model also learns which items have tags in common, and "
-             "knows items that only have tags. Of a pair of an item and a tag that "
-             "occurs several times the weights are added. A value such as author=Ann "
-             "says its kind itself.",
+    .about =
+        "Reads interactions of users with items, reports the memory, time and "
+        "disk that training needs, and writes the model to one file. An existing "
+        "file is replaced only by a complete one.\n\n"
+        "Without --lambda it is chosen: for each lambda of a search, users are left "
+        "out one after the other, and the metric ndcg@100 says how well the model "
+        "without a user ranks a fifth of this user's items from the rest of them. "
+        "Each lambda is one solve, and about ten are tried. This takes the "
+        "interactions, so that --gram needs --lambda, and so do models that depend "
+        "on a user in other ways: ease-nonneg, relatives of ease that scale "
+        "weights by the popularity of items, --kind correlation, and --tags. For "
+        "ease-sparse, whose models cannot leave users out, a tenth of the users is "
+        "held out, and for each lambda a model is trained on the others.\n\n"
+        "With --tags the model also learns which items have tags in common, and "
+        "knows items that only have tags. Of a pair of an item and a tag that "
+        "occurs several times the weights are added. A tag written as "
+        "KIND=VALUE, such as author=Ann, sets its own kind.",
     .operands = operands,
     .groups = groups,
     .examples = examples,
-    .most_operands = 1,
+    .most_operands = -1,
     .size = sizeof(train_args),
     .defaults = &(const train_args){.reading = READING_DEFAULTS,
+                                    .lambda_users = -1,
                                     .tagging = TAGGING_DEFAULTS,
-                                    .storage = EASE_STORE_F16,
+                                    .storage = -1,
                                     .model = "ease"},
     .run = run,
 };

@@ -22,19 +22,22 @@ with _best_kernels(_os.path.dirname(__file__)):
 from ._base import Explanation, NotFittedError, Recommender, load
 from ._data import Interactions, Split, interactions, open_split, split
 from ._ease_class import EASE
+from ._figures import Figure, plot_long_tail
 from ._gram import Gram, gram, import_gram, merge_grams, open_gram
-from ._measure import Report, Trial, Tuning, evaluate, scorer, tune
+from ._measure import Report, Trial, Tuning, evaluate, hold_out, scorer, tune
+from ._updates import Removal, Update
 from .methods import (CDAE, DAN, EDLAE, IISVD, MRF, RDLAE, RLAE, SLIM, WMF, AddEASE, EASEFamily,
-                      ItemItem, LRec, MultDAE, MultVAE, Popularity, PropensityEASE,
-                      RescaledEASE, SLIMFree)
+                      EASESparse, ItemItem, LRec, MultDAE, MultVAE, Popularity,
+                      PropensityEASE, RescaledEASE, SLIMFree)
 
 __version__: str = _ease.version()
 
 __all__ = [
-    "AddEASE", "CDAE", "DAN", "EASE", "EASEFamily", "EDLAE", "Explanation", "Gram", "IISVD",
-    "Interactions",
+    "AddEASE", "CDAE", "DAN", "EASE", "EASEFamily", "EASESparse", "EDLAE", "Explanation", "Figure", "Gram",
+    "IISVD", "Interactions",
     "ItemItem", "LRec", "MRF", "MultDAE", "MultVAE", "NotFittedError", "Popularity",
-    "PropensityEASE", "RDLAE", "RLAE", "Recommender", "Report", "RescaledEASE", "SLIM", "SLIMFree",
-    "Split", "Trial", "Tuning", "WMF", "evaluate", "gram", "import_gram", "interactions",
-    "load", "merge_grams", "open_gram", "open_split", "scorer", "split", "tune",
+    "PropensityEASE", "RDLAE", "RLAE", "Recommender", "Removal", "Report", "RescaledEASE", "SLIM",
+    "SLIMFree", "Split", "Trial", "Tuning", "Update", "WMF", "evaluate", "gram", "hold_out", "import_gram", "interactions",
+    "load", "merge_grams", "open_gram", "open_split",
+    "plot_long_tail", "scorer", "split", "tune",
 ]

@@ -2,39 +2,86 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 import tempfile
-from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import (Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence,
+                    Tuple, Union)
 
 import numpy as np
 
 from . import _ease
 from ._data import (Interactions, Rows, Split, by_id, choice, interactions, is_frame, is_sparse,
-                    matrix_rows, open_frame, path_bytes, values_or_none, whole)
-from ._ids import Array, Ids, encode, load_ids
+                    open_frame, path_bytes, whole)
+from ._figures import weights_figure
+from ._frames import choose_kind, collect, frame_kind, id_values, list_columns, make_frame
+from ._histories import is_many, read_histories, some_rows, user_numbers
+from ._html import show_explanation, show_model
+from ._ids import Array, Ids, encode, is_missing, load_ids
 from ._progress import ShowProgress, watching
 from ._tags import TagColumns, cap_list, read_tags, tag_list
 
 KINDS = ("counts", "covariance", "correlation")
 PRECISIONS = ("f32", "f64")
 UNKNOWN = ("miss", "drop")
+METRICS = "recall@20,recall@50,ndcg@100"
 STORAGES = tuple(_ease.storages())  # the first three can be asked for
 READING = ("columns", "weights", "min_rating", "repeat", "format", "separator", "header")
 VERIFY_USE, VERIFY_OPEN, VERIFY_NEVER = range(3)  # as ease.h has them
 CLASSES: Dict[str, Any] = {}  # by the library's names of methods
 
 
+def load_mapped(path: str) -> Any:
+    return np.load(path, mmap_mode="r")
+
+
+def require_scipy(what: str) -> None:
+    if importlib.util.find_spec("scipy") is None:
+        raise ImportError(f"{what} is a matrix of SciPy, which is not installed: "
+                          "pip install scipy")
+
+
+def load_csr(path: str) -> Any:
+    from scipy.sparse import load_npz
+
+    made = load_npz(path)
+    for part in made.data, made.indices, made.indptr:
+        part.flags.writeable = False
+    return made
+
+
 class NotFittedError(ValueError, AttributeError):
     """A model is used before it is fitted."""
 
 
-class Explanation(NamedTuple):
-    """Why an item has its score: base + all contributions."""
-
+class _Parts(NamedTuple):
     score: float
     contributions: List[Tuple[Any, float]]
     base: float
+
+
+class Explanation(_Parts):
+    """Why an item has its score: base + all contributions. A tuple of score, contributions
+    (pairs of an item and what it adds) and base; ``item`` and ``title`` are those of the item,
+    and ``titles`` has the titles of the others by id."""
+
+    item: Any = None
+    title: Optional[str] = None
+    titles: Mapping[Any, str] = {}
+
+    def to_frame(self, kind: str = "pandas") -> Any:
+        """The contributions as a frame of pandas, polars or pyarrow with the columns item,
+        title (if there are titles) and contribution."""
+        items = id_values([i for i, _ in self.contributions])
+        columns: Dict[str, Any] = {"item": items}
+        if self.titles:
+            columns["title"] = [self.titles.get(i) for i, _ in self.contributions]
+        columns["contribution"] = np.array([v for _, v in self.contributions], np.float64)
+        return make_frame(columns, str(choose_kind(kind)))
+
+    def _repr_html_(self) -> str:
+        return show_explanation(self)
 
 
 def parameter_name(setting: str) -> str:
@@ -55,30 +102,6 @@ def parameters_of(cls: type, settings: str) -> Dict[str, Any]:
     return params
 
 
-def is_many(ids: Any) -> bool:
-    if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__"):
-        return False
-    if np.ndim(ids) > 1:
-        raise ValueError("ids have one dimension")
-    return np.ndim(ids) == 1
-
-
-def weighted_row(ids: Ids, weights: Mapping[Any, Any]) -> Rows:
-    """A history from item ids with weights; items of weight 0 are left out."""
-    numbers, values = ids.numbers(weights), np.array(list(weights.values()))
-    if len(values) and (values.ndim != 1 or values.dtype.kind not in "biuf"):
-        raise ValueError(f"weights of a history are numbers, not {list(weights.values())!r}")
-    values = values.astype(np.float64)
-    if not (np.abs(values) <= np.finfo(np.float32).max).all():
-        raise ValueError("a weight of a history is not finite, or too large")
-    if len(np.unique(numbers)) < len(numbers):
-        raise ValueError("an item is twice in a history")
-    order = np.argsort(numbers)
-    order = order[values[order] != 0]
-    return Rows(np.array([0, len(order)], np.int64), numbers[order],
-                values_or_none(values[order], True), (1, ids.count))
-
-
 class Recommender:
     """The base of all classes; see :class:`ease.EASE`."""
 
@@ -90,10 +113,12 @@ class Recommender:
     memory_limit: Optional[int]
     _seen: Optional[Interactions] = None
     _ids_of_items: Optional[Ids] = None
-    _weights: Optional[Array] = None
+    _weights: Any = None
     _least: Optional[int] = None  # columns that a matrix must have
     _counts: Optional[bool] = None  # whether items are called by their numbers
     _how: Mapping[str, Any] = {}  # keywords that X was read with by fit
+    _named: Optional[Array] = None  # titles, once they are used
+    _frames: Optional[str] = None  # the library of the frame that was fitted
 
     # ---- parameters, as scikit-learn has them ------------------------------------------
 
@@ -164,7 +189,7 @@ class Recommender:
         if isinstance(validation, Split):
             validation = (validation.validation_input, validation.validation_target)
         if validation is not None and x is not None:
-            parts = [by_id(v, x._plain)._handle for v in validation]
+            parts = [by_id(v, x._plain, show_progress=False)._handle for v in validation]
         return (self._trained_method(), self._given_lambda(),
                 choice(given.get("kind", "counts"), KINDS, "kind"),
                 choice(given.get("precision", "f32"), PRECISIONS, "precision"),
@@ -173,13 +198,7 @@ class Recommender:
                 None if given.get("workdir") is None else path_bytes(given["workdir"]),
                 None if search else self._settings(), parts[0], parts[1], metric,
                 choice(unknown, UNKNOWN, "unknown"), given.get("backend"), tags,
-                weight)
-
-    def _number(self, name: str) -> float:
-        try:
-            return float(getattr(self, name))
-        except (TypeError, ValueError):
-            raise ValueError(f"{name} is a number, not {getattr(self, name)!r}") from None
+                weight, bool(given.get("updatable", False)))
 
     def plan(self, X: Any, *, tags: Any = None, tag_weight: float = 1.0,
              tag_columns: TagColumns = None, tag_split: Optional[str] = None,
@@ -210,7 +229,7 @@ class Recommender:
 
         validation: (input, target) of users by which methods that are trained by epochs
         choose the best one by ``metric``, which :func:`ease.evaluate` computes with
-        ``unknown``.
+        ``unknown``. ``lambda_="auto"`` is chosen by ``metric`` too, on users of X.
 
         tags: tags of the items, such as "genre=Comedy": a mapping from item ids to a tag or
         a list of tags, a frame with columns item, tag[, weight], pairs (item, tag[, weight]),
@@ -226,10 +245,10 @@ class Recommender:
         x = X
         try:
             tagged = read_tags(tags, tag_columns, tag_split, tag_kind)
-            x = interactions(X, show_progress=show_progress, **how)
-            options = self._options(validation, metric, unknown, x, tags=tagged,
-                                    tag_weight=tag_weight)
-            with watching(show_progress) as watch:
+            with watching(show_progress, f"{type(self).__name__}.fit") as watch:
+                x = interactions(X, show_progress=watch or False, **how)
+                options = self._options(validation, metric, unknown, x, tags=tagged,
+                                        tag_weight=tag_weight)
                 model = _ease.train(x._handle, options, watch)
         except MemoryError as error:
             raise self._with_plan(error, x, tags=tags, tag_weight=tag_weight,
@@ -241,6 +260,7 @@ class Recommender:
             kind = None  # ids that only tags have may be strings
         self._take(model, kind, x if table else None)
         self._how = {k: v for k, v in how.items() if k in READING}
+        self._frames = frame_kind(X)
         return self
 
     def _with_plan(self, error: MemoryError, x: Any, **tagging: Any) -> MemoryError:
@@ -264,7 +284,7 @@ class Recommender:
     def _take(self, model: _ease.Model, kind: Optional[type] = None,
               seen: Optional[Interactions] = None) -> None:
         count = model.info()["items"]
-        self._weights = self._least = self._counts = None
+        self._weights = self._least = self._counts = self._named = None
         self._ids_of_items = Ids(
             count, lambda: load_ids(count, model.item_numbers, model.item_ids, kind),
             model.find, "item")
@@ -335,9 +355,26 @@ class Recommender:
         return self._ids_of_items.values
 
     @property
+    def user_ids(self) -> Array:
+        """The ids of the users whose histories the model keeps: those of the frame or file
+        that it was fitted from, whom :meth:`recommend` knows without ``user_items``."""
+        self._fitted()
+        if self._seen is None:
+            raise ValueError("the model keeps no users: it was not fitted from a frame or a "
+                             "file in this process")
+        return self._seen.user_ids
+
+    @property
     def titles(self) -> List[Optional[str]]:
-        """The titles of the items, None for those without."""
+        """The titles of the items, None for those without, as a new list."""
         return self._fitted().titles()
+
+    def _titles(self) -> Optional[Array]:
+        """The titles by number, which stay in memory; None if no item has one."""
+        if self._named is None:
+            model = self._fitted()
+            self._named = np.array(model.titles() if model.info()["has_titles"] else [], object)
+        return self._named if len(self._named) else None
 
     def tags(self, item: Any = None) -> Any:
         """The tags of an item, a list such as ["genre=Comedy"]; of several items, a list
@@ -360,95 +397,71 @@ class Recommender:
         return sums
 
     @property
-    def B(self) -> Array:
-        """The weights, items x items in float32, read-only and mapped from a file: that
-        of the model if it has float32 rows (do not modify that file while B is in use), else
-        an unnamed file of B's size in the temporary directory. ``X[u] @ model.B`` are the
-        scores of user u."""
+    def B(self) -> Any:
+        """The weights, items x items in float32 and read-only: ``X[u] @ model.B`` are the
+        scores of user u. Dense models have an array that is mapped from a file: that of the
+        model if it has float32 rows (do not modify that file while B is in use), else an
+        unnamed file of B's size in the temporary directory. Models of few weights
+        (``EASESparse``, ``ItemItem``, ``SLIM``, ``SLIMFree``) have a csr_matrix of SciPy in
+        memory, of 8 bytes for each weight that is not 0."""
         model = self._fitted()
         if self._weights is None:
             n, stride = model.info()["items"], model.stride()
-            if stride is not None:
+            if STORAGES[model.info()["storage"]] == "sparse":
+                require_scipy("B of a model of few weights")
+                self._weights = self._export("B.npz", load_csr)
+            elif stride is not None:
                 self._weights = np.ndarray((n, n), np.float32, buffer=memoryview(model),
                                            strides=(stride, 4))
             else:
-                self._weights = self._export()
+                self._weights = self._export("B.npy", load_mapped)
         return self._weights
 
-    def _export(self) -> Array:
+    def _export(self, name: str, load: Callable[[str], Any]) -> Any:
         with tempfile.TemporaryDirectory(prefix="ease-") as place:
-            path = os.path.join(place, "B.npy")
+            path = os.path.join(place, name)
             self._fitted().export(path_bytes(path), 0, None)
-            made: Array = np.load(path, mmap_mode="r")
-            return made
+            return load(path)
 
     def set_titles(self, titles: Any) -> int:
         """Titles for display, saved with the model: a mapping from ids (a dict, a Series
         of pandas), a frame with a column of ids and one of titles, or the path of such a
         table. Returns how many
         items have one. Not while other threads use the model."""
-        model = self._fitted()
+        model, self._named = self._fitted(), None
         if isinstance(titles, (str, bytes, os.PathLike)):
             return model.read_titles(path_bytes(titles))
         if hasattr(titles, "items") and not hasattr(titles, "columns"):
             pairs = iter(titles.items())
         elif is_frame(titles):
-            frame, names = open_frame(titles)
+            frame, names = open_frame(collect(titles))
             pairs = zip(*(frame[c].to_numpy().tolist() for c in names[:2]))
         else:
             raise ValueError("titles are a mapping from ids, a frame or a path, not a "
                              f"{type(titles).__name__}")
         out: List[Optional[bytes]] = [None] * model.info()["items"]
         for item, title in pairs:
-            number = model.find(encode(item))
-            if number >= 0 and title is not None:
+            number = -1 if is_missing(item) else model.find(encode(item))
+            if number >= 0 and not is_missing(title):
                 out[number] = str(title).encode("utf-8", "replace").replace(b"\0", b"")
         model.set_titles(out)
         return sum(t is not None for t in out)
 
-    def plot(self, path: Any, *, show_progress: ShowProgress = None) -> None:
-        """Writes the histogram of the weights as SVG. A path with a suffix other than .svg
-        is a ValueError."""
-        with watching(show_progress) as watch:
-            self._fitted().plot(path_bytes(path), watch)
+    def plot(self, path: Any = None, *, ax: Any = None, show_progress: ShowProgress = None
+             ) -> Any:
+        """Draws the histogram of the weights. ``path`` writes SVG, or with matplotlib PNG or
+        PDF, by its suffix; ``ax`` draws on an axis of matplotlib, and returns it. Without
+        them an :class:`ease.Figure` is returned, which notebooks show."""
+        return weights_figure(self._fitted(), show_progress,
+                              f"{type(self).__name__}.plot").give(path, ax)
+
+    def _repr_html_(self) -> str:
+        return show_model(self)
 
     # ---- recommending ------------------------------------------------------------------
 
-    def _histories(self, userid: Any, user_items: Any) -> Rows:
-        """One row for each user."""
-        self._fitted()
-        ids = self._ids_of_items
-        assert ids is not None
-        many = is_many(userid)
-        if user_items is None:
-            return self._remembered(userid if many else [userid])
-        if (is_sparse(user_items) or isinstance(user_items, np.ndarray)
-                and user_items.dtype.kind in "biufc") and len(user_items.shape) == 1:
-            user_items = user_items.reshape(1, -1)  # X[userid] of an array
-        if isinstance(user_items, Interactions):
-            aligned = Interactions(user_items._handle.align(self._fitted())[0])
-            indptr, indices, data = aligned.rows()
-            rows = Rows(indptr, indices, data, aligned.shape)
-        elif is_sparse(user_items) or (isinstance(user_items, np.ndarray)
-                                       and user_items.ndim == 2):
-            self._check_columns(user_items.shape[1])
-            rows = matrix_rows(user_items)
-        elif many:
-            raise ValueError("user_items is a CSR matrix where there are several users")
-        elif isinstance(user_items, Mapping):
-            return weighted_row(ids, user_items)
-        else:
-            numbers = np.unique(ids.numbers(user_items))
-            return Rows(np.array([0, len(numbers)], np.int64), numbers, None,
-                        (1, ids.count))
-        users = len(userid) if many else 1
-        if rows.shape[0] != users:
-            raise ValueError(f"user_items must have a row for each of {users} users, not "
-                             f"{rows.shape[0]}")
-        if not self._least_columns() <= rows.shape[1] <= ids.count:
-            raise ValueError(f"user_items has {rows.shape[1]} columns, the model "
-                             f"{ids.count} items")
-        return rows
+    def _check_new_users(self) -> None:
+        """Raises unless users without ids can be scored."""
 
     def _users(self, users: Sequence[Any]) -> Optional[Array]:
         """Their numbers, where scores depend on who someone is."""
@@ -459,16 +472,8 @@ class Recommender:
         if self._seen is None:
             raise ValueError("user_items is required: the model keeps the histories of "
                              "frames and files it was fitted from, and of nothing else")
-        found = self._seen._user_ids()
-        parts = [self._seen.rows(u, u + 1) for u in map(found.number, users)]
-        indptr = np.zeros(len(parts) + 1, np.int64)
-        np.cumsum([len(p[1]) for p in parts], out=indptr[1:])
-        data = None
-        if parts and parts[0][2] is not None:
-            data = np.concatenate([p[2] for p in parts if p[2] is not None])
-        indices = (np.concatenate([p[1] for p in parts]) if parts
-                   else np.empty(0, np.int32))
-        return Rows(indptr, indices, data, (len(parts), self._seen.shape[1]))
+        return some_rows(self._seen, user_numbers(self._seen._handle.find_user, users,
+                                                  "the model's data"))
 
     def _mask(self, filter_items: Any, items: Any, only: Any,
               exclude: Any) -> Optional[Array]:
@@ -486,21 +491,32 @@ class Recommender:
             self._fitted().filter(*tags, mask)
         return mask
 
-    def recommend(self, userid: Any, user_items: Any = None, N: int = 10,
+    def recommend(self, userid: Any = None, user_items: Any = None, N: int = 10,
                   filter_already_liked_items: bool = True, filter_items: Any = None,
                   items: Any = None, *, popularity_power: float = 0.0, only: Any = None,
                   exclude: Any = None, at_most: Optional[Mapping[str, int]] = None,
-                  show_progress: ShowProgress = False) -> Tuple[Array, Array]:
+                  as_frame: Union[bool, str] = False,
+                  show_progress: ShowProgress = False) -> Any:
         """The N best items for a user, or for each of several: ids and scores.
 
-        user_items: what the user has, a row of X (sparse or NumPy); for an array of
-        users a row for each; or for one user a list of item ids, or a dict from item ids
-        to weights. Without it, what the user had in the frame or file that the model was
-        fitted from.
+        user_items: what the users have. For one user: a row of X (sparse or NumPy), a list of
+        item ids, or a dict from item ids to weights. For several: a matrix with a row for
+        each, a list with a list or dict for each, or a frame, from which the rows of these
+        users are taken by id. Without it, what the users had in the frame or file that the
+        model was fitted from.
+
+        Without ``userid``, the users are new: those of the frame, or numbered from 0 where
+        ``user_items`` is a matrix or a list of lists. Items of histories that the model does
+        not know are ignored, and a warning counts them.
 
         For one user the arrays may be shorter than N; for several they are users x N,
         filled up by -1 (None among string ids) with the lowest score there is. Someone
         without a history gets what is popular.
+
+        as_frame: True returns a frame with the columns user, item, title (if the model has
+        titles), score and rank, from 1 on, without filling: of the library of the frame
+        ``user_items``, or of that which the model was fitted from, or else of pandas.
+        "pandas", "polars" or "pyarrow" names it.
 
         filter_items are never recommended; of ``items`` alone it is chosen.
 
@@ -510,14 +526,25 @@ class Recommender:
         For models whose items have tags, such as "genre=Comedy": only items with one of
         the tags ``only`` of each kind, and with none of ``exclude``, are recommended;
         ``at_most={"author": 2}`` bounds the items of a list with the same tag of a kind.
+
+        >>> import ease
+        >>> model = ease.EASE(lambda_=1.0).fit({"user": ["ann", "ann", "bob", "bob", "cat"],
+        ...                                     "item": ["tea", "milk", "tea", "milk", "tea"]})
+        >>> ids, scores = model.recommend("cat")
+        >>> ids.tolist()
+        ['milk']
+        >>> ids, scores = model.recommend(user_items=[["tea"], ["milk"]], N=1)
+        >>> ids.tolist()
+        [['milk'], ['tea']]
         """
         model, caps = self._fitted(), cap_list(at_most)
-        many, k = is_many(userid), whole(N, 1, "N", 2**31 - 1)
-        numbers = self._users(userid if many else [userid])
-        rows = self._histories(userid, user_items)
-        users = len(rows.indptr) - 1
-        k = k if many else min(k, model.info()["items"])
-        chosen, scores = np.empty((users, k), np.int32), np.empty((users, k), np.float32)
+        kind = choose_kind(as_frame, frame_kind(user_items), self._frames)
+        k = whole(N, 1, "N", 2**31 - 1)
+        users, many, rows = read_histories(self, userid, user_items)
+        numbers = self._users(users)
+        count = len(rows.indptr) - 1
+        k = min(k, model.info()["items"]) if kind is not None or not many else k
+        chosen, scores = np.empty((count, k), np.int32), np.empty((count, k), np.float32)
         with watching(show_progress) as watch:
             model.recommend(numbers, rows.indptr, rows.indices, rows.data, k,
                             not filter_already_liked_items,
@@ -525,7 +552,22 @@ class Recommender:
                             float(popularity_power), caps,
                             whole(self.threads, 0, "threads", 2**31 - 1), chosen, scores,
                             watch)
+        if kind is not None:
+            return self._frame(kind, "user", [0] if userid is None and not many else users,
+                               "item", chosen, scores)
         return self._lists(chosen, scores, many)
+
+    def _frame(self, kind: str, first: str, users: Sequence[Any], second: str, chosen: Array,
+               scores: Array) -> Any:
+        """Lists as a frame."""
+        assert self._ids_of_items is not None
+        there, titles, named = chosen >= 0, None, self._titles()
+        if named is not None:
+            titles = [named[row[kept]] for row, kept in zip(chosen, there)]
+        ids = self._ids_of_items.at(chosen[there])
+        ends = np.cumsum(there.sum(axis=1))[:-1]
+        return make_frame(list_columns(first, users, second, np.split(ids, ends), titles,
+                                       np.split(scores[there], ends)), kind)
 
     def _lists(self, chosen: Array, scores: Array,
                many: bool) -> Tuple[Array, Array]:
@@ -538,21 +580,26 @@ class Recommender:
     def similar_items(self, itemid: Any, N: int = 10, filter_items: Any = None,
                       items: Any = None, *, popularity_power: float = 0.0,
                       only: Any = None, exclude: Any = None,
-                      at_most: Optional[Mapping[str, int]] = None
-                      ) -> Tuple[Array, Array]:
+                      at_most: Optional[Mapping[str, int]] = None,
+                      as_frame: Union[bool, str] = False) -> Any:
         """The items most like an item, or each of several: ids and similarities, by the
         partial correlation (EASE), the weight (sparse models) or the cosine (latent). The
-        other arguments are those of :meth:`recommend`, with similarities for scores."""
+        other arguments are those of :meth:`recommend`, with similarities for scores; a frame
+        has the columns item, similar, title, score and rank."""
         model, caps = self._fitted(), cap_list(at_most)
+        kind = choose_kind(as_frame, self._frames)
         assert self._ids_of_items is not None
         many = is_many(itemid)
         like = self._ids_of_items.numbers(itemid if many else [itemid])
         k = whole(N, 1, "N", 2**31 - 1)
-        k = k if many else min(k, self._ids_of_items.count)
+        k = min(k, self._ids_of_items.count) if kind is not None or not many else k
         chosen = np.empty((len(like), k), np.int32)
         scores = np.empty(chosen.shape, np.float32)
         model.similar(like, k, self._mask(filter_items, items, only, exclude),
                       float(popularity_power), caps, chosen, scores)
+        if kind is not None:
+            return self._frame(kind, "item", itemid if many else [itemid], "similar", chosen,
+                               scores)
         return self._lists(chosen, scores, many)
 
     def explain(self, userid: Any, user_items: Any, itemid: Any,
@@ -566,23 +613,36 @@ class Recommender:
             raise ValueError("one user at a time")
         if N is not None:
             N = whole(N, 0, "N")
-        rows = self._histories(userid, user_items)
+        rows = read_histories(self, userid, user_items).rows
+        if rows.shape[0] != 1:
+            raise ValueError("one user at a time")
         parts = np.empty(len(rows.indices), np.float32)
         base, score = model.explain(rows.indices, rows.data,
                                     self._ids_of_items.number(itemid), parts)
         order = np.argsort(-parts, kind="stable")[:N]
         ids = self._ids_of_items.at(rows.indices[order]).tolist()
-        return Explanation(score, list(zip(ids, parts[order].tolist())), base)
+        why = Explanation(score, list(zip(ids, parts[order].tolist())), base)
+        why.item, titles = itemid, self._titles()
+        if titles is not None:
+            why.title = titles[self._ids_of_items.number(itemid)]
+            why.titles = {i: titles[n] for i, n in zip(ids, rows.indices[order])
+                          if titles[n] is not None}
+        return why
 
     # ---- files -------------------------------------------------------------------------
 
-    def save(self, path: Any, storage: str = "f16", *,
+    def save(self, path: Any, storage: Optional[str] = None, *,
              show_progress: ShowProgress = None) -> None:
         """Writes a model file, as the program does: whole or not at all. storage: f16,
-        f32 or packed, about 2, 4 and 2 bytes a weight; packed keeps every bit."""
+        f32 or packed, about 2, 4 and 2 bytes a weight; packed keeps every bit, and is the
+        only one from which a model can be updated. By default packed for such models, f16
+        for others."""
+        model = self._fitted()
+        if storage is None:
+            storage = "packed" if model.info()["updatable"] else "f16"
         number = choice(storage, STORAGES[:3], "storage")
         with watching(show_progress) as watch:
-            self._fitted().save(path_bytes(path), number, watch)
+            model.save(path_bytes(path), number, watch)
 
     def __getstate__(self) -> Dict[str, Any]:
         state = {n: getattr(self, n) for n in self._names()}
@@ -598,6 +658,7 @@ class Recommender:
                     state["_bytes"] = f.read()
             state["_numbers"] = self._ids_of_items.values.dtype != object
             state["_how"] = dict(self._how)
+            state["_frames"] = self._frames
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
@@ -622,15 +683,16 @@ class Recommender:
         made from the rest. ``unknown`` is as for :func:`ease.evaluate`.
 
         Users and items of tables are matched by their ids. The history of a user that the
-        model was fitted with is the one in the data of the fit. If any such user has other
-        items in X, as in a fold over the rows of a frame, exactly these are held out for
-        the model's users, and a random share for new users only. A model that was loaded or
+        model was fitted with is the one in the data of the fit. If such users have other
+        items in X, as in a fold over the rows of a frame, X is refused: folds must be of
+        users, such as those of ``ease.interactions(frame)``. A model that was loaded or
         unpickled has no users: all are new. Tables are read with the keywords of
         :meth:`fit`, unless others are given.
         """
         from ._measure import evaluate, hold_out, hold_out_new
 
         model, target = self._fitted(), y
+        how = {"show_progress": False, **how}
         x = self._read(X, how)
         if y is not None:
             target = self._read(y, how)
@@ -657,6 +719,16 @@ class KnownUsers(Recommender):
     def _take(self, model: _ease.Model, kind: Optional[type] = None,
               seen: Optional[Interactions] = None) -> None:
         super()._take(model, kind)
+
+    @property
+    def user_ids(self) -> Array:
+        """The ids of the users of the training data."""
+        model = self._fitted()
+        return load_ids(model.info()["users"], model.user_numbers, model.user_ids)
+
+    def _check_new_users(self) -> None:
+        raise ValueError(f"userid is required: {self._method} scores only the users that it "
+                         "was trained with")
 
     def _users(self, users: Sequence[Any]) -> Array:
         return np.fromiter(map(self._user, users), np.int64, len(users))

@@ -1,9 +1,11 @@
-"""What EASE and its relatives share: one solve, from interactions or a Gram matrix."""
+"""What EASE and its relatives share: a lambda, and one solve, from interactions or a Gram
+matrix."""
 
 from __future__ import annotations
 
+import math
 import os
-from typing import Any, Dict, Optional, TypeVar
+from typing import Any, Dict, Optional, TypeVar, Union
 
 from . import _ease
 from ._base import KINDS, PRECISIONS, Recommender
@@ -11,30 +13,50 @@ from ._data import path_bytes
 from ._gram import Gram, gram
 from ._progress import ShowProgress, watching
 from ._tags import TagColumns, read_tags
+from ._updates import Updatable
 
 Self = TypeVar("Self", bound="ClosedForm")
 
 
-class ClosedForm(Recommender):
-    """The base of EASE and its relatives, which the library trains with a lambda."""
+class Regularized(Recommender):
+    """The base of what the library trains with a lambda, and plans."""
 
     _has_plan = True
-    _beside = Recommender._beside | {"lambda_", "kind", "precision", "nonnegative", "workdir",
-                                     "backend"}
-    lambda_: float
+    _beside = Recommender._beside | {"lambda_"}
+    lambda_: Union[float, str]
+
+    @classmethod
+    def _params_of(cls, info: Dict[str, Any]) -> Dict[str, Any]:
+        return {"lambda_": info["lambda"]}
+
+    def _given_lambda(self) -> float:
+        if isinstance(self.lambda_, str) and self.lambda_ == "auto":
+            return math.nan  # as the library has it
+        try:
+            value = float(self.lambda_)
+        except (TypeError, ValueError):
+            value = math.nan
+        if math.isnan(value):
+            raise ValueError(f"lambda_ is a number above 0, or 'auto', not {self.lambda_!r}")
+        return value
+
+
+class ClosedForm(Regularized, Updatable):
+    """The base of EASE and its relatives."""
+
+    _beside = Regularized._beside | {"kind", "precision", "nonnegative", "workdir", "backend",
+                                     "updatable"}
     precision: str
     workdir: Any
     backend: Optional[str]
 
     @classmethod
     def _params_of(cls, info: Dict[str, Any]) -> Dict[str, Any]:
-        params = {"lambda_": info["lambda"], "precision": PRECISIONS[info["precision"]]}
+        params = {"lambda_": info["lambda"], "precision": PRECISIONS[info["precision"]],
+                  "updatable": info["updatable"]}
         if "kind" in cls._names():
             params["kind"] = KINDS[info["kind"]]
         return params
-
-    def _given_lambda(self) -> float:
-        return self._number("lambda_")
 
     def fit_gram(self: Self, G: Any, *, tags: Any = None, tag_weight: float = 1.0,
                  tag_columns: TagColumns = None, tag_split: Optional[str] = None,

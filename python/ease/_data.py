@@ -7,20 +7,25 @@ import math
 import operator
 import os
 import tempfile
+import uuid
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _ease
-from ._ids import Array, Ids, load_ids
+from ._frames import collect, head_of, is_lazy, lazy_names
+from ._html import show_interactions
+from ._ids import WHOLE, Array, Ids, encode, is_missing, load_ids
 from ._log import tell
 from ._parquet import is_parquet, parquet_head, read_parquet
 from ._progress import ShowProgress, watching
+from ._times import Time, bound, column_seconds, half_life_days
 
 Columns = Union[None, str, Sequence[Union[None, str, int]]]
 
 REPEATS = ("first", "last", "max", "sum")
 SAMPLE = 4096  # rows that columns are recognized by
+BLOCK = 65536  # users whose rows are counted at a time
 
 
 def choice(value: Any, names: Sequence[str], what: str) -> int:
@@ -47,6 +52,16 @@ def path_bytes(path: Any) -> bytes:
     if b"\0" in made:
         raise ValueError("a path with a zero byte")
     return made
+
+
+def paths_of(X: Any) -> Tuple[bytes, ...]:
+    """A path, or a list of paths; nothing for anything else."""
+    kinds = (str, bytes, os.PathLike)
+    if isinstance(X, kinds):
+        return (path_bytes(X),)
+    if isinstance(X, (list, tuple)) and X and all(isinstance(p, kinds) for p in X):
+        return tuple(path_bytes(p) for p in X)
+    return ()
 
 
 class Interactions:
@@ -97,6 +112,22 @@ class Interactions:
         h = self._handle
         return load_ids(self.shape[1], h.item_numbers, h.item_ids, self._item_kind)
 
+    def __getitem__(self, key: Any) -> "Interactions":
+        """Some users, by place: a number, a slice, a list of numbers or a mask. All items
+        stay. With scikit-learn, folds of interactions are therefore folds of users."""
+        from ._histories import take_users
+
+        return take_users(self, key)
+
+    def __reduce__(self) -> Any:
+        """As arrays, so that processes of scikit-learn (``n_jobs=``) can have them."""
+        from ._histories import rebuild
+
+        ids = (self._handle.user_ids(), self._handle.item_ids()) if not self._matrix else None
+        return rebuild, (Rows(*self.rows(), self.shape), ids, self._user_kind, self._item_kind)
+
+    __iter__ = None  # by the numbers of users it would have no end
+
     def rows(self, first: int = 0, end: Optional[int] = None
              ) -> Tuple[Array, Array, Optional[Array]]:
         """indptr, indices and data (None: ones) of some rows."""
@@ -121,6 +152,19 @@ class Interactions:
         """Writes a CSV with a header, user by user."""
         with watching(show_progress) as watch:
             self._handle.write(path_bytes(path), watch)
+
+    def _counts(self) -> Tuple[Array, Array]:
+        """The numbers of interactions of each user and of each item."""
+        users, items = self.shape
+        by_user, by_item = np.zeros(users, np.int64), np.zeros(items, np.int64)
+        for first in range(0, users, BLOCK):
+            indptr, indices, _ = self.rows(first, min(users, first + BLOCK))
+            by_user[first:first + BLOCK] = np.diff(indptr)
+            by_item += np.bincount(indices, minlength=items)
+        return by_user, by_item
+
+    def _repr_html_(self) -> str:
+        return show_interactions(self)
 
     def __repr__(self) -> str:
         users, items = self.shape
@@ -198,28 +242,25 @@ def matrix_rows(X: Any, weights: bool = True) -> Rows:
 # ---- frames ---------------------------------------------------------------------------
 
 
-def refuse_lazy(X: Any) -> None:
-    """A query of polars, which has names of columns but no rows."""
-    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
-        raise ValueError("a LazyFrame has no rows yet: give its collect()")
-
-
 def is_frame(X: Any) -> bool:
-    refuse_lazy(X)
-    return any(hasattr(X, a) for a in ("columns", "column_names", "__arrow_c_stream__",
+    return is_lazy(X) or any(hasattr(X, a) for a in ("columns", "column_names", "__arrow_c_stream__",
                                        "__dataframe__"))
 
 
 def open_frame(X: Any) -> Tuple[Any, List[Any]]:
     """Something whose columns are had by name, and the names."""
+    name = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
+    for remote, call in (("toPandas", "toPandas()"), ("npartitions", "compute()")):
+        if hasattr(type(X), remote):  # of Spark and Dask
+            raise ValueError(f"a {name} has its rows elsewhere: give its {call}")
     if hasattr(X, "column_names"):
         return X, list(X.column_names)
-    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+    if not name.startswith("duckdb") and hasattr(X, "columns") and hasattr(X, "__getitem__"):
         return X, list(X.columns)
     try:
         import pyarrow
     except ImportError:
-        raise ValueError(f"pyarrow is needed for a {type(X).__name__}") from None
+        raise ImportError(f"pyarrow is needed for a {name}: pip install pyarrow") from None
     table = pyarrow.table(X)
     return table, list(table.column_names)
 
@@ -310,11 +351,15 @@ def arrow_strings(column: Any) -> Optional[Tuple[Array, Array]]:
         return None
     if not isinstance(column, (pa.ChunkedArray, pa.Array)):
         return None
-    if column.null_count:
-        raise ValueError("an id is missing")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = str(column.type)
+    if column.null_count:
+        missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)
+                                 if isinstance(column, pa.Array) else column.is_null().to_numpy())
+        refuse_missing(len(missing), int(missing[0]))
+    if kind == "extension<arrow.uuid>":
+        return text_column([encode(v) for v in column.to_pylist()])
     if kind not in ("string", "large_string", "string_view"):
         return None
     column = column.cast(pa.large_string())
@@ -327,6 +372,11 @@ def arrow_strings(column: Any) -> Optional[Tuple[Array, Array]]:
     return np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8), ends
 
 
+def refuse_missing(count: int, first: int) -> None:
+    raise ValueError(f"{count} {'ids are' if count > 1 else 'id is'} missing, the first in row "
+                     f"{first} (from 0): leave these rows out, or give them an id")
+
+
 def text_column(encoded: List[bytes]) -> Tuple[Array, Array]:
     """Bytes and offsets of texts."""
     ends = np.zeros(len(encoded) + 1, np.int64)
@@ -334,26 +384,72 @@ def text_column(encoded: List[bytes]) -> Tuple[Array, Array]:
     return np.frombuffer(b"".join(encoded), np.uint8), ends
 
 
-def id_column(column: Any) -> Tuple[Any, type]:
+def id_column(column: Any, name: Any = None) -> Tuple[Any, type]:
     """What the library takes, and the kind of ids they are."""
+    try:
+        return _id_column(column)
+    except ValueError as error:
+        raise ValueError(str(error) if name is None else f"column {name!r}: {error}") from None
+
+
+def _id_column(column: Any) -> Tuple[Any, type]:
     strings = arrow_strings(column)
     if strings is not None:
         return strings, str
-    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    if isinstance(column, (list, tuple)):
+        values = np.empty(len(column), object)  # of several types, NumPy would make strings
+        values[:] = column
+    else:
+        values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
     if values.dtype.kind in "iu":
         if values.dtype == np.uint64 and len(values) and values.max() > 2**63 - 1:
             raise ValueError("ids above 2^63 - 1: give them as strings")
         return np.ascontiguousarray(values, np.int64), int
+    if values.dtype.kind == "f":
+        return whole_floats(values), int
     if values.dtype.kind not in "OUTS":
         raise ValueError(f"ids are whole numbers or strings, not {values.dtype}")
     listed = values.tolist()
-    if listed and all(type(v) is int for v in listed):
+    kinds = set(map(type, listed))
+    if kinds <= {str}:
+        return text_column([v.encode("utf-8", "surrogateescape") for v in listed]), str
+    if kinds == {int}:
         return np.array(listed, np.int64), int
-    if not all(isinstance(v, (str, bytes)) for v in listed):
-        raise ValueError("ids are whole numbers or strings, and none is missing")
-    encoded = [v if isinstance(v, bytes) else v.encode("utf-8", "surrogateescape")
-               for v in listed]
-    return text_column(encoded), str
+    if kinds == {float}:
+        return whole_floats(np.array(listed)), int
+    return mixed_ids(listed)
+
+
+def whole_floats(values: Array) -> Array:
+    """Ids of a column that is of floats because ids were missing once."""
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing):
+        refuse_missing(len(missing), int(missing[0]))
+    odd = values[~((values == np.floor(values)) & (np.abs(values) <= WHOLE))]
+    if len(odd):
+        raise ValueError(f"ids are whole numbers or strings, not {values.dtype} such as {odd[0]}")
+    return values.astype(np.int64)
+
+
+def mixed_ids(listed: List[Any]) -> Tuple[Any, type]:
+    """Ids of several types, or of one that needs a look."""
+    missing = [row for row, v in enumerate(listed) if is_missing(v)]
+    if missing:
+        refuse_missing(len(missing), missing[0])
+    numbers = [v for v in listed if isinstance(v, (int, np.integer)) and not isinstance(v, bool)]
+    texts = [v for v in listed if isinstance(v, (str, bytes, uuid.UUID))]
+    if len(numbers) == len(listed):
+        return np.array(listed, np.int64), int
+    if len(texts) == len(listed):
+        return text_column([v.encode("utf-8", "surrogateescape") if isinstance(v, str) else
+                            v if isinstance(v, bytes) else encode(v) for v in listed]), str
+    if len(numbers) + len(texts) == len(listed):
+        raise ValueError(f"ids are whole numbers or strings, not both, such as {numbers[0]!r} "
+                         f"and {texts[0]!r}: make them strings")
+    odd = next(v for v in listed if isinstance(v, bool)
+               or not isinstance(v, (int, np.integer, str, bytes, uuid.UUID)))
+    raise ValueError(f"ids are whole numbers or strings, not a {type(odd).__name__} such as "
+                     f"{odd!r}")
 
 
 def value_column(column: Any) -> Array:
@@ -376,8 +472,9 @@ def unused_values(column: Any) -> Optional[Array]:
 def read_options(columns: Columns, weights: bool, min_rating: Optional[float], repeat: str,
                  min_user: int, min_item: int, format: Optional[str],
                  separator: Optional[str], header: Optional[bool], threads: int,
-                 memory_limit: Optional[int], guess: Optional[bytes] = None
-                 ) -> Tuple[Any, ...]:
+                 memory_limit: Optional[int], guess: Optional[bytes] = None,
+                 since: Time = None, until: Time = None, half_life: Any = None,
+                 encoding: Optional[str] = None) -> Tuple[Any, ...]:
     text = columns
     if columns is not None and not isinstance(columns, str):
         text = ",".join("" if c is None else str(c) for c in columns)
@@ -385,7 +482,8 @@ def read_options(columns: Columns, weights: bool, min_rating: Optional[float], r
             math.nan if min_rating is None else float(min_rating), int(weights),
             choice(repeat, REPEATS, "repeat"), whole(min_user, 0, "min_user"),
             whole(min_item, 0, "min_item"), whole(threads, 0, "threads", 2**31 - 1),
-            whole(memory_limit or 0, 0, "memory_limit"), guess)
+            whole(memory_limit or 0, 0, "memory_limit"), bound(since, "since"),
+            bound(until, "until"), half_life_days(half_life), encoding, guess)
 
 
 def tell_of_values(unused: int, negative: int, use: str) -> None:
@@ -401,16 +499,21 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
                  min_user: int = 0, min_item: int = 0, format: Optional[str] = None,
                  separator: Optional[str] = None, header: Optional[bool] = None,
                  threads: int = 0, memory_limit: Optional[int] = None,
+                 since: Time = None, until: Time = None, half_life: Any = None,
+                 encoding: Optional[str] = None,
                  show_progress: ShowProgress = None) -> Interactions:
     """Takes interactions from a matrix, a frame or a file.
 
     ``X`` is a SciPy sparse matrix or a NumPy array (rows are users, columns items), a
     frame of pandas, polars or Arrow with a row for each interaction, or the path of any
-    file that the program ``ease`` reads, or (through pyarrow) of Parquet.
+    file that the program ``ease`` reads, or (through pyarrow) of Parquet. The path may be a
+    directory of parts or a pattern such as ``"day-*.csv.gz"``, and several paths may be given
+    in a list: all of them are one data set.
 
     weights: True: the entries of X are the values; False: they are ones. By default the
     values of a matrix are used (repeated entries are added, as in SciPy), and those of a
     table are not.
+    A LazyFrame of polars computes only the columns that are used.
     A CSR matrix with int32 indices, in order and without zeros, is not copied, nor are
     its values if they are float32; it must not be changed as long as it is in use.
 
@@ -418,8 +521,14 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
     recognized by their names and values: the guess is logged by the logger ``ease`` and is
     in ``info["recognized"]``; fitting refuses an implausible one), min_rating
     (drops what is below), repeat (which of several rows for a pair counts: first, last,
-    max or sum), min_user and min_item (users and items with fewer are dropped). For
-    files: format, separator and header, where they are not recognized. The formats:
+    max or sum), min_user and min_item (users and items with fewer are dropped), since and
+    until (rows with since <= time < until are kept: dates, datetimes, texts such as
+    "2024-01-31", or numbers of seconds, milli-, micro- or nanoseconds since 1970, in which
+    the times of the table may be too; without a zone times are UTC), half_life (in days:
+    the value of a row, 1 without weights, is multiplied by 2 ** -(age / half_life), where
+    ages count from until, or else from the newest row that is kept). For
+    files: format, separator, header and encoding ("utf-8", "utf-16" or "latin-1"), where they
+    are not recognized. The formats:
     FORMATS.
 
     >>> import ease
@@ -430,28 +539,36 @@ def interactions(X: Any, *, columns: Columns = None, weights: Optional[bool] = N
         return X
     if isinstance(X, dict) and not is_sparse(X):
         X = _Dict(X)
-    path = isinstance(X, (str, bytes, os.PathLike))
+    paths = paths_of(X)
+    path = bool(paths)
     chosen: Union[Columns, Chosen] = columns
-    if path and is_parquet(path_bytes(X)):
-        X, chosen = open_parquet(path_bytes(X), columns)
+    if any(is_parquet(p) for p in paths):
+        if len(paths) > 1:
+            raise ValueError("several paths, one of which is Parquet: give a directory")
+        X, chosen = open_parquet(paths[0], columns)
         path = False
+    elif is_lazy(X):
+        X, chosen = open_lazy(X, columns)
     frame = not path and not is_sparse(X) and is_frame(X)
     if not path and not frame:
-        if min_rating is not None or min_user or min_item or columns is not None:
+        if (columns is not None or min_user or min_item
+                or any(v is not None for v in (min_rating, since, until, half_life))):
             raise ValueError("filters are for tables and files: filter the matrix itself")
         return borrow(matrix_rows(X, weights is not False))
     options = read_options(columns if path else None, bool(weights), min_rating, repeat,
                            min_user, min_item, format, separator, header, threads,
-                           memory_limit)
-    with watching(show_progress) as watch:
+                           memory_limit, None, since, until, half_life, encoding)
+    with watching(show_progress, "ease.interactions") as watch:
         if path:
-            made = Interactions(_ease.read(path_bytes(X), options, watch))
+            made = Interactions(_ease.read(paths, options, watch))
         else:
-            made = from_frame(X, chosen, bool(weights) or min_rating is not None, options,
-                              watch)
+            made = from_frame(X, chosen, bool(weights) or min_rating is not None,
+                              any(v is not None for v in (since, until, half_life)),
+                              options, watch)
     info = made.info
     if info["recognized"]:
-        tell(2, (f"{os.fsdecode(X)}: " if path else "") + info["recognized"])
+        several = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        tell(2, (f"{os.fsdecode(paths[0])}{several}: " if path else "") + info["recognized"])
     tell_of_values(info["unused"], info["negative"], "min_rating= or weights=True use them")
     return made
 
@@ -478,27 +595,38 @@ def open_parquet(path: bytes, columns: Columns) -> Tuple[Any, Chosen]:
     return read_parquet(path, [c for c in chosen.names if c is not None]), chosen
 
 
+def open_lazy(X: Any, columns: Columns) -> Tuple[Any, Chosen]:
+    """The same of a query of polars, which computes no other columns."""
+    head, names = (None, lazy_names(X)) if columns is not None else head_of(X, SAMPLE)
+    chosen = choose_columns(head, names, columns)
+    return collect(X, [c for c in chosen.names if c is not None]), chosen
+
+
 def borrow(rows: Rows) -> Interactions:
     return Interactions(_ease.borrow_csr(rows.shape[0], rows.shape[1], rows.indptr,
                                          rows.indices, rows.data), int, int, True)
 
 
-def from_frame(X: Any, columns: Union[Columns, Chosen], values: bool,
+def from_frame(X: Any, columns: Union[Columns, Chosen], values: bool, times: bool,
                options: Tuple[Any, ...], watch: Any) -> Interactions:
     frame, names = open_frame(X)
-    (user, item, value, _), guess = choose_columns(frame, names, columns)
+    (user, item, value, time), guess = choose_columns(frame, names, columns)
+    if times and time is None:
+        raise ValueError("since, until and half_life need a column of times")
     if values and value is None:
         raise ValueError("weights or a minimal rating need a column of values")
-    users, user_kind = id_column(frame[user])
-    items, item_kind = id_column(frame[item])
+    users, user_kind = id_column(frame[user], user)
+    items, item_kind = id_column(frame[item], item)
     numbers = None
     if value is not None:
         numbers = value_column(frame[value]) if values else unused_values(frame[value])
+    moments = column_seconds(frame[time]) if times else None
     count, *others = [len(c[1]) - 1 if isinstance(c, tuple) else len(c)
-                      for c in (users, items, numbers) if c is not None]
+                      for c in (users, items, numbers, moments) if c is not None]
     if any(other != count for other in others):
         raise ValueError(f"columns of different lengths: {[count, *others]}")
-    handle = _ease.from_table(count, users, items, numbers, (*options[:-1], guess), watch)
+    handle = _ease.from_table(count, users, items, numbers, (*options[:-1], guess), watch,
+                              moments)
     return Interactions(handle, user_kind, item_kind)
 
 
@@ -532,7 +660,7 @@ def write_frame(X: Any, columns: Union[Columns, Chosen], path: str) -> Optional[
         roles = zip(("user", "item", "value", "time"), chosen)
         tell(2, "table: " + ", ".join(f"{role} = {c}" for role, c in roles if c is not None))
     for c in chosen[:2]:
-        id_column(frame[c])  # for what it refuses: "nan" would be an id in a file
+        id_column(frame[c], c)  # for what it refuses: "nan" would be an id in a file
     used = [c for c in chosen if c is not None]
     heads = [h for h, c in zip(("user", "item", "rating", "timestamp"), chosen)
              if c is not None]
@@ -542,7 +670,8 @@ def write_frame(X: Any, columns: Union[Columns, Chosen], path: str) -> Optional[
         values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
         if values.dtype.kind == "M":
             values = values.astype("datetime64[s]").astype(np.int64)
-        listed.append([v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else v
+        listed.append([v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else
+                       int(v) if c in chosen[:2] and isinstance(v, float) else v
                        for v in values.tolist()])
     with open(path, "w", newline="", encoding="utf-8", errors="surrogateescape") as f:
         out = csv.writer(f, lineterminator="\n")
@@ -555,12 +684,16 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
           recipe: Optional[str] = None, heldout_users: int = 0, share: float = 0.0,
           seed: int = 98765, columns: Columns = None, min_rating: Optional[float] = None,
           min_user: Optional[int] = None, min_item: Optional[int] = None,
-          show_progress: ShowProgress = None) -> Split:
+          since: Time = None, until: Time = None, test_from: Time = None,
+          validation_from: Time = None, show_progress: ShowProgress = None) -> Split:
     """Divides data by a protocol: liang18 (the default), volkovs15, random,
     leave-last, time or cold-items; or by the recipe of one of the paper's data sets.
 
     heldout_users (liang18) are for validation, and as many for testing; share is what is
-    held out, for cold-items the share of items; min_user is 5 for liang18 unless told, as published. With a directory the
+    held out, for cold-items the share of items; min_user is 5 for liang18 unless told, as published. since
+    and until choose rows by time, as in :func:`interactions`; for the protocol time, test_from
+    and validation_from are the times where the test and the validation data begin, in place
+    of a share. With a directory the
     split is kept there, in the published layout, for the program to use too.
 
     >>> import ease, numpy as np
@@ -571,11 +704,13 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
     """
     if protocol is None and recipe is None:
         protocol = "liang18"
-    filtered = any(v is not None for v in (min_rating, min_user, min_item))
+    filtered = any(v is not None for v in (min_rating, min_user, min_item, since, until))
     guess = None
     chosen: Union[Columns, Chosen] = columns
     if isinstance(X, (str, bytes, os.PathLike)) and is_parquet(path_bytes(X)):
         X, chosen = open_parquet(path_bytes(X), columns)
+    elif is_lazy(X):
+        X, chosen = open_lazy(X, columns)
     with tempfile.TemporaryDirectory(prefix="ease-") as place:
         if isinstance(X, (str, bytes, os.PathLike)):
             data = path_bytes(X)
@@ -592,15 +727,16 @@ def split(X: Any, protocol: Optional[str] = None, *, directory: Any = None,
         if min_user is None:
             min_user = 5 if protocol == "liang18" else 0
         options = read_options(columns, False, min_rating, "first", min_user,
-                               min_item or 0, None, None, None, 0, None, guess)
+                               min_item or 0, None, None, None, 0, None, guess, since, until)
         target = path_bytes(directory if directory is not None
                             else os.path.join(place, "split"))
-        with watching(show_progress) as watch:
+        with watching(show_progress, "ease.split") as watch:
             try:
                 recognized, unused, negative = _ease.split(
                     data, target, options, not filtered, recipe, protocol,
                     whole(heldout_users, 0, "heldout_users"), share,
-                    whole(seed, 0, "seed", 2**32 - 1), watch)
+                    whole(seed, 0, "seed", 2**32 - 1), bound(test_from, "test_from"),
+                    bound(validation_from, "validation_from"), watch)
             except ValueError as error:  # of a table of ours the path says nothing
                 raise ValueError(str(error).replace(place + "/data.csv: ", "")) from None
         if isinstance(X, (str, bytes, os.PathLike)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Union
 
 from ._base import CLASSES
 from ._closed_form import ClosedForm
@@ -17,7 +17,8 @@ class EASE(ClosedForm):
     ----------
     lambda_
         The regularization, above 0. There is no value that suits all data: 200 to 1000
-        is usual, and :func:`ease.tune` finds it.
+        is usual, and :func:`ease.tune` finds it. ``"auto"``: ``fit`` chooses it by leaving
+        out one user after the other; it is then ``info["lambda"]``.
     kind
         The Gram matrix: ``counts`` (the paper's), ``covariance`` or ``correlation``.
     precision
@@ -33,6 +34,9 @@ class EASE(ClosedForm):
     backend
         Name of the backend that inverts the matrix; by default ``cpu``.
         ``ease info --backends`` lists them.
+    updatable
+        True: the model keeps what :meth:`update`, :meth:`forget` and :meth:`leave_one_out`
+        need.
 
     Examples
     --------
@@ -59,10 +63,11 @@ class EASE(ClosedForm):
 
     _method = "ease"
 
-    def __init__(self, lambda_: float, *, kind: str = "counts", precision: str = "f32",
+    def __init__(self, lambda_: Union[float, str], *, kind: str = "counts", precision: str = "f32",
                  nonnegative: bool = False, threads: int = 0,
                  memory_limit: Optional[int] = None,
-                 workdir: Any = None, backend: Optional[str] = None) -> None:
+                 workdir: Any = None, backend: Optional[str] = None,
+                 updatable: bool = False) -> None:
         self.lambda_ = lambda_
         self.kind = kind
         self.precision = precision
@@ -71,6 +76,7 @@ class EASE(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
     @classmethod
     def _params_of(cls, info: Dict[str, Any]) -> Dict[str, Any]:

@@ -4,26 +4,41 @@ from __future__ import annotations
 
 import functools
 import operator
+import uuid
 from typing import Any, Callable, Iterable, List, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+WHOLE = 2.0**53  # up to here floats have all whole numbers
 
 
 def encode(item: Any) -> bytes:
-    """As the library has it; KeyError for what can be no id."""
+    """As the library has it; KeyError for what can be no id. UUIDs are their usual text, and
+    floats that are whole numbers stand for these: a frame has made them of a column of ids
+    where some were missing."""
     if isinstance(item, str):
         item = item.encode("utf-8", "surrogateescape")
     if isinstance(item, bytes) and b"\0" not in item:
         return item
     if isinstance(item, (bool, np.bool_)):  # of a mask
         raise KeyError(item)
+    if isinstance(item, uuid.UUID):
+        return str(item).encode()
+    if isinstance(item, (float, np.floating)):
+        number = float(item)
+        if abs(number) <= WHOLE and number == int(number):
+            return str(int(number)).encode()
     try:
         return str(operator.index(item)).encode()
     except TypeError:
         raise KeyError(item) from None
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, or what pandas has for them, which cannot be compared."""
+    return value is None or str(value) in ("<NA>", "NaT") or bool(value != value)
 
 
 def load_ids(count: int, numbers: Callable[[Any], bool],

@@ -12,6 +12,7 @@ import threading
 from typing import Any, BinaryIO, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from ._data import is_frame, path_bytes
+from ._frames import collect
 from ._ids import encode
 from ._parquet import ROWS, is_parquet, need_pyarrow, parquet_batches
 
@@ -24,6 +25,7 @@ def is_path(source: Any) -> bool:
 
 def frame_batches(frame: Any) -> Iterator[Any]:
     pa = need_pyarrow(f"a {type(frame).__name__}")
+    frame = collect(frame)
     if isinstance(frame, pa.RecordBatch):
         return iter([frame])
     if isinstance(frame, pa.RecordBatchReader):

@@ -9,7 +9,8 @@ import numpy as np
 
 from . import _ease
 from ._data import check_once, find_column, is_frame, open_frame, path_bytes, text_column, whole
-from ._ids import Array, encode
+from ._frames import collect
+from ._ids import Array, encode, is_missing
 from ._parquet import is_parquet, parquet_head, read_parquet
 
 TagColumns = Union[None, str, Sequence[Union[str, int]]]
@@ -34,11 +35,6 @@ def cap_list(at_most: Optional[Mapping[str, int]]) -> List[Tuple[bytes, int]]:
         raise ValueError(f"at_most is a dict such as {{'author': 2}}, not {at_most!r}")
     return [(tag_text(kind, "at_most"), whole(most, 1, "at_most", 2**31 - 1))
             for kind, most in (at_most or {}).items()]
-
-
-def is_missing(value: Any) -> bool:
-    """None, NaN, or what pandas has for them, which cannot be compared."""
-    return value is None or str(value) in ("<NA>", "NaT") or bool(value != value)
 
 
 def split_tags(tags: Any, split: Optional[str]) -> List[bytes]:
@@ -139,7 +135,7 @@ def read_tags(tags: Any, columns: TagColumns = None, split: Optional[str] = None
     if hasattr(tags, "items") and not hasattr(tags, "columns") and columns is None:
         return tags_of_rows(tags.items(), split, kind)
     if is_frame(tags):
-        frame, names = open_frame(tags)
+        frame, names = open_frame(collect(tags))
         return tags_of_frame(frame, names, columns, split, kind)
     if columns is not None or not hasattr(tags, "__iter__"):
         raise ValueError("tags are a path, a mapping from items, a frame or pairs, not a "

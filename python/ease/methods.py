@@ -6,10 +6,10 @@ Written by python/generate.py from the library's table of methods.
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from ._base import CLASSES, KnownUsers, Recommender
-from ._closed_form import ClosedForm
+from ._closed_form import ClosedForm, Regularized
 
 
 class EDLAE(ClosedForm):
@@ -18,7 +18,7 @@ class EDLAE(ClosedForm):
     Parameters
     ----------
     lambda_
-        the regularization, above 0
+        the regularization, above 0, or 'auto'
     dropout
         probability that an interaction is dropped in training: p / (1 - p) times an item's count is added to lambda
     kind
@@ -33,13 +33,15 @@ class EDLAE(ClosedForm):
         directory for a matrix that does not fit into memory
     backend
         the backend that inverts the matrix
+    updatable
+        keep what update, forget and leave_one_out need
     """
 
     _method = "edlae"
 
     def __init__(
         self,
-        lambda_: float,
+        lambda_: Union[float, str],
         *,
         dropout: float = 0.33,
         kind: str = 'counts',
@@ -48,6 +50,7 @@ class EDLAE(ClosedForm):
         memory_limit: Optional[int] = None,
         workdir: Any = None,
         backend: Optional[str] = None,
+        updatable: bool = False,
     ) -> None:
         self.lambda_ = lambda_
         self.dropout = dropout
@@ -57,6 +60,7 @@ class EDLAE(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
 
 CLASSES["edlae"] = EDLAE
@@ -68,7 +72,7 @@ class RLAE(ClosedForm):
     Parameters
     ----------
     lambda_
-        the regularization, above 0
+        the regularization, above 0, or 'auto'
     relaxation
         largest weight of an item into itself in training: 0 is a zero diagonal, 1 a free one
     kind
@@ -83,13 +87,15 @@ class RLAE(ClosedForm):
         directory for a matrix that does not fit into memory
     backend
         the backend that inverts the matrix
+    updatable
+        keep what update, forget and leave_one_out need
     """
 
     _method = "rlae"
 
     def __init__(
         self,
-        lambda_: float,
+        lambda_: Union[float, str],
         *,
         relaxation: float = 0.5,
         kind: str = 'counts',
@@ -98,6 +104,7 @@ class RLAE(ClosedForm):
         memory_limit: Optional[int] = None,
         workdir: Any = None,
         backend: Optional[str] = None,
+        updatable: bool = False,
     ) -> None:
         self.lambda_ = lambda_
         self.relaxation = relaxation
@@ -107,6 +114,7 @@ class RLAE(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
 
 CLASSES["rlae"] = RLAE
@@ -118,7 +126,7 @@ class RDLAE(ClosedForm):
     Parameters
     ----------
     lambda_
-        the regularization, above 0
+        the regularization, above 0, or 'auto'
     dropout
         probability that an interaction is dropped in training: p / (1 - p) times an item's count is added to lambda
     relaxation
@@ -135,13 +143,15 @@ class RDLAE(ClosedForm):
         directory for a matrix that does not fit into memory
     backend
         the backend that inverts the matrix
+    updatable
+        keep what update, forget and leave_one_out need
     """
 
     _method = "rdlae"
 
     def __init__(
         self,
-        lambda_: float,
+        lambda_: Union[float, str],
         *,
         dropout: float = 0.33,
         relaxation: float = 0.5,
@@ -151,6 +161,7 @@ class RDLAE(ClosedForm):
         memory_limit: Optional[int] = None,
         workdir: Any = None,
         backend: Optional[str] = None,
+        updatable: bool = False,
     ) -> None:
         self.lambda_ = lambda_
         self.dropout = dropout
@@ -161,6 +172,7 @@ class RDLAE(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
 
 CLASSES["rdlae"] = RDLAE
@@ -172,7 +184,7 @@ class DAN(ClosedForm):
     Parameters
     ----------
     lambda_
-        the regularization, above 0
+        the regularization, above 0, or 'auto'
     dropout
         probability that an interaction is dropped in training: p / (1 - p) times an item's count is added to lambda
     user_power
@@ -193,13 +205,15 @@ class DAN(ClosedForm):
         directory for a matrix that does not fit into memory
     backend
         the backend that inverts the matrix
+    updatable
+        keep what update, forget and leave_one_out need
     """
 
     _method = "dan"
 
     def __init__(
         self,
-        lambda_: float,
+        lambda_: Union[float, str],
         *,
         dropout: float = 0.0,
         user_power: float = 0.5,
@@ -211,6 +225,7 @@ class DAN(ClosedForm):
         memory_limit: Optional[int] = None,
         workdir: Any = None,
         backend: Optional[str] = None,
+        updatable: bool = False,
     ) -> None:
         self.lambda_ = lambda_
         self.dropout = dropout
@@ -223,6 +238,7 @@ class DAN(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
 
 CLASSES["dan"] = DAN
@@ -234,7 +250,7 @@ class RescaledEASE(ClosedForm):
     Parameters
     ----------
     lambda_
-        the regularization, above 0
+        the regularization, above 0, or 'auto'
     power
         the score of an item with n users is multiplied by n^-VALUE
     kind
@@ -249,13 +265,15 @@ class RescaledEASE(ClosedForm):
         directory for a matrix that does not fit into memory
     backend
         the backend that inverts the matrix
+    updatable
+        keep what update, forget and leave_one_out need
     """
 
     _method = "ease-rescaled"
 
     def __init__(
         self,
-        lambda_: float,
+        lambda_: Union[float, str],
         *,
         power: float = 0.1,
         kind: str = 'counts',
@@ -264,6 +282,7 @@ class RescaledEASE(ClosedForm):
         memory_limit: Optional[int] = None,
         workdir: Any = None,
         backend: Optional[str] = None,
+        updatable: bool = False,
     ) -> None:
         self.lambda_ = lambda_
         self.power = power
@@ -273,6 +292,7 @@ class RescaledEASE(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
 
 CLASSES["ease-rescaled"] = RescaledEASE
@@ -284,7 +304,7 @@ class PropensityEASE(ClosedForm):
     Parameters
     ----------
     lambda_
-        the regularization, above 0
+        the regularization, above 0, or 'auto'
     propensity
         model of the probability that an item is observed: a sigmoid of the logarithm of its count, or a power of its share of the largest count: sigmoid|power
     power
@@ -301,13 +321,15 @@ class PropensityEASE(ClosedForm):
         directory for a matrix that does not fit into memory
     backend
         the backend that inverts the matrix
+    updatable
+        keep what update, forget and leave_one_out need
     """
 
     _method = "ease-ips"
 
     def __init__(
         self,
-        lambda_: float,
+        lambda_: Union[float, str],
         *,
         propensity: str = 'sigmoid',
         power: float = 0.1,
@@ -317,6 +339,7 @@ class PropensityEASE(ClosedForm):
         memory_limit: Optional[int] = None,
         workdir: Any = None,
         backend: Optional[str] = None,
+        updatable: bool = False,
     ) -> None:
         self.lambda_ = lambda_
         self.propensity = propensity
@@ -327,6 +350,7 @@ class PropensityEASE(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
 
 CLASSES["ease-ips"] = PropensityEASE
@@ -338,7 +362,7 @@ class MRF(ClosedForm):
     Parameters
     ----------
     lambda_
-        the regularization, above 0
+        the regularization, above 0, or 'auto'
     lambda_power
         lambda is multiplied by an item's entry of the diagonal of the covariance matrix to this power
     precision
@@ -351,13 +375,15 @@ class MRF(ClosedForm):
         directory for a matrix that does not fit into memory
     backend
         the backend that inverts the matrix
+    updatable
+        keep what update, forget and leave_one_out need
     """
 
     _method = "mrf"
 
     def __init__(
         self,
-        lambda_: float,
+        lambda_: Union[float, str],
         *,
         lambda_power: float = 0.75,
         precision: str = 'f32',
@@ -365,6 +391,7 @@ class MRF(ClosedForm):
         memory_limit: Optional[int] = None,
         workdir: Any = None,
         backend: Optional[str] = None,
+        updatable: bool = False,
     ) -> None:
         self.lambda_ = lambda_
         self.lambda_power = lambda_power
@@ -373,6 +400,7 @@ class MRF(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
 
 CLASSES["mrf"] = MRF
@@ -398,7 +426,7 @@ class EASEFamily(ClosedForm):
     Parameters
     ----------
     lambda_
-        the regularization, above 0
+        the regularization, above 0, or 'auto'
     lambda_power
         lambda is multiplied by an item's entry of the diagonal of the Gram matrix to this power
     dropout
@@ -423,13 +451,15 @@ class EASEFamily(ClosedForm):
         directory for a matrix that does not fit into memory
     backend
         the backend that inverts the matrix
+    updatable
+        keep what update, forget and leave_one_out need
     """
 
     _method = "ease-family"
 
     def __init__(
         self,
-        lambda_: float,
+        lambda_: Union[float, str],
         *,
         lambda_power: float = 0.0,
         dropout: float = 0.0,
@@ -443,6 +473,7 @@ class EASEFamily(ClosedForm):
         memory_limit: Optional[int] = None,
         workdir: Any = None,
         backend: Optional[str] = None,
+        updatable: bool = False,
     ) -> None:
         self.lambda_ = lambda_
         self.lambda_power = lambda_power
@@ -457,6 +488,7 @@ class EASEFamily(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
 
 CLASSES["ease-family"] = EASEFamily
@@ -481,7 +513,7 @@ class AddEASE(ClosedForm):
     Parameters
     ----------
     lambda_
-        the regularization, above 0
+        the regularization, above 0, or 'auto'
     blend
         share of the weights that come from tags
     tag_lambda
@@ -496,13 +528,15 @@ class AddEASE(ClosedForm):
         directory for a matrix that does not fit into memory
     backend
         the backend that inverts the matrix
+    updatable
+        keep what update, forget and leave_one_out need
     """
 
     _method = "add-ease"
 
     def __init__(
         self,
-        lambda_: float,
+        lambda_: Union[float, str],
         *,
         blend: float = 0.2,
         tag_lambda: float = 10.0,
@@ -511,6 +545,7 @@ class AddEASE(ClosedForm):
         memory_limit: Optional[int] = None,
         workdir: Any = None,
         backend: Optional[str] = None,
+        updatable: bool = False,
     ) -> None:
         self.lambda_ = lambda_
         self.blend = blend
@@ -520,9 +555,87 @@ class AddEASE(ClosedForm):
         self.memory_limit = memory_limit
         self.workdir = workdir
         self.backend = backend
+        self.updatable = updatable
 
 
 CLASSES["add-ease"] = AddEASE
+
+
+class EASESparse(Regularized):
+    """EASE with a few neighbours of each item, for millions of items.
+
+    The weights into item j are exact within its support N, the items nearest to it:
+
+    B[N, j] = (C_NN + diagMat(Lambda_N))^-1 C_Nj
+
+    With as many neighbours as other items they are those of :class:`ease.EASEFamily`.
+
+    >>> import numpy as np, ease
+    >>> X = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [1, 0, 1, 1]])
+    >>> dense = ease.EASE(lambda_=1.0).fit(X)
+    >>> sparse = ease.EASESparse(lambda_=1.0, neighbours=3).fit(X)
+    >>> bool(np.allclose(sparse.B.toarray(), dense.B, atol=1e-5))
+    True
+    >>> int((ease.EASESparse(lambda_=1.0, neighbours=1).fit(X).B != 0).sum(axis=0).max())
+    1
+
+    Parameters
+    ----------
+    lambda_
+        the regularization, above 0
+    neighbours
+        number of items that have a weight into an item
+    nearness
+        what the neighbours of an item are chosen by: the cosine of the users of two items, or the same with the regularized diagonal, which prefers popular items: cosine|regularized
+    lambda_power
+        lambda is multiplied by an item's entry of the diagonal of the Gram matrix to this power
+    dropout
+        probability that an interaction is dropped in training: p / (1 - p) times an item's count is added to lambda
+    user_power
+        a user with n items counts with the weight n^-VALUE
+    relaxation
+        largest weight of an item into itself in training: 0 is a zero diagonal, 1 a free one
+    input_power
+        weights are multiplied by the number of users of the item of the history to this power
+    output_power
+        weights are multiplied by the number of users of the item that is scored to this power
+    threads
+        0: all
+    memory_limit
+        bytes
+    """
+
+    _method = "ease-sparse"
+
+    def __init__(
+        self,
+        lambda_: float,
+        *,
+        neighbours: int = 100,
+        nearness: str = 'cosine',
+        lambda_power: float = 0.0,
+        dropout: float = 0.0,
+        user_power: float = 0.0,
+        relaxation: float = 0.0,
+        input_power: float = 0.0,
+        output_power: float = 0.0,
+        threads: int = 0,
+        memory_limit: Optional[int] = None,
+    ) -> None:
+        self.lambda_ = lambda_
+        self.neighbours = neighbours
+        self.nearness = nearness
+        self.lambda_power = lambda_power
+        self.dropout = dropout
+        self.user_power = user_power
+        self.relaxation = relaxation
+        self.input_power = input_power
+        self.output_power = output_power
+        self.threads = threads
+        self.memory_limit = memory_limit
+
+
+CLASSES["ease-sparse"] = EASESparse
 
 
 class Popularity(Recommender):

@@ -84,6 +84,7 @@ int add_models(PyObject *module);
 int add_grams(PyObject *module);
 int add_measures(PyObject *module);
 int add_tags(PyObject *module);
+int add_updates(PyObject *module);
 
 /* Make the Python object that owns its argument; on failure, free the argument. */
 PyObject *wrap_interactions(ease_interactions *x);
@@ -105,13 +106,17 @@ PyObject *id_numbers(int64_t count, const char *(*at)(const void *of, int64_t nu
 bool take_column(PyObject *column, Py_ssize_t rows, ease_id_column *out,
                  Py_buffer views[2]);
 
+/* Takes interactions, or None, which leaves *out as it is. Returns false with an
+ * exception set for anything else. */
+bool take_interactions(PyObject *o, const ease_interactions **out);
 /* A converter for O& in formats: bytes to const char *, or None to NULL. The string is
  * valid as long as the arguments. */
 int take_path(PyObject *o, void *to);
 
 /* Converts a tuple to options: (method, lambda, kind, precision, threads,
  * memory_limit, workdir, settings, validation_input, validation_target, metric,
- * unknown, backend, tags: Tags or None, tag_weight). Pointers are valid as long as the tuple. */
+ * unknown, backend, tags: Tags or None, tag_weight, updatable). Pointers are valid as
+ * long as the tuple. */
 bool take_train_options(PyObject *tuple, ease_train_options *o);
 /* Converts a tuple to options: (format, columns, separator, header, min_rating,
  * weights, repeat, min_user, min_item, threads, memory_limit, guess: None or the

@@ -37,6 +37,18 @@ PyObject *wrap_interactions(ease_interactions *x)
     return (PyObject *)o;
 }
 
+bool take_interactions(PyObject *o, const ease_interactions **out)
+{
+    if (o == Py_None)
+        return true;
+    if (!PyObject_TypeCheck(o, interactions_type)) {
+        PyErr_SetString(PyExc_TypeError, "interactions are required");
+        return false;
+    }
+    *out = ((interactions_object *)o)->x;
+    return true;
+}
+
 static const char columns_option[] = "columns=";
 
 bool take_read_options(PyObject *tuple, ease_read_options *o)
@@ -47,10 +59,10 @@ bool take_read_options(PyObject *tuple, ease_read_options *o)
     long long min_user, min_item;
 
     ease_read_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "zzzidiiLLinz#", &o->format, &o->columns,
+    if (!PyArg_ParseTuple(tuple, "zzzidiiLLindddzz#", &o->format, &o->columns,
                           &o->separator, &o->header, &o->min_rating, &o->weights,
-                          &repeat, &min_user, &min_item, &o->threads, &limit, &guess,
-                          &guess_bytes))
+                          &repeat, &min_user, &min_item, &o->threads, &limit, &o->since,
+                          &o->until, &o->half_life, &o->encoding, &guess, &guess_bytes))
         return false;
     if (guess && guess_bytes != sizeof(ease_columns)) {
         PyErr_SetString(PyExc_ValueError, "not a guess of recognize()");
@@ -90,17 +102,46 @@ static ease_status work_read(void *p, call *c)
     return ease_interactions_read(j->path, &j->o, &j->x, &c->err);
 }
 
+/* The C strings of bytes or of a tuple of bytes, ended by NULL, which live as long as the
+ * tuple; to be freed by PyMem_Free. */
+static const char **take_paths(PyObject *paths)
+{
+    bool several = PyTuple_Check(paths);
+    Py_ssize_t count = several ? PyTuple_Size(paths) : 1;
+    const char **list = PyMem_Malloc(((size_t)count + 1) * sizeof(*list));
+
+    if (!list)
+        return (const char **)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++) {
+        list[i] = PyBytes_AsString(several ? PyTuple_GetItem(paths, i) : paths);
+        if (!list[i]) {
+            PyMem_Free((void *)list);
+            return NULL;
+        }
+    }
+    list[count] = NULL;
+    return list;
+}
+
 static PyObject *read_file(PyObject *self, PyObject *args)
 {
     read_job j = {0};
-    PyObject *options, *watch;
+    PyObject *paths, *options, *watch, *made;
+    const char **list;
     call c;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "yOO", &j.path, &options, &watch) ||
+    if (!PyArg_ParseTuple(args, "OOO", &paths, &options, &watch) ||
         !take_read_options(options, &j.o))
         return NULL;
-    return finish_interactions(call_run(&c, watch, work_read, &j), &j.x);
+    list = take_paths(paths);
+    if (!list)
+        return NULL;
+    j.path = list[0] ? list[0] : "";
+    j.o.more = list[0] ? list + 1 : NULL;
+    made = finish_interactions(call_run(&c, watch, work_read, &j), &j.x);
+    PyMem_Free((void *)list);
+    return made;
 }
 
 typedef struct csr_job {
@@ -251,25 +292,44 @@ bool take_column(PyObject *column, Py_ssize_t rows, ease_id_column *out,
 static PyObject *from_table(PyObject *self, PyObject *args)
 {
     table_job j = {0};
-    Py_buffer views[5] = {0};
-    PyObject *users, *items, *values, *options, *watch, *made = NULL;
+    Py_buffer views[6] = {0};
+    PyObject *users, *items, *values, *options, *watch, *times = Py_None, *made = NULL;
     Py_ssize_t rows;
     call c;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "nOOOOO", &rows, &users, &items, &values, &options,
-                          &watch) ||
+    if (!PyArg_ParseTuple(args, "nOOOOO|O", &rows, &users, &items, &values, &options,
+                          &watch, &times) ||
         !take_read_options(options, &j.o))
         return NULL;
     j.rows = rows;
     if (take_column(users, rows, &j.columns[0], views) &&
         take_column(items, rows, &j.columns[1], views + 2) &&
-        take_buffer(values, &views[4], 8, rows, false, true) >= 0) {
+        take_buffer(values, &views[4], 8, rows, false, true) >= 0 &&
+        take_buffer(times, &views[5], 8, rows, false, true) >= 0) {
         j.values = views[4].buf;
+        j.o.times = views[5].buf;
         made = finish_interactions(call_run(&c, watch, work_table, &j), &j.x);
     }
-    release_buffers(views, 5);
+    release_buffers(views, 6);
     return made;
+}
+
+/* A text -> seconds since 1970. */
+static PyObject *parse_time(PyObject *self, PyObject *args)
+{
+    const char *text;
+    double seconds;
+    ease_error err;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y", &text))
+        return NULL;
+    if (ease_time_parse(text, &seconds, &err)) {
+        PyErr_SetString(PyExc_ValueError, err.text);
+        return NULL;
+    }
+    return PyFloat_FromDouble(seconds);
 }
 
 /* ---- recognizing columns ------------------------------------------------------ */
@@ -345,15 +405,17 @@ static PyObject *interactions_info(PyObject *self, PyObject *unused)
     ease_interactions_describe(((interactions_object *)self)->x, &i);
     (void)unused;
     return Py_BuildValue(
-        "{s:L,s:i,s:L,s:N,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:z}", "users",
-        (long long)i.users, "items", (int)i.items, "interactions",
+        "{s:L,s:i,s:L,s:N,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:z,s:L,s:d,s:d,s:d}",
+        "users", (long long)i.users, "items", (int)i.items, "interactions",
         (long long)i.interactions, "weighted", PyBool_FromLong(i.weighted),
         "recognized",
         PyUnicode_DecodeUTF8(i.recognized, (Py_ssize_t)strlen(i.recognized), "replace"),
         "rows", (long long)i.rows, "below_rating", (long long)i.below_rating,
         "zero_weight", (long long)i.zero_weight, "repeated", (long long)i.repeated,
         "filtered", (long long)i.filtered, "unused", (long long)i.unused, "negative",
-        (long long)i.negative, "doubt", i.doubt);
+        (long long)i.negative, "doubt", i.doubt, "outside_time",
+        (long long)i.outside_time, "oldest", i.oldest, "newest", i.newest, "age_from",
+        i.age_from);
 }
 
 typedef struct rows_job {
@@ -569,9 +631,9 @@ static PyObject *split(PyObject *self, PyObject *args)
 
     (void)self;
     ease_split_options_init(&j.o);
-    if (!PyArg_ParseTuple(args, "yyOpzzLdIO", &j.data, &j.dir, &options, &published,
+    if (!PyArg_ParseTuple(args, "yyOpzzLdIddO", &j.data, &j.dir, &options, &published,
                           &j.o.recipe, &j.o.protocol, &heldout, &j.o.share, &j.o.seed,
-                          &watch) ||
+                          &j.o.test_from, &j.o.validation_from, &watch) ||
         !take_read_options(options, &j.r))
         return NULL;
     j.o.heldout_users = heldout;
@@ -648,6 +710,7 @@ static PyMethodDef functions[] = {{"read", read_file, METH_VARARGS, NULL},
                                   {"borrow_csr", borrow_csr, METH_VARARGS, NULL},
                                   {"from_csr_ids", from_csr_ids, METH_VARARGS, NULL},
                                   {"from_table", from_table, METH_VARARGS, NULL},
+                                  {"parse_time", parse_time, METH_VARARGS, NULL},
                                   {"recognize", recognize, METH_VARARGS, NULL},
                                   {"split", split, METH_VARARGS, NULL},
                                   {"split_open", split_open, METH_VARARGS, NULL},

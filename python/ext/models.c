@@ -37,18 +37,6 @@ static const ease_model *model_of(PyObject *self)
 
 /* ---- training ------------------------------------------------------------------ */
 
-static bool take_part(PyObject *o, const ease_interactions **out)
-{
-    if (o == Py_None)
-        return true;
-    if (!PyObject_TypeCheck(o, interactions_type)) {
-        PyErr_SetString(PyExc_TypeError, "interactions are required");
-        return false;
-    }
-    *out = ((interactions_object *)o)->x;
-    return true;
-}
-
 static bool take_tags(PyObject *o, const ease_tags **out)
 {
     if (o == Py_None)
@@ -68,17 +56,18 @@ bool take_train_options(PyObject *tuple, ease_train_options *o)
     Py_ssize_t limit;
 
     ease_train_options_init(o);
-    if (!PyArg_ParseTuple(tuple, "sdiiinO&zOOsizOd", &o->method, &o->lambda, &kind,
+    if (!PyArg_ParseTuple(tuple, "sdiiinO&zOOsizOdp", &o->method, &o->lambda, &kind,
                           &precision, &o->threads, &limit, take_path, &o->workdir,
                           &o->settings, &input, &target, &o->metric, &unknown,
-                          &o->backend, &tags, &o->tag_weight))
+                          &o->backend, &tags, &o->tag_weight, &o->updatable))
         return false;
     o->kind = (ease_gram_kind)kind;
     o->precision = (ease_precision)precision;
     o->memory_limit = (size_t)limit;
     o->unknown = (ease_unknown)unknown;
-    return take_part(input, &o->validation_input) &&
-           take_part(target, &o->validation_target) && take_tags(tags, &o->tags);
+    return take_interactions(input, &o->validation_input) &&
+           take_interactions(target, &o->validation_target) &&
+           take_tags(tags, &o->tags);
 }
 
 typedef struct train_job {
@@ -188,11 +177,11 @@ static PyObject *plan(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "LiLOO", &j.users, &j.items, &j.interactions, &x,
                           &options) ||
-        !take_part(x, &j.x) || !take_train_options(options, &j.o) ||
+        !take_interactions(x, &j.x) || !take_train_options(options, &j.o) ||
         !call_run(&c, NULL, work_plan, &j))
         return NULL;
     return Py_BuildValue(
-        "{s:L,s:i,s:L,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:i,s:N}",
+        "{s:L,s:i,s:L,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:i,s:L,s:N}",
         "users", (long long)p->users, "items", (int)p->items, "interactions",
         (long long)p->interactions, "matrix_bytes", p->matrix_bytes, "data_bytes",
         p->data_bytes, "peak_bytes", p->peak_bytes, "available_bytes",
@@ -201,7 +190,7 @@ static PyObject *plan(PyObject *self, PyObject *args)
         "device_bytes", p->device_bytes, "device_available_bytes",
         p->device_available_bytes, "gram_seconds", p->gram_seconds, "solve_seconds",
         p->solve_seconds, "write_seconds", p->write_seconds, "threads", p->threads,
-        "fits", PyBool_FromLong(p->fits));
+        "solves", (long long)p->solves, "fits", PyBool_FromLong(p->fits));
 }
 
 /* ---- files --------------------------------------------------------------------- */
@@ -298,6 +287,41 @@ static PyObject *model_plot(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+typedef struct count_job {
+    const ease_model *m;
+    ease_weight_histogram h;
+} count_job;
+
+static ease_status work_count(void *p, call *c)
+{
+    count_job *j = p;
+
+    return ease_model_count_weights(j->m, &j->h, NULL, &c->hooks, &c->err);
+}
+
+/* Writes edges and counts of the histogram of the weights, for up to EASE_WEIGHT_BINS
+ * bins, and returns (bins, zero, below, above). */
+static PyObject *model_count_weights(PyObject *self, PyObject *args)
+{
+    count_job j = {.m = model_of(self), .h = {.size = sizeof(j.h)}};
+    Py_buffer views[2] = {{0}};
+    PyObject *edges, *counts, *watch, *done = NULL;
+    call c;
+
+    if (!PyArg_ParseTuple(args, "OOO", &edges, &counts, &watch) ||
+        take_buffer(edges, &views[0], 8, EASE_WEIGHT_BINS + 1, true, false) < 0 ||
+        take_buffer(counts, &views[1], 8, EASE_WEIGHT_BINS, true, false) < 0 ||
+        !call_run(&c, watch, work_count, &j))
+        goto done;
+    memcpy(views[0].buf, j.h.edge, sizeof(j.h.edge));
+    memcpy(views[1].buf, j.h.count, sizeof(j.h.count));
+    done = Py_BuildValue("iLLL", j.h.bins, (long long)j.h.zero, (long long)j.h.below,
+                         (long long)j.h.above);
+done:
+    release_buffers(views, 2);
+    return done;
+}
+
 /* ---- what is known of it --------------------------------------------------------- */
 
 static PyObject *model_info(PyObject *self, PyObject *unused)
@@ -307,14 +331,15 @@ static PyObject *model_info(PyObject *self, PyObject *unused)
     ease_model_describe(model_of(self), &i);
     (void)unused;
     return Py_BuildValue(
-        "{s:s,s:s,s:i,s:L,s:L,s:d,s:d,s:i,s:i,s:i,s:i,s:i,s:i,s:n,s:i,s:d}", "method",
-        i.method, "settings", i.settings, "items", (int)i.items, "users",
+        "{s:s,s:s,s:i,s:L,s:L,s:d,s:d,s:i,s:i,s:i,s:i,s:i,s:i,s:n,s:i,s:d,s:N,s:L}",
+        "method", i.method, "settings", i.settings, "items", (int)i.items, "users",
         (long long)i.users, "interactions", (long long)i.interactions, "lambda",
         i.lambda, "residual", i.residual, "kind", (int)i.kind, "precision",
         (int)i.precision, "storage", (int)i.storage, "nonnegative", i.nonnegative,
         "has_titles", i.has_titles, "has_base", i.has_base, "bytes",
         (Py_ssize_t)i.bytes, "tags", (int)ease_model_tags(model_of(self)), "tag_weight",
-        ease_model_tag_weight(model_of(self)));
+        ease_model_tag_weight(model_of(self)), "updatable",
+        PyBool_FromLong(i.updatable), "updates", (long long)i.updates);
 }
 
 static const char *item_at(const void *of, int64_t number)
@@ -395,6 +420,30 @@ static PyObject *model_find_user(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "y", &id))
         return NULL;
     return PyLong_FromLongLong(ease_model_find_user(model_of(self), id));
+}
+
+static const char *known_user_at(const void *of, int64_t number)
+{
+    return ease_model_user_id(of, number);
+}
+
+static int64_t known_users(const ease_model *m)
+{
+    ease_model_info i = {.size = sizeof(i)};
+
+    ease_model_describe(m, &i);
+    return ease_model_user_id(m, 0) ? i.users : 0;
+}
+
+static PyObject *model_user_ids(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return id_list(known_users(model_of(self)), known_user_at, model_of(self));
+}
+
+static PyObject *model_user_numbers(PyObject *self, PyObject *out)
+{
+    return id_numbers(known_users(model_of(self)), known_user_at, model_of(self), out);
 }
 
 /* What a known user had, as the bytes of int32. */
@@ -863,6 +912,9 @@ static PyMethodDef model_methods[] = {
     {"save", model_save, METH_VARARGS, NULL},
     {"export", model_export, METH_VARARGS, NULL},
     {"plot", model_plot, METH_VARARGS, NULL},
+    {"count_weights", model_count_weights, METH_VARARGS, NULL},
+    {"user_ids", model_user_ids, METH_NOARGS, NULL},
+    {"user_numbers", model_user_numbers, METH_O, NULL},
     {"item_ids", model_item_ids, METH_NOARGS, NULL},
     {"item_numbers", model_item_numbers, METH_O, NULL},
     {"titles", model_titles, METH_NOARGS, NULL},

@@ -20,7 +20,7 @@ static PyObject *method_settings(const ease_method_info *m)
 }
 
 /* A list of (name, has a lambda, scores known users alone, grid, settings, takes any
- * kind of Gram matrix). */
+ * kind of Gram matrix, learns from a Gram matrix). */
 static PyObject *methods(PyObject *self, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
@@ -30,9 +30,9 @@ static PyObject *methods(PyObject *self, PyObject *unused)
     (void)unused;
     for (int i = 0; list && (m = ease_method_at(i)); i++) {
         PyObject *entry = Py_BuildValue(
-            "sNNzNN", m->name, PyBool_FromLong(m->has_lambda),
+            "sNNzNNN", m->name, PyBool_FromLong(m->has_lambda),
             PyBool_FromLong(m->known_users), m->grid, method_settings(m),
-            PyBool_FromLong(m->from_gram && !m->kind));
+            PyBool_FromLong(m->from_gram && !m->kind), PyBool_FromLong(m->from_gram));
 
         if (!entry || PyList_Append(list, entry) < 0)
             Py_CLEAR(list);
@@ -133,7 +133,8 @@ PyMODINIT_FUNC PyInit__ease(void)
         return NULL;
     call_setup();
     if (add_interactions(module) < 0 || add_models(module) < 0 ||
-        add_grams(module) < 0 || add_measures(module) < 0 || add_tags(module) < 0)
+        add_grams(module) < 0 || add_measures(module) < 0 || add_tags(module) < 0 ||
+        add_updates(module) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -1,6 +1,7 @@
 """Tables: frames of every kind, files, and the ids they have."""
 
 import pickle
+import uuid
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def test_pandas_kinds_of_columns():
     frame["user"] = frame["user"].astype("string")
     assert ease.interactions(frame).shape == (3, 3)
     frame["user"] = [1.0, 2.0, np.nan, 1.0, 2.0, 3.0]
-    with pytest.raises(ValueError, match="ids are"):
+    with pytest.raises(ValueError, match="column 'user': 1 id is missing"):
         ease.interactions(frame)
     frame["user"] = ["a", None, "b", "a", "b", "c"]
     with pytest.raises(ValueError, match="missing"):
@@ -79,14 +80,99 @@ def test_columns_of_the_same_name():
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_lazy_frame_is_to_be_collected():
+def test_a_lazy_frame_computes_only_what_is_used():
     pl = pytest.importorskip("polars")
+
+    def fail(column, **unused):
+        raise AssertionError("a column is computed that nobody needs")
+
+    lazy = pl.LazyFrame(ROWS).with_columns(wide=pl.col("rating").map_batches(
+        fail, return_dtype=pl.Float64))
+    for how in {"columns": ["user", "item"]}, {"columns": "1,2,3", "min_rating": 3}:
+        got, expected = ease.interactions(lazy, **how), ease.interactions(ROWS, **how)
+        assert got.item_ids.tolist() == expected.item_ids.tolist() and got.nnz == expected.nnz
     lazy = pl.LazyFrame(ROWS)
-    for refused in (ease.interactions, ease.EASE(lambda_=1.0).fit,
-                    lambda x: ease.split(x, "random")):
-        with pytest.raises(ValueError, match=r"give its collect\(\)"):
-            refused(lazy)
-    assert ease.interactions(lazy.collect()).shape == (3, 3)
+    assert ease.interactions(lazy, min_rating=3).nnz == 4
+    model = ease.EASE(lambda_=1.0).fit(lazy)
+    assert isinstance(model.recommend("cat", as_frame=True), pl.DataFrame)
+    assert isinstance(model.recommend(user_items=lazy, as_frame=True), pl.DataFrame)
+    parts = ease.split(pl.LazyFrame({"user": np.repeat(range(40), 12), "item": list(range(12)) * 40}),
+                       "random")
+    assert parts.train.shape[0] == 40
+    titles = pl.LazyFrame({"id": ["tea", "milk"], "title": ["Tea", None]})
+    assert model.set_titles(titles) == 1
+    tags = pl.LazyFrame({"item": ["tea"], "tag": ["kind=hot"]})
+    assert model.fit(lazy, tags=tags).tags("tea") == ["kind=hot"]
+
+
+def test_a_query_of_duckdb_is_a_frame():
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    query = duckdb.sql("SELECT * FROM (VALUES ('ann', 'tea'), ('bob', 'tea')) t(user, item)")
+    assert ease.interactions(query).user_ids.tolist() == ["ann", "bob"]
+
+
+def test_uuids_are_their_text():
+    names = [uuid.UUID(int=k * 7919 + (4 << 76)) for k in range(6)]
+    rows = {"user": [names[k % 3] for k in range(6)], "item": [names[3 + k // 2] for k in range(6)]}
+    texts = {name: [str(v) for v in values] for name, values in rows.items()}
+    made = list(frames(texts))
+    for module, make in (("pandas", "DataFrame"), ("polars", "DataFrame")):
+        try:
+            made.append((module, getattr(__import__(module), make)(rows)))
+        except ImportError:
+            pass
+    try:
+        import pyarrow as pa
+        made.append(("arrow", pa.table({n: pa.array([v.bytes for v in c], pa.uuid())
+                                        for n, c in rows.items()})))
+    except (ImportError, AttributeError):  # an older pyarrow
+        pass
+    for name, frame in [*made, ("dict", rows)]:
+        model = ease.EASE(lambda_=1.0).fit(frame, columns=["user", "item"])
+        assert model.item_ids.tolist() == list(dict.fromkeys(texts["item"])), name
+        ids, _ = model.recommend(names[0], N=1)
+        assert ids.tolist() == model.recommend(str(names[0]), N=1)[0].tolist()
+        assert model.recommend("new", [names[3]], N=1)[0].tolist() == model.recommend(
+            "new", [str(names[3])], N=1)[0].tolist()
+
+
+def test_uuids_are_split():
+    rows = {"user": [uuid.UUID(int=k // 6) for k in range(60)],
+            "item": [uuid.UUID(int=k % 6) for k in range(60)]}
+    parts = ease.split(rows, "random")
+    assert set(parts.train.user_ids) == set(map(str, rows["user"]))
+
+
+def test_ids_that_became_floats_are_whole_numbers():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"user": [1, 1, None, 2, 2], "item": [7, 8, 9, 7, None]})
+    with pytest.raises(ValueError, match="column 'user': 1 id is missing, the first in row 2"):
+        ease.interactions(frame)
+    kept = frame.dropna()
+    assert kept["user"].dtype == float
+    x = ease.interactions(kept, columns=["user", "item"])
+    assert x.user_ids.tolist() == [1, 2] and x.item_ids.tolist() == [7, 8]
+    model = ease.EASE(lambda_=1.0).fit(kept, columns=["user", "item"])
+    assert model.recommend(2.0)[0].tolist() == model.recommend(2)[0].tolist() == [8]
+    more = pd.concat([kept] * 20).assign(item=[float(k % 9) for k in range(60)])
+    assert set(ease.split(more, "random", columns=["user", "item"]).train.item_ids) <= set(range(9))
+    for wrong in ([1.5, 2.0, 3.0], [2.0**60, 1.0, 2.0], [float("inf"), 1.0, 2.0]):
+        with pytest.raises(ValueError, match="ids are whole numbers or strings, not float64"):
+            ease.interactions({"user": [1, 2, 3], "item": wrong}, columns=["user", "item"])
+
+
+@pytest.mark.parametrize("values, words", [
+    ([None, "x", None], "2 ids are missing, the first in row 0"),
+    ([1, "x", 2], "not both, such as 1 and 'x': make them strings"),
+    (["x", 1.5, "y"], "not a float such as 1.5"), ([True, False, True], "not a bool"),
+    (np.array([True, False, True]), "not bool"), ([1, True, 2], "not a bool such as True"),
+    (np.array(["2020-01-01"] * 3, "datetime64[s]"), "not datetime64")])
+def test_ids_that_are_none(values, words):
+    for rows in {"user": [1, 2, 3], "item": values}, {"item": [1, 2, 3], "user": values}:
+        for call in ease.interactions, lambda x, **how: ease.split(x, "random", **how):
+            with pytest.raises(ValueError, match="column '(user|item)': .*" + words):
+                call(rows, columns=["user", "item"])
 
 
 def test_filters_and_weights():

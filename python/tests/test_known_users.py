@@ -38,9 +38,12 @@ def test_users_are_asked_for_by_id():
         model.recommend(["ann", "eve"])
     with pytest.raises(KeyError, match="eve"):
         model.recommend("eve", ["tea"])
-    for wrong in (1.5, None, True):
+    for wrong in (1.5, True):
         with pytest.raises(KeyError, match=f"{wrong} is not in the model: lrec scores only"):
             model.recommend(wrong)
+    with pytest.raises(ValueError, match="userid is required: lrec scores only"):
+        model.recommend(user_items=[["tea"]])
+    assert model.user_ids.tolist() == ["ann", "bob", "cat", "dan"]
 
 
 def test_users_of_a_series():

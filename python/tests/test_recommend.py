@@ -88,7 +88,9 @@ def test_wrong_shapes(model, X, call):
     (lambda m, X: m.set_titles(["a"] * 30), "a mapping from ids"),
     (lambda m, X: m.plan((5,)), "users, items"),
     (lambda m, X: ease.evaluate(X, X, X), "a model is evaluated"),
-    (lambda m, X: ease.tune(X), "a split, or"), (lambda m, X: ease.tune((X, X)), "a split, or"),
+    (lambda m, X: ease.tune((X, X)), "a split, or"),
+    (lambda m, X: ease.tune(X[:5], ease.ItemItem(), users=5), "too little data"),
+    (lambda m, X: ease.tune((X, X, X), users=5), "data without a split"),
     (lambda m, X: ease.tune((X, X, X), grid={"lamda": [1]}), "no parameter 'lamda'.*lambda_"),
     (lambda m, X: ease.tune((X, X, X), grid={"lambda_": 5}), "a list of values"),
     (lambda m, X: ease.tune((X, X, X), ease.WMF(), grid={"rank": []}), "a list of values"),
@@ -109,8 +111,17 @@ def test_a_long_list_takes_no_more_than_there_are_items(model, X):
 @pytest.mark.parametrize("item", [30, -1, "x", "1\0", 1.5, None, True, np.True_])
 def test_ids_that_are_not_in_the_model(model, X, item):
     for call in (lambda: model.similar_items(item), lambda: model.explain(0, X[0], item),
-                 lambda: model.recommend(0, [item])):
+                 lambda: model.recommend(0, X[0], filter_items=[item])):
         with pytest.raises(KeyError):
+            call()
+
+
+@pytest.mark.parametrize("item", ["1\0", 1.5, None, np.nan, True, np.True_])
+def test_what_can_be_no_id_is_refused_in_every_history(model, item):
+    for call in (lambda: model.recommend(0, [3, item]), lambda: model.recommend(0, {item: 1.0}),
+                 lambda: model.recommend([0, 1], [[3], [item]]),
+                 lambda: model.explain(0, [item], 3)):
+        with pytest.raises(ValueError, match="is no id of an item"):
             call()
 
 
@@ -153,8 +164,6 @@ def test_scores_of_a_dict_are_weighted_sums():
 def test_weights_of_a_history_are_checked(model, history, words):
     with pytest.raises(ValueError, match=words):
         model.recommend(0, history)
-    with pytest.raises(KeyError):
-        model.recommend(0, {30: 1.0})
     with pytest.raises(ValueError):
         model.recommend([0, 1], {3: 1.0})
 
@@ -249,9 +258,9 @@ def test_titles(model, tmp_path):
 def test_a_figure(model, tmp_path):
     model.plot(tmp_path / "w.svg")
     assert (tmp_path / "w.svg").read_text().startswith("<svg")
-    with pytest.raises(ValueError, match="w.png: figures are SVG"):
-        model.plot(tmp_path / "w.png")
-    assert not (tmp_path / "w.png").exists()
+    with pytest.raises(ValueError, match="w.gif: figures are SVG, PNG or PDF"):
+        model.plot(tmp_path / "w.gif")
+    assert not (tmp_path / "w.gif").exists()
 
 
 def test_histories_of_other_data_go_by_ids():

@@ -92,41 +92,30 @@ def test_items_that_the_model_does_not_know(X):
     assert 0 < model.score(more, metric=METRIC) <= 1
 
 
-def oracle(model, fitted, test, metric):
-    """Weak generalization by hand: what was fitted is had, what else there is is wanted."""
-    had = set(pairs_of(fitted))
-    wanted = [p for p in dict.fromkeys(pairs_of(test)) if p not in had]
-    target = {"user": [u for u, _ in wanted], "item": [i for _, i in wanted]}
-    return ease.evaluate(model, fitted, target, metrics=metric)[metric]
+REFUSED = r"users of X are in the model's data with other items.*ease.interactions\(frame\)"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_fold_of_rows_is_what_is_to_be_recommended(X, name):
+def test_a_fold_of_rows_is_refused(X, name):
     rows = rows_of(X, NAMES[name])
     count = len(rows["user"])
     train, test = take(rows, range(count // 5, count)), take(rows, range(count // 5))
     assert set(test["user"]) <= set(train["user"])
     model = ease.EASE(lambda_=20.0).fit(train)
-    expected = oracle(model, train, test, METRIC)
-    assert model.score(test, metric=METRIC) == expected > 0.1
-    assert model.score(rows, metric=METRIC) == expected  # with what was fitted again
-    assert model.score(train, test, metric=METRIC) == expected
+    for fold in test, rows:  # also with what was fitted again
+        with pytest.raises(ValueError, match=REFUSED):
+            model.score(fold, metric=METRIC)
+    with pytest.raises(ValueError, match="^1 of 1 users"):
+        model.score(take(test, range(1)))
+    report = ease.evaluate(model, train, test, metrics=METRIC)
+    assert model.score(train, test, metric=METRIC) == report[METRIC] > 0.1
 
 
-def test_pairs_that_repeat_are_not_wanted_again(X):
+def test_known_users_without_new_items_and_new_ones(X):
+    """As a model scores the data of its fit, and others."""
     rows = rows_of(X)
-    count = len(rows["user"])
-    train, test = take(rows, range(count // 5, count)), take(rows, range(count // 5))
-    model = ease.EASE(lambda_=20.0).fit(train)
-    again = {name: test[name] + train[name][:50] for name in test}
-    assert model.score(again, metric=METRIC) == oracle(model, train, test, METRIC)
-
-
-def test_a_fold_with_new_users_too(X):
-    rows = rows_of(X)
-    test_rows = [k for k, u in enumerate(rows["user"]) if int(u) >= 100 or k % 5 == 0]
-    train = take(rows, sorted(set(range(len(rows["user"]))) - set(test_rows)))
-    test = take(rows, test_rows)
+    train = take(rows, [k for k, u in enumerate(rows["user"]) if int(u) < 100])
+    test = take(rows, [k for k, u in enumerate(rows["user"]) if int(u) >= 80])
     model = ease.EASE(lambda_=20.0).fit(train)
     from ease._measure import hold_out_new
 
@@ -137,14 +126,9 @@ def test_a_fold_with_new_users_too(X):
         r = part.to_scipy().tocoo()
         return {(part.user_ids[u], part.item_ids[i]) for u, i in zip(r.row, r.col)}
 
-    fitted, known, everything = set(pairs_of(train)), set(train["user"]), set(pairs_of(test))
-    had, wanted = pairs(had), pairs(wanted)
-    assert not had & wanted
-    assert {p for p in wanted if p[0] in known} == {p for p in everything if p[0] in known}
-    assert {p for p in had if p[0] in known} == {p for p in fitted if p[0] in dict(everything)}
-    new = {p for p in everything if p[0] not in known}
-    assert {p for p in had | wanted if p[0] not in known} == new
-    assert 0 < len([p for p in wanted if p[0] not in known]) < len(new) / 2
+    assert not pairs(had) & pairs(wanted) and pairs(had) | pairs(wanted) == set(pairs_of(test))
+    assert {int(u) for u, _ in pairs(wanted)} == set(range(80, 120))
+    assert 0 < model.score(test, metric=METRIC) < 1
 
 
 def test_part_of_what_was_fitted(X):
@@ -184,38 +168,95 @@ def test_columns_are_those_of_the_fit(X):
     assert ones.score(X * 3, metric=METRIC) == ones.score(X, metric=METRIC)
 
 
+def by_hand(params, folds):
+    """The mean of each fold by ease.evaluate: (data of the fit, data of the fold)."""
+    out = []
+    for train, test in folds:
+        model = ease.EASE(**params).fit(train)
+        out.append(ease.evaluate(model, *ease.hold_out(test, share=0.2, seed=0),
+                                 metrics=METRIC)[METRIC])
+    return out
+
+
+@pytest.mark.filterwarnings("ignore:.* unknown to the model")
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
-def test_searching_over_rows_and_over_users(X, frame):
+def test_a_search_over_a_frame_gives_the_figures_of_evaluate(X, frame):
     pytest.importorskip("sklearn")
     from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 
     rows = rows_of(X)
-    data, model = FRAMES[frame](rows), ease.EASE(lambda_=20.0)
-    for cv in (KFold(3), KFold(3, shuffle=True, random_state=1)):
-        scores = cross_val_score(model, data, scoring=ease.scorer(METRIC), cv=cv)
-        folds = [(take(rows, a), take(rows, b)) for a, b in cv.split(rows["user"])]
-        expected = [oracle(ease.EASE(lambda_=20.0).fit(a), a, b, METRIC) for a, b in folds]
-        assert scores == pytest.approx(expected) and min(expected) > 0.1
-    search = GridSearchCV(model, {"lambda_": [20.0, 1e9]}, scoring=ease.scorer(METRIC), cv=3)
-    search.fit(data)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    groups = cross_val_score(model, data, groups=rows["user"], cv=GroupKFold(3))
-    assert ((groups > 0.2) & (groups < 1)).all()
+    data, grid = FRAMES[frame](rows), {"lambda_": [1.0, 20.0, 1e6]}
+    scoring = ease.scorer(METRIC)
+
+    def search(x, cv, **how):
+        found = GridSearchCV(ease.EASE(lambda_=5.0), grid, scoring=scoring, cv=cv,
+                             error_score="raise").fit(x, **how)
+        results = found.cv_results_
+        return found, np.array([results[f"split{k}_test_score"] for k in range(3)]).T
+
+    users = GroupKFold(3)
+    found, got = search(data, users, groups=rows["user"])
+    folds = [(take(rows, a), take(rows, b))
+             for a, b in users.split(rows["user"], groups=rows["user"])]
+    expected = [by_hand({"lambda_": value}, folds) for value in grid["lambda_"]]
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)
+    assert np.unique(got[:2]).size == 6 and got.min() > 0.1
+    best = int(np.argmax(np.mean(expected, axis=1)))
+    assert found.best_params_["lambda_"] == grid["lambda_"][best]
+    assert found.best_estimator_.user_ids.tolist() == list(dict.fromkeys(rows["user"]))
+
+    x, folds = ease.interactions(data), KFold(3, shuffle=True, random_state=1)
+    _, got = search(x, folds)
+    parts = [(x[a], x[b]) for a, b in folds.split(np.zeros(x.shape[0]))]
+    expected = [by_hand({"lambda_": value}, parts) for value in grid["lambda_"]]
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)
+    matrix = [(X[a], X[b]) for a, b in folds.split(X)]
+    np.testing.assert_allclose(
+        cross_val_score(ease.EASE(lambda_=20.0), X, scoring=scoring, cv=folds),
+        by_hand({"lambda_": 20.0}, matrix), rtol=0, atol=1e-9)
 
 
-def test_folds_of_users_that_follow_each_other():
-    """Rows sorted by user, as most files are: scikit-learn's folds have new users, but for
-    those at their edges."""
+@pytest.mark.parametrize("frame", ["pandas", "polars"])
+def test_a_search_over_the_rows_of_a_frame_gives_no_figures(X, frame):
     pytest.importorskip("sklearn")
-    pd = pytest.importorskip("pandas")
-    from sklearn.model_selection import cross_val_score
+    from sklearn.model_selection import KFold, cross_val_score
 
-    X = random_matrix(users=300)
-    coo = X.tocoo()
-    data = pd.DataFrame({"user": coo.row + 7, "item": coo.col}).sort_values("user")
-    by_rows = cross_val_score(ease.EASE(lambda_=20.0), data, cv=3)
-    by_users = cross_val_score(ease.EASE(lambda_=20.0), X, cv=3)
-    assert by_rows.mean() == pytest.approx(by_users.mean(), abs=0.05)
+    rows = rows_of(X)
+    data, model = FRAMES[frame](rows), ease.EASE(lambda_=20.0)
+    ordered = take(rows, np.argsort([int(u) for u in rows["user"]], kind="stable"))
+    for x, cv in (data, KFold(3)), (data, KFold(3, shuffle=True)), (FRAMES[frame](ordered), 3):
+        with pytest.warns(UserWarning, match=REFUSED):
+            scores = cross_val_score(model, x, cv=cv)
+        assert np.isnan(scores).any() and (x is not data or np.isnan(scores).all())
+        with pytest.raises(ValueError, match=REFUSED):
+            cross_val_score(model, x, cv=cv, error_score="raise")
+
+
+def test_interactions_are_pickled(X):
+    for x in (ease.interactions(X), ease.interactions(rows_of(X, NAMES["strings"])),
+              ease.interactions(rows_of(X, NAMES["numbers"]))[5:20],
+              ease.interactions({"user": [1], "item": [2], "rating": [3.5]}, weights=True)):
+        again = pickle.loads(pickle.dumps(x))
+        assert (again.to_scipy() != x.to_scipy()).nnz == 0 and again._matrix == x._matrix
+        for name in "user_ids", "item_ids":
+            np.testing.assert_array_equal(getattr(again, name), getattr(x, name))
+            assert getattr(again, name).dtype == getattr(x, name).dtype
+
+
+def test_interactions_are_indexed_by_users(X):
+    x, rows = ease.interactions(X), ease.interactions(rows_of(X))
+    assert (x[5:9].to_scipy() != X[5:9]).nnz == 0 and x[[3, 1]].shape == (2, 30)
+    assert (x[np.arange(120) % 2 == 0].to_scipy() != X[::2]).nnz == 0
+    part = rows[[7, 2]]
+    assert part.user_ids.tolist() == rows.user_ids[[7, 2]].tolist()
+    assert part.item_ids.tolist() == rows.item_ids.tolist()
+    assert (part.to_scipy() != rows.to_scipy()[[7, 2]]).nnz == 0
+    assert (rows[np.array([4]), ...].to_scipy() != rows[4].to_scipy()).nnz == 0
+    for wrong in ([1, 1], 120, (1, 2)):
+        with pytest.raises(IndexError):
+            rows[wrong]
+    with pytest.raises(TypeError):
+        iter(x)
 
 
 def test_a_matrix_has_no_ids(X):

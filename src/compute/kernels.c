@@ -15,6 +15,12 @@ static void add_times(float *s, const float *w, float x, size_t n)
     add_times_body(s, w, x, n);
 }
 
+static void look_up(const ease__bit_block *row, const float *values,
+                    const int32_t *places, float *out, size_t n)
+{
+    look_up_body(row, values, places, out, n);
+}
+
 static float dot(const float *a, const float *b, size_t n)
 {
     return dot_body(a, b, n);
@@ -91,6 +97,32 @@ static uint32_t sum_halves(const uint16_t *panel, float unit, ease__rows r, floa
         add_row(row, &r, h, out);
     }
     return compare(out, above);
+}
+
+static void add_streamed(const float *row, const ease__streams *r, int32_t h, float *s)
+{
+    if (r->x)
+        add_times(s, row, r->x[h], EASE__PANEL);
+    else
+        add(s, row, EASE__PANEL);
+}
+
+static void add_floats(float *s, ease__streams r, size_t n)
+{
+    for (size_t at = 0; at < n; at += EASE__PANEL)
+        for (int32_t h = 0; h < r.count; h++)
+            add_streamed((const float *)r.rows[h] + at, &r, h, s + at);
+}
+
+static void add_halves(float *s, ease__streams r, float unit, size_t n)
+{
+    float row[EASE__PANEL];
+
+    for (size_t at = 0; at < n; at += EASE__PANEL)
+        for (int32_t h = 0; h < r.count; h++) {
+            from_half((const uint16_t *)r.rows[h] + at, unit, row, EASE__PANEL);
+            add_streamed(row, &r, h, s + at);
+        }
 }
 
 static void transpose(const float *in, size_t in_ld, float *out, size_t out_ld)
@@ -174,9 +206,12 @@ const ease__kernels ease__kernels_plain = {
     .name = "plain",
     .add = add,
     .add_times = add_times,
+    .look_up = look_up,
     .dot = dot,
     .sum_floats = sum_floats,
     .sum_halves = sum_halves,
+    .add_floats = add_floats,
+    .add_halves = add_halves,
     .from_half = from_half,
     .to_half = to_half,
     .transpose = transpose,
@@ -191,13 +226,15 @@ const ease__kernels *ease__kernels_best(void)
 
     if (!best)
         best = ease__kernels_avx2();
+    if (!best)
+        best = ease__kernels_neon();
     return best ? best : &ease__kernels_plain;
 }
 
 bool ease__kernels_force(const char *name)
 {
     const ease__kernels *all[] = {&ease__kernels_plain, ease__kernels_avx2(),
-                                  ease__kernels_avx512()};
+                                  ease__kernels_avx512(), ease__kernels_neon()};
 
     forced = NULL;
     for (size_t i = 0; name && i < sizeof(all) / sizeof(all[0]); i++)

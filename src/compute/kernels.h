@@ -13,6 +13,17 @@
  * cache lines of a row, so that the rows of a panel fit into the second-level cache. */
 enum { EASE__PANEL = 32 };
 
+/* Rows that are added at once: as many streams as processors prefetch well. */
+enum { EASE__STREAMS = 10 };
+
+/* Rows of a matrix, 1 .. EASE__STREAMS of them: the addresses of their first elements,
+ * and what they are multiplied by (NULL: ones). */
+typedef struct ease__streams {
+    const void *const *rows;
+    const float *x;
+    int32_t count;
+} ease__streams;
+
 /* Rows of a tile of a product: a tile of 6 x EASE__PANEL floats fits into registers. */
 enum { EASE__TILE_ROWS = 6 };
 
@@ -25,6 +36,12 @@ typedef struct ease__rows {
     const float *start;
 } ease__rows;
 
+/* 32 places of a sparse row: a bit for each place that has a value, and the number of
+ * values of the blocks before. */
+typedef struct ease__bit_block {
+    uint32_t bits, before;
+} ease__bit_block;
+
 typedef struct ease__kernels {
     const char *name;
 
@@ -36,6 +53,11 @@ typedef struct ease__kernels {
     /* The sum of the products a_i b_i, each rounded, in 32 partial sums. */
     float (*dot)(const float *a, const float *b, size_t n);
 
+    /* Reads a sparse row at n places: out_i is the value of the place, or 0 if it has
+     * none. `values` has one element more than the row has values. */
+    void (*look_up)(const ease__bit_block *row, const float *values,
+                    const int32_t *places, float *out, size_t n);
+
     /* Sums rows of a panel, which is row-major with EASE__PANEL columns, in floats,
      * or in halves times `unit`. Products are rounded before they are added. Returns
      * a bit for each column whose sum is above `above`; if there is none, `out` need
@@ -43,6 +65,12 @@ typedef struct ease__kernels {
     uint32_t (*sum_floats)(const float *panel, ease__rows r, float above, float *out);
     uint32_t (*sum_halves)(const uint16_t *panel, float unit, ease__rows r, float above,
                            float *out);
+
+    /* Adds rows to s, in their order: s_i += x_h * w_hi, where w is in floats, or in
+     * halves times `unit`, and n a multiple of EASE__PANEL. Products are rounded before
+     * they are added. */
+    void (*add_floats)(float *s, ease__streams r, size_t n);
+    void (*add_halves)(float *s, ease__streams r, float unit, size_t n);
 
     /* IEEE half precision: out_i = half_i * unit; and back, the nearest half to in_i
      * * factor, ties to even. unit and factor are powers of two. */
@@ -62,11 +90,13 @@ typedef struct ease__kernels {
 
 enum { EASE__TRANSPOSE_EDGE = 16 };
 
-/* Kernels for any processor; for those with AVX2, FMA and F16C; and for those that have
- * AVX-512F, too. The latter two are NULL if this processor lacks the instructions. */
+/* Kernels for any processor; for those with AVX2, FMA and F16C; for those that have
+ * AVX-512F, too; and for aarch64. All but the first are NULL if this processor lacks
+ * the instructions. */
 extern const ease__kernels ease__kernels_plain;
 const ease__kernels *ease__kernels_avx2(void);
 const ease__kernels *ease__kernels_avx512(void);
+const ease__kernels *ease__kernels_neon(void);
 
 /* The widest kernels that this processor can run, or those that were forced. */
 const ease__kernels *ease__kernels_best(void);

@@ -24,6 +24,22 @@ EASE__INLINE void add_times_body(float *restrict s, const float *restrict w, flo
     }
 }
 
+EASE__INLINE void look_up_body(const ease__bit_block *restrict row,
+                               const float *restrict values,
+                               const int32_t *restrict places, float *restrict out,
+                               size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        ease__bit_block block = row[(uint32_t)places[i] / 32];
+        uint32_t bit = UINT32_C(1) << (uint32_t)places[i] % 32;
+        uint32_t at = block.before +
+                      (uint32_t)__builtin_popcount(block.bits & (bit - 1));
+        float value = values[at];
+
+        out[i] = block.bits & bit ? value : 0;
+    }
+}
+
 typedef float ease__float8 __attribute__((vector_size(32), may_alias));
 typedef float ease__any_float8 __attribute__((vector_size(32), may_alias, aligned(4)));
 
@@ -58,5 +74,21 @@ EASE__INLINE float dot_body(const float *a, const float *b, size_t n)
         total += sum[0][lane];
     return total;
 }
+
+/* The body of a tile kernel: calls `body` with the number of rows as a constant. The
+ * compiler keeps sums in registers only if their number is one. */
+#define EASE__CASE_OF_ROWS(rows, body)   \
+    case rows:                           \
+        body(a, b, depth, rows, c, ldc); \
+        break
+#define EASE__BY_ROWS(body)          \
+    switch (rows) {                  \
+        EASE__CASE_OF_ROWS(1, body); \
+        EASE__CASE_OF_ROWS(2, body); \
+        EASE__CASE_OF_ROWS(3, body); \
+        EASE__CASE_OF_ROWS(4, body); \
+        EASE__CASE_OF_ROWS(5, body); \
+        EASE__CASE_OF_ROWS(6, body); \
+    }
 
 #endif

@@ -26,6 +26,12 @@ AVX2 static void add_times(float *s, const float *w, float x, size_t n)
     add_times_body(s, w, x, n);
 }
 
+AVX2 static void look_up(const ease__bit_block *row, const float *values,
+                         const int32_t *places, float *out, size_t n)
+{
+    look_up_body(row, values, places, out, n);
+}
+
 AVX2 static float dot(const float *a, const float *b, size_t n)
 {
     return dot_body(a, b, n);
@@ -93,6 +99,54 @@ AVX2 static uint32_t sum_halves(const uint16_t *panel, float unit, ease__rows r,
                                 float above, float *out)
 {
     return sum_body(panel, true, unit, r, above, out);
+}
+
+AVX2 EASE__INLINE __m256 stream_part(const void *row, bool halves, __m256 unit,
+                                     size_t at)
+{
+    if (!halves)
+        return _mm256_loadu_ps((const float *)row + at);
+    return _mm256_mul_ps(
+        unit, _mm256_cvtph_ps(_mm_loadu_si128(
+                  (const __m128i *)(const void *)((const uint16_t *)row + at))));
+}
+
+AVX2 EASE__INLINE void add_streams(float *s, ease__streams r, bool halves, float unit,
+                                   size_t n)
+{
+    __m256 u = _mm256_set1_ps(unit);
+
+    for (size_t at = 0; at < n; at += EASE__PANEL) {
+        __m256 a = _mm256_loadu_ps(s + at), b = _mm256_loadu_ps(s + at + 8);
+        __m256 c = _mm256_loadu_ps(s + at + 16), d = _mm256_loadu_ps(s + at + 24);
+
+        for (int32_t h = 0; h < r.count; h++) {
+            __m256 x = _mm256_set1_ps(r.x ? r.x[h] : 1);
+            __m256 p = stream_part(r.rows[h], halves, u, at);
+            __m256 q = stream_part(r.rows[h], halves, u, at + 8);
+            __m256 v = stream_part(r.rows[h], halves, u, at + 16);
+            __m256 w = stream_part(r.rows[h], halves, u, at + 24);
+
+            a = _mm256_add_ps(a, _mm256_mul_ps(p, x));
+            b = _mm256_add_ps(b, _mm256_mul_ps(q, x));
+            c = _mm256_add_ps(c, _mm256_mul_ps(v, x));
+            d = _mm256_add_ps(d, _mm256_mul_ps(w, x));
+        }
+        _mm256_storeu_ps(s + at, a);
+        _mm256_storeu_ps(s + at + 8, b);
+        _mm256_storeu_ps(s + at + 16, c);
+        _mm256_storeu_ps(s + at + 24, d);
+    }
+}
+
+AVX2 static void add_floats(float *s, ease__streams r, size_t n)
+{
+    add_streams(s, r, false, 1.0f, n);
+}
+
+AVX2 static void add_halves(float *s, ease__streams r, float unit, size_t n)
+{
+    add_streams(s, r, true, unit, n);
 }
 
 AVX2 static void from_half(const uint16_t *half, float unit, float *out, size_t n)
@@ -193,34 +247,22 @@ FMA EASE__INLINE void tile_rows(const float *a, const float *b, size_t depth, in
     half_tile(a, b + EASE__PANEL / 2, depth, rows, c + EASE__PANEL / 2, ldc);
 }
 
-/* The compiler keeps sums in registers only if their number is a constant. */
-#define CASE_OF_ROWS(rows, body)         \
-    case rows:                           \
-        body(a, b, depth, rows, c, ldc); \
-        break
-#define BY_ROWS(rows, body)    \
-    switch (rows) {            \
-        CASE_OF_ROWS(1, body); \
-        CASE_OF_ROWS(2, body); \
-        CASE_OF_ROWS(3, body); \
-        CASE_OF_ROWS(4, body); \
-        CASE_OF_ROWS(5, body); \
-        CASE_OF_ROWS(6, body); \
-    }
-
 FMA static void tile(const float *a, const float *b, size_t depth, int rows, float *c,
                      size_t ldc)
 {
-    BY_ROWS(rows, tile_rows)
+    EASE__BY_ROWS(tile_rows)
 }
 
 static const ease__kernels avx2 = {
     .name = "avx2",
     .add = add,
     .add_times = add_times,
+    .look_up = look_up,
     .dot = dot,
     .sum_floats = sum_floats,
     .sum_halves = sum_halves,
+    .add_floats = add_floats,
+    .add_halves = add_halves,
     .from_half = from_half,
     .to_half = to_half,
     .transpose = transpose,
@@ -249,6 +291,47 @@ AVX512 EASE__INLINE __m512 wide_part(const void *panel, bool halves, __m512 unit
     return _mm512_mul_ps(
         unit, _mm512_cvtph_ps(_mm256_load_si256(
                   (const __m256i *)(const void *)((const uint16_t *)panel + at))));
+}
+
+AVX512 EASE__INLINE __m512 wide_stream(const void *row, bool halves, __m512 unit,
+                                       size_t at)
+{
+    if (!halves)
+        return _mm512_loadu_ps((const float *)row + at);
+    return _mm512_mul_ps(
+        unit, _mm512_cvtph_ps(_mm256_loadu_si256(
+                  (const __m256i *)(const void *)((const uint16_t *)row + at))));
+}
+
+AVX512 EASE__INLINE void wide_streams(float *s, ease__streams r, bool halves,
+                                      float unit, size_t n)
+{
+    __m512 u = _mm512_set1_ps(unit);
+
+    for (size_t at = 0; at < n; at += EASE__PANEL) {
+        __m512 a = _mm512_loadu_ps(s + at), b = _mm512_loadu_ps(s + at + 16);
+
+        for (int32_t h = 0; h < r.count; h++) {
+            __m512 x = _mm512_set1_ps(r.x ? r.x[h] : 1);
+            __m512 p = wide_stream(r.rows[h], halves, u, at);
+            __m512 q = wide_stream(r.rows[h], halves, u, at + 16);
+
+            a = _mm512_add_ps(a, _mm512_mul_ps(p, x));
+            b = _mm512_add_ps(b, _mm512_mul_ps(q, x));
+        }
+        _mm512_storeu_ps(s + at, a);
+        _mm512_storeu_ps(s + at + 16, b);
+    }
+}
+
+AVX512 static void wide_add_floats(float *s, ease__streams r, size_t n)
+{
+    wide_streams(s, r, false, 1.0f, n);
+}
+
+AVX512 static void wide_add_halves(float *s, ease__streams r, float unit, size_t n)
+{
+    wide_streams(s, r, true, unit, n);
 }
 
 AVX512 EASE__INLINE uint32_t wide_sum(const void *panel, bool halves, float unit,
@@ -325,16 +408,19 @@ AVX512 EASE__INLINE void wide_tile_rows(const float *a, const float *b, size_t d
 AVX512 static void wide_tile(const float *a, const float *b, size_t depth, int rows,
                              float *c, size_t ldc)
 {
-    BY_ROWS(rows, wide_tile_rows)
+    EASE__BY_ROWS(wide_tile_rows)
 }
 
 static const ease__kernels avx512 = {
     .name = "avx512",
     .add = add,
     .add_times = add_times,
+    .look_up = look_up,
     .dot = dot,
     .sum_floats = wide_sum_floats,
     .sum_halves = wide_sum_halves,
+    .add_floats = wide_add_floats,
+    .add_halves = wide_add_halves,
     .from_half = from_half,
     .to_half = to_half,
     .transpose = transpose,

@@ -34,15 +34,13 @@ struct ease__container_writer {
     size_t hash_count, hash_capacity;
 };
 
-ease_status ease__writer_open(const char *path, const char *kind, uint32_t version,
-                              size_t expect, ease__container_writer **out,
-                              ease_error *err)
+/* A writer without an output; NULL: no memory. */
+static ease__container_writer *writer_new(const char *kind, uint32_t version)
 {
     ease__container_writer *w = ease__alloc_zero(1, sizeof(*w));
-    ease_status status;
 
     if (!w)
-        return ease__fail(err, EASE_E_NOMEM, "writing %s", path);
+        return NULL;
     w->out = EASE__OUTPUT_NONE;
     memcpy(w->header.magic, magic, sizeof(magic));
     snprintf(w->header.kind, sizeof(w->header.kind), "%s", kind);
@@ -51,8 +49,45 @@ ease_status ease__writer_open(const char *path, const char *kind, uint32_t versi
     w->header.block_bytes = EASE__BLOCK;
     w->position = EASE__PAGE;
     w->state = XXH3_createState();
-    status = w->state ? ease__output_open(path, expect, &w->out, err)
-                      : ease__fail(err, EASE_E_NOMEM, "writing %s", path);
+    if (w->state)
+        return w;
+    ease__writer_discard(w);
+    return NULL;
+}
+
+ease_status ease__writer_open_memory(const char *kind, uint32_t version,
+                                     ease__container_writer **out, ease_error *err)
+{
+    ease__container_writer *w = writer_new(kind, version);
+    ease_status status = EASE_OK;
+
+    if (!w)
+        return ease__fail(err, EASE_E_NOMEM, "a file in memory");
+    w->out.owned = true;
+    w->out.name = ease__copy_string("a file in memory");
+    w->out.fd = memfd_create("ease", MFD_CLOEXEC);
+    if (!w->out.name)
+        status = ease__fail(err, EASE_E_NOMEM, "a file in memory");
+    else if (w->out.fd < 0)
+        status = ease__fail_errno(err, "cannot make a file in memory");
+    if (status) {
+        ease__writer_discard(w);
+        return status;
+    }
+    *out = w;
+    return EASE_OK;
+}
+
+ease_status ease__writer_open(const char *path, const char *kind, uint32_t version,
+                              size_t expect, ease__container_writer **out,
+                              ease_error *err)
+{
+    ease__container_writer *w = writer_new(kind, version);
+    ease_status status;
+
+    if (!w)
+        return ease__fail(err, EASE_E_NOMEM, "writing %s", path);
+    status = ease__output_open(path, expect, &w->out, err);
     if (!status && lseek(w->out.fd, 0, SEEK_CUR) < 0)
         status = ease__fail(err, EASE_E_IO,
                             "%s: a pipe, where a file is needed: its header is written "
@@ -222,7 +257,32 @@ ease_status ease__writer_put_blocks(ease__container_writer *w, const void *data,
     return EASE_OK;
 }
 
-ease_status ease__writer_commit(ease__container_writer *w, ease_error *err)
+ease_status ease__writer_share(ease__container_writer *w, const char **temporary,
+                               size_t *section, ease_error *err)
+{
+    ease_status status = ease__output_name(&w->out, err);
+
+    if (status)
+        return status;
+    *temporary = w->out.temporary;
+    *section = (size_t)w->header.section[w->header.sections - 1].offset;
+    return EASE_OK;
+}
+
+void ease__writer_took_blocks(ease__container_writer *w, const uint64_t *hashes,
+                              size_t first, size_t count)
+{
+    assert(w->in_blocks && first + count <= w->hash_count);
+    memcpy(w->hashes + first, hashes, count * sizeof(*hashes));
+}
+
+uint64_t ease__block_hash(const void *data, size_t bytes)
+{
+    return XXH3_64bits(data, bytes);
+}
+
+/* Writes what is left: the hashes of the last section, and the header. */
+static ease_status complete(ease__container_writer *w, bool sized, ease_error *err)
 {
     ease_status status = end_large(w, err);
 
@@ -232,8 +292,28 @@ ease_status ease__writer_commit(ease__container_writer *w, ease_error *err)
         status = ease__output_write_at(&w->out, &w->header, sizeof(w->header), 0, err);
     }
     /* An empty section at the end may begin past what was written. */
-    if (!status && w->out.path && ftruncate(w->out.fd, (off_t)w->position) != 0)
-        status = ease__fail_errno(err, "%s: cannot write", w->out.path);
+    if (!status && sized && ftruncate(w->out.fd, (off_t)w->position) != 0)
+        status = ease__fail_errno(err, "%s: cannot write", w->out.name);
+    return status;
+}
+
+ease_status ease__writer_commit_memory(ease__container_writer *w, int *fd,
+                                       ease_error *err)
+{
+    ease_status status = complete(w, true, err);
+
+    if (!status) {
+        *fd = w->out.fd;
+        w->out.owned = false;
+    }
+    ease__writer_discard(w);
+    return status;
+}
+
+ease_status ease__writer_commit(ease__container_writer *w, ease_error *err)
+{
+    ease_status status = complete(w, w->out.path != NULL, err);
+
     if (!status)
         status = ease__output_commit(&w->out, err);
     ease__writer_discard(w);
@@ -328,6 +408,7 @@ ease_status ease__container_copy(const ease__container *c, size_t offset, size_t
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (at == MAP_FAILED)
         return ease__fail(err, EASE_E_NOMEM, "%s: %zu bytes of it", c->path, bytes);
+    (void)madvise(at, to - from, MADV_HUGEPAGE); /* rows are read here and there */
     status = ease__container_read(c, at, end - from, from, err);
     (void)mprotect(at, to - from, PROT_READ); /* a write to it is a bug of ours */
     return status;
@@ -439,15 +520,14 @@ static ease_status check_header(const ease__container *c, const char *kind,
     return EASE_OK;
 }
 
-static ease_status open_file(const char *path, ease__container *c, ease_error *err)
+static ease_status take_file(ease__container *c, ease_error *err)
 {
     struct stat st;
 
-    c->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (c->fd < 0 || fstat(c->fd, &st) != 0)
-        return ease__fail_errno(err, "%s: cannot open", path);
+        return ease__fail_errno(err, "%s: cannot open", c->path);
     if (!S_ISREG(st.st_mode))
-        return ease__fail(err, EASE_E_IO, "%s: not a regular file", path);
+        return ease__fail(err, EASE_E_IO, "%s: not a regular file", c->path);
     c->bytes = (size_t)st.st_size;
     c->written = st.st_mtim;
     if (c->bytes < EASE__PAGE)
@@ -468,15 +548,25 @@ static ease_status map_file(ease__container *c, ease_error *err)
 ease_status ease__container_open(const char *path, const char *kind, uint32_t newest,
                                  ease__container *out, ease_error *err)
 {
-    ease__container c = EASE__CONTAINER_NONE;
-    ease_status status;
-
     if (!path)
         return ease__fail(err, EASE_E_ARG, "a path is required");
-    c.path = ease__copy_string(path);
-    if (!c.path)
-        return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
-    status = open_file(path, &c, err);
+    return ease__container_open_fd(open(path, O_RDONLY | O_CLOEXEC), path, kind, newest,
+                                   out, err);
+}
+
+ease_status ease__container_open_fd(int fd, const char *name, const char *kind,
+                                    uint32_t newest, ease__container *out,
+                                    ease_error *err)
+{
+    ease__container c = EASE__CONTAINER_NONE;
+    int reason = errno; /* of a failed open(): copying the name may change it */
+    ease_status status;
+
+    c.fd = fd;
+    c.path = ease__copy_string(name);
+    errno = reason;
+    status = c.path ? take_file(&c, err)
+                    : ease__fail(err, EASE_E_NOMEM, "opening %s", name);
     if (!status)
         status = check_header(&c, kind, newest, err);
     if (!status)
@@ -613,6 +703,26 @@ ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
         bytes -= part;
     }
     return EASE_OK;
+}
+
+ease_status ease__stream_read_blocks(const ease__section_stream *s, void *to,
+                                     size_t bytes, size_t offset, ease_error *err)
+{
+    size_t total = (size_t)s->section->bytes, block = offset / EASE__BLOCK;
+    ease_status status;
+
+    if (offset > total || bytes > total - offset)
+        return damaged(s->container->path, "a section is too short", err);
+    status = ease__container_read(s->container, to, bytes, s->section->offset + offset,
+                                  err);
+    for (size_t at = 0; !status && at < bytes; at += EASE__BLOCK, block++)
+        if (XXH3_64bits((const char *)to + at,
+                        bytes - at < EASE__BLOCK ? bytes - at : EASE__BLOCK) !=
+            s->hashes[block])
+            status = ease__wrong_checksum(s->container, s->section->name,
+                                          s->section->offset, block,
+                                          ease__blocks_of(total), err);
+    return status;
 }
 
 void ease__stream_close(ease__section_stream *s)

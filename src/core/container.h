@@ -51,6 +51,9 @@ typedef struct ease__container_writer ease__container_writer;
 ease_status ease__writer_open(const char *path, const char *kind, uint32_t version,
                               size_t expect, ease__container_writer **out,
                               ease_error *err);
+/* The same for a file in memory, which has no path. */
+ease_status ease__writer_open_memory(const char *kind, uint32_t version,
+                                     ease__container_writer **out, ease_error *err);
 /* Adds a small section. A name has up to 14 characters. */
 ease_status ease__writer_add(ease__container_writer *w, const char *name,
                              const void *data, size_t bytes, ease_error *err);
@@ -67,8 +70,22 @@ ease_status ease__writer_begin_blocks(ease__container_writer *w, const char *nam
                                       size_t bytes, ease_error *err);
 ease_status ease__writer_put_blocks(ease__container_writer *w, const void *data,
                                     size_t bytes, size_t offset, ease_error *err);
+/* Lets other processes write blocks of the section that ease__writer_begin_blocks has
+ * begun: gives the file a temporary name, which is borrowed, and tells the offset of
+ * the section in it. Blocks that they have written and synced are reported by their
+ * hashes. */
+ease_status ease__writer_share(ease__container_writer *w, const char **temporary,
+                               size_t *section, ease_error *err);
+void ease__writer_took_blocks(ease__container_writer *w, const uint64_t *hashes,
+                              size_t first, size_t count);
+/* The hash of a block. */
+uint64_t ease__block_hash(const void *data, size_t bytes);
 /* Gives the complete file its name. Frees the writer in any case. */
 ease_status ease__writer_commit(ease__container_writer *w, ease_error *err);
+/* Completes a file in memory. *fd is its descriptor, which the caller closes. Frees the
+ * writer in any case. */
+ease_status ease__writer_commit_memory(ease__container_writer *w, int *fd,
+                                       ease_error *err);
 void ease__writer_discard(ease__container_writer *w);
 
 /* ---- reading ------------------------------------------------------------------ */
@@ -104,6 +121,11 @@ typedef struct ease__container {
  * EASE_E_FORMAT, EASE_E_VERSION, EASE_E_NOMEM. */
 ease_status ease__container_open(const char *path, const char *kind, uint32_t newest,
                                  ease__container *out, ease_error *err);
+/* The same for an open file, whose descriptor is taken over even on failure; `name` is
+ * its name in messages. */
+ease_status ease__container_open_fd(int fd, const char *name, const char *kind,
+                                    uint32_t newest, ease__container *out,
+                                    ease_error *err);
 void ease__container_close(ease__container *c);
 
 /* A section that a reader knows. */
@@ -126,13 +148,12 @@ ease_status ease__container_check_small(const ease__container *c, const char *na
                                         ease_error *err);
 
 /* Makes the large sections among `known` readable through ease__container_section;
- * without it they can only be streamed. Sections of up to 16 MiB in all are read and
- * verified now; larger ones are mapped, and ease__container_need must be called before
- * any of their bytes is used. `hooks` are for EASE_VERIFY_OPEN. From then on the
- * structure must not be moved in memory. */
+ * without it they can only be streamed. Sections of up to 16 MiB in all, and with
+ * o->in_memory all sections, are read and verified now; larger ones are mapped, and
+ * ease__container_need must be called before any of their bytes is used. From then on
+ * the structure must not be moved in memory. */
 ease_status ease__container_attach(ease__container *c, const ease__section_rule *known,
-                                   ease_verify verify, const ease_hooks *hooks,
-                                   ease_error *err);
+                                   const ease_open_options *o, ease_error *err);
 /* Replaces a mapped section by a verified copy in memory (not verified under
  * EASE_VERIFY_NEVER): for indices, which must not change once they have been
  * range-checked. */
@@ -193,6 +214,10 @@ ease_status ease__stream_open(const ease__container *c, const char *name,
  * or if a checksum is wrong. */
 ease_status ease__stream_read(ease__section_stream *s, void *to, size_t bytes,
                               ease_error *err);
+/* Reads and verifies whole blocks from `offset` on, a multiple of EASE__BLOCK; only the
+ * last block of the section may be shorter. The stream stays where it is. */
+ease_status ease__stream_read_blocks(const ease__section_stream *s, void *to,
+                                     size_t bytes, size_t offset, ease_error *err);
 void ease__stream_close(ease__section_stream *s);
 
 /* ---- shared by container.c and watch.c ------------------------------------------- */

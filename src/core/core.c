@@ -72,6 +72,17 @@ void ease__note_error(ease_error *err, ease_status status, int64_t where,
     va_end(args);
 }
 
+void ease__note_empty(ease_error *err, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!err)
+        return;
+    va_start(args, fmt);
+    fill(err, EASE_E_DATA, ENODATA, -1, fmt, args);
+    va_end(args);
+}
+
 void ease__note_errno(ease_error *err, const char *fmt, ...)
 {
     int sys = errno;
@@ -255,6 +266,17 @@ ease_status ease__failure_take(const ease__failure *f, ease_error *err)
 bool ease__progress(const ease_hooks *hooks, const char *stage, double fraction)
 {
     return hooks && hooks->progress && hooks->progress(hooks->user, stage, fraction);
+}
+
+bool ease__is_due(int64_t done, double *told)
+{
+    const double most = 0.05; /* seconds */
+    double now = ease__seconds();
+
+    if (done % 16 != 0 && now - *told < most)
+        return false;
+    *told = now;
+    return true;
 }
 
 void ease__log(const ease_hooks *hooks, int level, const char *fmt, ...)

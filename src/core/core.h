@@ -21,6 +21,9 @@
     (ease__note_error((err), (status), -1, __VA_ARGS__), (status))
 #define ease__fail_at(err, status, where, ...) \
     (ease__note_error((err), (status), (where), __VA_ARGS__), (status))
+/* Fails with EASE_E_DATA because data are empty, which sys_errno ENODATA tells from
+ * other reasons. */
+#define ease__fail_empty(err, ...) (ease__note_empty((err), __VA_ARGS__), EASE_E_DATA)
 /* Fails with EASE_E_IO; the message ends with the text of errno: "path: cannot open:
  * No such file or directory". */
 #define ease__fail_errno(err, ...) (ease__note_errno((err), __VA_ARGS__), EASE_E_IO)
@@ -30,6 +33,7 @@ void ease__list_names(const char *(*name)(int), char *out, size_t size);
 
 void ease__note_error(ease_error *err, ease_status status, int64_t where,
                       const char *fmt, ...) EASE__PRINTF(4, 5);
+void ease__note_empty(ease_error *err, const char *fmt, ...) EASE__PRINTF(2, 3);
 void ease__note_errno(ease_error *err, const char *fmt, ...) EASE__PRINTF(2, 3);
 
 /* ---- allocation: sizes are checked for overflow; NULL means no memory --------- */
@@ -83,6 +87,10 @@ ease_status ease__failure_take(const ease__failure *f, ease_error *err);
 /* Reports progress. Returns true if the caller must end with EASE_E_CANCELLED.
  * `hooks` may be NULL. To be called only by the thread that called the library. */
 bool ease__progress(const ease_hooks *hooks, const char *stage, double fraction);
+/* For loops over parts of very different lengths: true if progress should be reported
+ * after part `done`, which is every 16th one, and at least 20 times a second. *told is
+ * the time of the last report; to be called by one thread. */
+bool ease__is_due(int64_t done, double *told);
 void ease__log(const ease_hooks *hooks, int level, const char *fmt, ...)
     EASE__PRINTF(3, 4);
 static inline ease_status ease__cancelled(ease_error *err)

@@ -400,6 +400,13 @@ static ease_status give_name(ease__output *out, ease_error *err)
     return EASE_OK;
 }
 
+ease_status ease__output_name(ease__output *out, ease_error *err)
+{
+    if (!out->path)
+        return ease__fail(err, EASE_E_IO, "%s: not a file", out->name);
+    return give_name(out, err);
+}
+
 /* Keeps owner, group and permissions of the replaced file, as far as this process is
  * permitted. If the group cannot be kept, the new group gets the permissions of
  * others. */

@@ -28,6 +28,9 @@ ease_status ease__output_write_at(ease__output *out, const void *data, size_t by
                                   size_t offset, ease_error *err);
 /* Starts writing these bytes to the disk, so that the final sync has less to do. */
 void ease__output_flush(ease__output *out, size_t bytes, size_t offset);
+/* Gives the file its temporary name, out->temporary, before the commit, so that other
+ * processes can open it. Fails for what is no file. */
+ease_status ease__output_name(ease__output *out, ease_error *err);
 /* Syncs the file and gives it its name. A file that it replaces passes on its owner,
  * group and permissions, as far as the process is permitted. The output is closed, also
  * on failure. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "core/budget.h"
 #include "core/container.h"
 #include "core/fault.h"
 
@@ -92,16 +93,32 @@ void ease__watch_free(ease__container *c)
     c->watch = NULL;
 }
 
-/* Reads all large sections into memory, after which the file is no longer used. */
-static ease_status read_sections(ease__container *c, ease_error *err)
+static ease_status check_memory(const ease__container *c, size_t bytes, ease_error *err)
 {
-    ease_status status = EASE_OK;
+    size_t limit = bytes <= READ_LIMIT ? SIZE_MAX : ease__memory_limit(0);
+
+    if (bytes <= limit)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_MEMORY_LIMIT,
+                      "%s: reading %zu bytes of weights into memory, where %zu are "
+                      "available",
+                      c->path, bytes, limit);
+}
+
+/* Reads all large sections, of `bytes` bytes, into memory, after which the file is no
+ * longer used. */
+static ease_status read_sections(ease__container *c, size_t bytes,
+                                 const ease_open_options *o, ease_error *err)
+{
+    ease_status status = check_memory(c, bytes, err);
+    bool small = bytes <= READ_LIMIT;
 
     for (uint32_t i = 0; !status && i < c->watch->count; i++)
         status = ease__container_copy(c, c->watch->section[i].offset,
                                       c->watch->section[i].bytes, err);
     if (!status)
-        status = ease__container_need_all(c, 1, NULL, err);
+        status = ease__container_need_all(c, small ? 1 : o->threads,
+                                          small ? NULL : o->hooks, err);
     if (!status)
         status = ease__container_unchanged(c, err);
     ease__watch_free(c);
@@ -109,22 +126,22 @@ static ease_status read_sections(ease__container *c, ease_error *err)
 }
 
 ease_status ease__container_attach(ease__container *c, const ease__section_rule *known,
-                                   ease_verify verify, const ease_hooks *hooks,
-                                   ease_error *err)
+                                   const ease_open_options *o, ease_error *err)
 {
-    ease_status status = watch_sections(c, known, verify, err);
+    ease_status status = watch_sections(c, known, o->verify, err);
     size_t bytes = 0;
 
     for (uint32_t i = 0; !status && i < c->watch->count; i++)
         bytes += c->watch->section[i].bytes;
-    if (status || bytes <= READ_LIMIT)
-        return status ? status : read_sections(c, err);
+    if (status || bytes <= READ_LIMIT || o->in_memory)
+        return status ? status : read_sections(c, bytes, o, err);
     await_next_tick(c->written);
     for (uint32_t i = 0; i < c->watch->count; i++)
         ease__fault_watch(c->map + c->watch->section[i].offset,
                           c->watch->section[i].bytes, &c->watch->lost);
-    return verify == EASE_VERIFY_OPEN ? ease__container_need_all(c, 0, hooks, err)
-                                      : EASE_OK;
+    return o->verify == EASE_VERIFY_OPEN
+               ? ease__container_need_all(c, o->threads, o->hooks, err)
+               : EASE_OK;
 }
 
 ease_status ease__container_load(ease__container *c, const char *name, ease_error *err)

@@ -1,7 +1,10 @@
 #include "data/draft.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
+
+#include "data/age.h"
 
 void ease__chunk_free(ease__chunk *c)
 {
@@ -132,6 +135,17 @@ static bool lay_rows(const sorter *s, int64_t *row_ptr)
     return (int64_t)at == s->draft->records; /* otherwise a count has overflowed */
 }
 
+static float aged_value(const ease__draft *d, const uint32_t *record)
+{
+    float value = 1.0f;
+    double time;
+
+    if (d->weighted)
+        memcpy(&value, &record[2], sizeof(value));
+    memcpy(&time, &record[2 + d->weighted], sizeof(time));
+    return ease__aged_value(value, d->counts.age_from - time, d->half_life);
+}
+
 static void place_part(const sorter *s, int part, ease_interactions *x)
 {
     uint32_t *place = s->place + (size_t)part * (size_t)s->users;
@@ -145,7 +159,9 @@ static void place_part(const sorter *s, int part, ease_interactions *x)
             int64_t at = x->row_ptr[r[0]] + place[r[0]]++;
 
             x->cols[at] = (int32_t)r[1];
-            if (s->draft->weighted)
+            if (s->draft->half_life > 0.0)
+                x->vals[at] = aged_value(s->draft, r);
+            else if (s->draft->weighted)
                 memcpy(&x->vals[at], &r[2], sizeof(float));
         }
         ease__chunk_free(c);
@@ -165,9 +181,14 @@ static int choose_parts(const ease__draft *d, int64_t users, int threads)
     return most < 1 ? 1 : (int)most;
 }
 
+static bool has_values(const ease__draft *d)
+{
+    return d->weighted || d->half_life > 0.0;
+}
+
 size_t ease__draft_rows_bytes(const ease__draft *d, int64_t users, int threads)
 {
-    size_t an_entry = sizeof(int32_t) + (d->weighted ? sizeof(float) : 0);
+    size_t an_entry = sizeof(int32_t) + (has_values(d) ? sizeof(float) : 0);
     size_t a_user = sizeof(int64_t) +
                     sizeof(uint32_t) * (size_t)choose_parts(d, users, threads);
 
@@ -186,9 +207,9 @@ static ease_status sort_records(sorter *s, ease_interactions *x, ease_error *err
     if (!lay_rows(s, x->row_ptr))
         return ease__fail(err, EASE_E_TOO_LARGE, "a user with 2^32 rows or more");
     x->cols = ease__alloc_array(records, sizeof(*x->cols));
-    if (s->draft->weighted)
+    if (has_values(s->draft))
         x->vals = ease__alloc_array(records, sizeof(*x->vals));
-    if (!x->cols || (s->draft->weighted && !x->vals))
+    if (!x->cols || (has_values(s->draft) && !x->vals))
         return ease__fail(err, EASE_E_NOMEM, "%zu interactions", records);
 #pragma omp parallel for num_threads(s->parts) schedule(static, 1)
     for (int part = 0; part < s->parts; part++)
@@ -227,5 +248,36 @@ ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
     d->user_ids = d->item_ids = (ease__ids){0};
     d->recognized = d->doubt = NULL;
     d->records = 0;
+    return EASE_OK;
+}
+
+/* ---- ages ------------------------------------------------------------------ */
+
+void ease__draft_dated(ease__draft *d, const ease_read_options *o)
+{
+    const double day = 86400.0;
+
+    d->dated = true;
+    d->oldest = (double)INFINITY;
+    d->newest = -(double)INFINITY;
+    d->half_life = o->half_life * day;
+}
+
+ease_status ease__draft_age(ease__draft *d, const ease_read_options *o,
+                            const char *name, ease_error *err)
+{
+    if (!d->dated)
+        return EASE_OK;
+    if (d->small * 2 > d->counts.rows)
+        return ease__fail(err, EASE_E_DATA,
+                          "%s: times below 100,000,000: dates or seconds, milli-, "
+                          "micro- or nanoseconds since 1970 are needed",
+                          name);
+    if (d->records == 0)
+        return EASE_OK;
+    d->counts.oldest = d->oldest;
+    d->counts.newest = d->newest;
+    if (d->half_life > 0.0)
+        d->counts.age_from = isnan(o->until) ? d->newest : o->until;
     return EASE_OK;
 }

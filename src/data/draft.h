@@ -17,6 +17,10 @@ typedef struct ease__chunk {
 typedef struct ease__draft {
     ease__ids user_ids, item_ids;
     bool weighted, timed;
+    bool dated; /* times are in seconds since 1970, from `oldest` to `newest` */
+    double oldest, newest;
+    int64_t small;       /* rows whose time is a small number, see text/moment.h */
+    double half_life;    /* of values, in seconds; 0: values do not age */
     ease__chunk *chunks; /* in file order */
     size_t chunk_count, chunk_capacity;
     int64_t records;
@@ -42,9 +46,16 @@ size_t ease__draft_bytes(const ease__draft *d);
 /* The most bytes that ease__draft_rows will allocate beside the records. */
 size_t ease__draft_rows_bytes(const ease__draft *d, int64_t users, int threads);
 
+/* Prepares the draft for records with dates: before any is added. */
+void ease__draft_dated(ease__draft *d, const ease_read_options *o);
+/* Sets the time from which ages count, once all records are there. Fails with
+ * EASE_E_DATA if the times of most rows are small numbers: hardly seconds since
+ * 1970. */
+ease_status ease__draft_age(ease__draft *d, const ease_read_options *o,
+                            const char *name, ease_error *err);
 /* Makes rows from records, in file order within a row and including repeats: fills
  * x->user_ids, item_ids, row_ptr, cols, vals, recognized, doubt and counts, and
- * frees chunks as it proceeds. Times are ignored. */
+ * frees chunks as it proceeds. Times are used for the age of values alone. */
 ease_status ease__draft_rows(ease__draft *d, int threads, ease_interactions *x,
                              ease_error *err);
 

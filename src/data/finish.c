@@ -185,6 +185,7 @@ ease_status ease__nothing_left(const ease_interactions_info *c, const char *name
         int64_t count;
         const char *what;
     } dropped[] = {{c->below_rating, "below the minimal rating"},
+                   {c->outside_time, "not between the times"},
                    {c->zero_weight, "of weight zero"},
                    {c->repeated, "repeated"},
                    {c->filtered, "filtered by minimal counts"}};
@@ -192,14 +193,14 @@ ease_status ease__nothing_left(const ease_interactions_info *c, const char *name
     size_t used = 0;
 
     if (c->rows == 0)
-        return ease__fail(err, EASE_E_DATA, "%s: no interactions", name);
+        return ease__fail_empty(err, "%s: no interactions", name);
     for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
         if (dropped[i].count)
             used += (size_t)snprintf(why + used, sizeof(why) - used, "%s%lld %s",
                                      used ? ", " : "", (long long)dropped[i].count,
                                      dropped[i].what);
-    return ease__fail(err, EASE_E_DATA, "%s: no interactions left of %lld rows: %s",
-                      name, (long long)c->rows, why);
+    return ease__fail_empty(err, "%s: no interactions left of %lld rows: %s", name,
+                            (long long)c->rows, why);
 }
 
 static ease_status finish_with(finishing *f, const char *name, ease_error *err)

@@ -184,12 +184,37 @@ double ease__metric_value(const ease__ranking_metric *m, const bool *hit, int32_
 
 /* ---- from the recommended items ----------------------------------------------- */
 
+int32_t ease__row_find(ease_row row, int32_t item)
+{
+    int32_t low = 0, high = row.count;
+
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+
+        if (row.items[middle] < item)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < row.count && row.items[low] == item ? low : -1;
+}
+
+static double popularity_of(const ease__list *l, int32_t item)
+{
+    int32_t place = ease__row_find(l->left_out, item);
+    double own = 0;
+
+    if (place >= 0)
+        own = l->left_out.weights ? (double)l->left_out.weights[place] : 1;
+    return l->popularity[item] - own;
+}
+
 static double mean_popularity(const ease__list *l)
 {
     double sum = 0;
 
     for (int32_t r = 0; r < l->count; r++)
-        sum += l->popularity[l->recs[r].item];
+        sum += popularity_of(l, l->recs[r].item);
     return l->count ? sum / l->count : 0;
 }
 
@@ -200,7 +225,7 @@ static double mean_surprise(const ease__list *l)
     double sum = 0;
 
     for (int32_t r = 0; r < l->count; r++) {
-        double n = l->popularity[l->recs[r].item];
+        double n = popularity_of(l, l->recs[r].item);
 
         sum += log2(l->users) - log2(n > 1 ? n : 1);
     }

@@ -25,10 +25,14 @@ typedef struct ease__list {
     const ease_rec *recs;
     int32_t count;            /* length of the list, at most k */
     const double *popularity; /* of every item of the model */
+    ease_row left_out;        /* what is left out of the popularity */
     double users;             /* of the training data, above 0; NaN: unknown */
     const ease_row *tags;     /* of every item, as ease_model_item_tags; NULL: none */
     double *by_tag;           /* scratch: a zero for each tag, left as zeros */
 } ease__list;
+
+/* The place of an item in a row, or -1. */
+int32_t ease__row_find(ease_row row, int32_t item);
 
 /* A metric is one constant of this type in a file of this folder, and one line in
  * EASE__METRICS below. */

@@ -22,7 +22,8 @@ const double ease__weight_quantiles[EASE_WEIGHT_QUANTILES] = {0.001, 0.01, 0.1, 
  * matter. */
 typedef struct tally {
     float *row;
-    int64_t *count; /* FINE classes, or bins and one more at each end */
+    ease_rec *nonzeros; /* of forms that have few; the others have `row` */
+    int64_t *count;     /* FINE classes, or bins and one more at each end */
     int64_t negative, zero;
     float smallest, largest;
 } tally;
@@ -114,19 +115,56 @@ static void count_bins(tally *t, int32_t count, const ease__steps *edges)
     t->zero += zero;
 }
 
+/* Reads the weights of a row without the diagonal; *count of them are in t->row, the
+ * others are 0. */
+static ease_status read_row(const scan *s, int32_t item, tally *t, int32_t *count,
+                            ease_error *err)
+{
+    const ease_model *m = s->model;
+    int32_t last = s->items - 1;
+    ease_status status;
+
+    if (!t->nonzeros) {
+        *count = last;
+        status = ease_model_row(m, item, t->row, err);
+        t->row[item] = t->row[last]; /* the last weight replaces the diagonal */
+        return status;
+    }
+    status = m->form->store->need(m, (ease__window){item, item + 1, 0, s->items},
+                                  EASE__WHOLE, err);
+    if (status)
+        return status;
+    *count = m->form->store->nonzeros(m, item, t->nonzeros);
+    for (int32_t k = 0; k < *count; k++)
+        t->row[k] = t->nonzeros[k].score;
+    return ease__container_unchanged(&m->file, err);
+}
+
+/* Counts zeros that were not read. */
+static void count_zeros(tally *t, int64_t zeros, bool fine)
+{
+    if (zeros == 0)
+        return;
+    t->zero += zeros;
+    if (!fine)
+        return;
+    t->smallest = t->smallest < 0 ? t->smallest : 0;
+    t->largest = t->largest > 0 ? t->largest : 0;
+    t->count[fine_class(0)] += zeros;
+}
+
 static void count_row(scan *s, int32_t item)
 {
     tally *t = &s->tally[omp_get_thread_num()];
-    int32_t count = s->items - 1;
-
+    int32_t count = 0;
     ease_error err = {0};
-    ease_status status = ease_model_row(s->model, item, t->row, &err);
+    ease_status status = read_row(s, item, t, &count, &err);
 
     if (status) {
         ease__failure_note(&s->failure, status, &err);
         return;
     }
-    t->row[item] = t->row[count]; /* the last weight replaces the diagonal */
+    count_zeros(t, s->items - 1 - count, s->row_sum != NULL);
     if (s->row_sum)
         s->row_sum[item] = count_fine(t, count);
     else
@@ -139,6 +177,7 @@ static void scan_free(scan *s)
 {
     for (int i = 0; s->tally && i < s->threads; i++) {
         ease__free(s->tally[i].row);
+        ease__free(s->tally[i].nonzeros);
         ease__free(s->tally[i].count);
     }
     ease__free(s->tally);
@@ -155,6 +194,11 @@ static ease_status scan_prepare(scan *s, ease_error *err)
 
         t->row = ease__alloc_array((size_t)s->items, sizeof(*t->row));
         t->count = ease__alloc_zero(s->classes, sizeof(*t->count));
+        if (s->model->form->store->nonzeros) {
+            t->nonzeros = ease__alloc_array((size_t)s->items, sizeof(*t->nonzeros));
+            if (!t->nonzeros)
+                goto no_memory;
+        }
         if (!t->row || !t->count)
             goto no_memory;
         t->smallest = INFINITY;
@@ -339,4 +383,36 @@ ease_status ease__count_weights(const ease_model *m, const ease_weight_summary *
     }
     scan_free(&s);
     return status;
+}
+
+ease_status ease_model_count_weights(const ease_model *m, ease_weight_histogram *out,
+                                     ease_weight_summary *summary,
+                                     const ease_hooks *hooks, ease_error *err)
+{
+    ease_weight_summary w = {.size = sizeof(w)};
+    ease_weight_histogram h = {0};
+    ease__weight_bins b;
+    ease_status status;
+
+    if (!m)
+        return ease__fail(err, EASE_E_ARG, "a model is required");
+    status = ease__info_check(out, "ease_weight_histogram", err);
+    if (!status && summary)
+        status = ease__info_check(summary, "ease_weight_summary", err);
+    if (!status)
+        status = ease_model_summarize_weights(m, &w, hooks, err);
+    if (!status)
+        status = ease__count_weights(m, &w, &b, hooks, err);
+    if (status)
+        return status;
+    h.bins = b.edges.count - 1;
+    h.zero = b.zero;
+    h.below = b.below;
+    h.above = b.above;
+    for (int i = 0; i <= h.bins; i++)
+        h.edge[i] = ease__steps_at(&b.edges, i);
+    memcpy(h.count, b.in, (size_t)h.bins * sizeof(*h.count));
+    ease__info_give(out, &h, sizeof(h));
+    ease__info_give(summary, &w, sizeof(w));
+    return EASE_OK;
 }

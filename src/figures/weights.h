@@ -4,7 +4,7 @@
 
 #include "figures/svg.h"
 
-enum { EASE__MAX_BINS = 128 };
+enum { EASE__MAX_BINS = EASE_WEIGHT_BINS };
 
 /* A histogram. Bin b counts the nonzero weights from edge b up to edge b + 1 (in the
  * last bin: including it); 0 is an edge. */

@@ -369,8 +369,14 @@ static ease_status fill_bands(counting *work, const ease__item_users *c, ease_gr
     return status;
 }
 
-/* Sets w_u = (items of user u)^-power, and the sums over users. Users without items
- * have no weight. */
+double ease__user_weight(int64_t items, double power)
+{
+    if (power == 0)
+        return 1;
+    return items ? pow((double)items, -power) : 0;
+}
+
+/* Sets w_u = (items of user u)^-power, and the sums over users. */
 static void weigh_users(const ease_interactions *x, double power, double *w,
                         ease__by_user *b)
 {
@@ -382,7 +388,7 @@ static void weigh_users(const ease_interactions *x, double power, double *w,
 
         for (int64_t k = x->row_ptr[u]; x->vals && k < x->row_ptr[u + 1]; k++)
             own += (double)x->vals[k] * (double)x->vals[k];
-        w[u] = count ? pow((double)count, -power) : 0;
+        w[u] = ease__user_weight(count, power);
         b->mass += w[u];
         squares += own;
         weighted += w[u] * own;

@@ -14,6 +14,10 @@ typedef struct ease__by_user {
     double mean_weight;    /* sum of w_u x_uj^2 over that of x_uj^2; 1 for b = 0 */
 } ease__by_user;
 
+/* The weight of a user with so many items: items^-power. A user without items has none,
+ * unless the power is 0. */
+double ease__user_weight(int64_t items, double power);
+
 /* Copies the numbers of n items, and adds items without users up to `to`. NULL: no
  * memory. */
 ease__by_user *ease__by_user_copy(const ease__by_user *b, size_t n, size_t to);
@@ -128,6 +132,16 @@ void ease__scales_free(ease__scales *s);
  * p->g is needed for the rows of the band alone. */
 void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, const ease__penalty *p,
                         int threads, ease__scales *s);
+
+/* The two parts of ease__gram_prepare, for matrices whose tiles lie elsewhere. The
+ * first sets the scales of item i, whose diagonal entry is d: scale_i = 1 or sqrt(C_ii)
+ * by the kind, 0 if the column is constant; unit_i = 1 / scale_i, or 0, so that the row
+ * and the column become zero. The second, once the scales of all items are set,
+ * converts one tile; the element type of g->g stays. */
+void ease__scales_set(const ease_gram *g, ease_gram_kind kind, const ease__penalty *p,
+                      int32_t i, double d, ease__scales *s);
+void ease__gram_prepare_tile(const ease_gram *g, ease_gram_kind kind,
+                             const ease__scales *s, int32_t i, int32_t j);
 
 /* The column sums that covariance is centred by, and the number that they are divided
  * by to get means: with a user power both are weighted. */

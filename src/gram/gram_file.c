@@ -210,8 +210,49 @@ static ease_status store_tile(void *user, int32_t i, int32_t j, const void *tile
     return EASE_OK;
 }
 
-/* Reads everything but the tiles. */
-static ease_status read_head(const ease__gram_file *f, ease_gram *g, ease_error *err)
+size_t ease__gram_file_scratch(const ease__gram_file *f)
+{
+    size_t edge = (size_t)f->params.edge;
+
+    return edge * edge * sizeof(double) + 2 * (size_t)EASE__BLOCK;
+}
+
+/* The bytes of a tile in the file, and the blocks that they lie in. */
+static void tile_extent(const ease__gram_file *f, const ease__section_stream *s,
+                        int32_t i, int32_t j, size_t *from, size_t *begin, size_t *end)
+{
+    size_t edge = (size_t)f->params.edge, total = (size_t)s->section->bytes;
+    size_t bytes = edge * edge * ease__element_bytes((ease__element)f->params.element);
+
+    *from = (ease__tile_count(i) + (size_t)j) * bytes;
+    *begin = *from / EASE__BLOCK * EASE__BLOCK;
+    *end = ease__blocks_of(*from + bytes) * EASE__BLOCK;
+    if (*end > total)
+        *end = total;
+}
+
+ease_status ease__gram_file_tile(const ease__gram_file *f,
+                                 const ease__section_stream *s, int32_t i, int32_t j,
+                                 void *scratch, ease_gram *g, ease_error *err)
+{
+    destination d = {g, NULL, g->g.element, f->params.element == EASE__U32};
+    size_t edge = (size_t)f->params.edge, from, begin, end;
+    ease_status status;
+
+    tile_extent(f, s, i, j, &from, &begin, &end);
+    status = ease__stream_read_blocks(s, scratch, end - begin, begin, err);
+    if (status)
+        return status;
+    memmove(scratch, (const char *)scratch + (from - begin),
+            edge * edge * ease__element_bytes((ease__element)f->params.element));
+    if (f->params.element == EASE__F32)
+        widen(scratch, edge * edge);
+    copy_tile(&d, scratch, ease__tile(&g->g, i, j));
+    return EASE_OK;
+}
+
+ease_status ease__gram_file_head(const ease__gram_file *f, ease_gram *g,
+                                 ease_error *err)
 {
     size_t n = (size_t)f->params.items;
     ease_status status;
@@ -246,7 +287,7 @@ ease_status ease__gram_read_bands(const char *path, ease__element element,
     }
     if (element == EASE__U32)
         element = (ease__element)f.params.element;
-    status = read_head(&f, g, err);
+    status = ease__gram_file_head(&f, g, err);
     if (!status)
         status = ease__gram_tiles_new(g, f.params.items, element, bands, err);
     if (!status) {

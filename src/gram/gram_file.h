@@ -32,4 +32,15 @@ typedef ease_status ease__take_tile(void *user, int32_t i, int32_t j, const void
 ease_status ease__gram_file_tiles(const ease__gram_file *f, ease__take_tile *take,
                                   void *user, const ease_hooks *hooks, ease_error *err);
 
+/* Copies everything but the tiles. */
+ease_status ease__gram_file_head(const ease__gram_file *f, ease_gram *g,
+                                 ease_error *err);
+/* Reads tile (i, j) to its place in g->g, whose element type is U32 only if the file
+ * has counts. `s` is the open section "tiles", scratch has ease__gram_file_scratch
+ * bytes; threads with a scratch of their own may call this at the same time. */
+ease_status ease__gram_file_tile(const ease__gram_file *f,
+                                 const ease__section_stream *s, int32_t i, int32_t j,
+                                 void *scratch, ease_gram *g, ease_error *err);
+size_t ease__gram_file_scratch(const ease__gram_file *f);
+
 #endif

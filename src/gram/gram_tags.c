@@ -246,142 +246,30 @@ void ease__gram_add_tags(ease_gram *g, const ease__tag_lists *l)
 
 /* ---- items that only have tags --------------------------------------------------- */
 
-int32_t ease__tags_new_items(const ease_tags *t, const ease__ids *ids)
-{
-    int32_t count = 0;
-
-    for (int32_t i = 0; i < (int32_t)t->items.count; i++)
-        count += ease__ids_find(ids, ease__ids_at(&t->items, i),
-                                ease__ids_length(&t->items, i)) == EASE__NO_ID;
-    return count;
-}
-
-/* Appends the items that only the tags have to a copy of the ids. */
-static ease_status extend_ids(const ease__ids *from, const ease_tags *t, ease__ids *out,
-                              ease_error *err)
-{
-    const ease__ids *parts[] = {from, &t->items};
-    ease__ids ids = {0};
-
-    if (ease__tags_new_items(t, from) == (int32_t)t->items.count)
-        return no_item(t, err);
-    for (int k = 0; k < 2; k++)
-        for (int64_t i = 0; i < parts[k]->count; i++)
-            if (ease__ids_add(&ids, ease__ids_at(parts[k], i),
-                              ease__ids_length(parts[k], i)) == EASE__NO_ID) {
-                ease__ids_free(&ids);
-                return ease__fail(err, EASE_E_NOMEM, "ids of %lld items",
-                                  (long long)(from->count + t->items.count));
-            }
-    if (ids.count > INT32_MAX - 1) {
-        ease__ids_free(&ids);
-        return ease__fail(err, EASE_E_TOO_LARGE, "more than 2^31 - 2 items");
-    }
-    *out = ids;
-    return EASE_OK;
-}
-
 ease_status ease__tags_extend(const ease_interactions *x, const ease_tags *t,
                               ease_interactions *out, ease_error *err)
 {
-    ease_interactions made = *x;
-    ease__ids numbered = {0};
-    ease_status status = EASE_OK;
+    ease_interactions made;
+    ease_status status = ease__items_extend(x, &t->items, &made, err);
 
-    made.item_ids = (ease__ids){0};
-    made.borrowed = true;
-    if (!x->item_ids.count)
-        status = ease__ids_number(&numbered, 0, x->items, err);
-    if (!status)
-        status = extend_ids(x->item_ids.count ? &x->item_ids : &numbered, t,
-                            &made.item_ids, err);
-    ease__ids_free(&numbered);
     if (status)
         return status;
-    made.items = (int32_t)made.item_ids.count;
+    if (made.items - x->items == (int32_t)t->items.count) {
+        ease__items_extended_free(&made);
+        return no_item(t, err);
+    }
     *out = made;
     return EASE_OK;
-}
-
-void ease__tags_extended_free(ease_interactions *x)
-{
-    ease__ids_free(&x->item_ids);
-    *x = (ease_interactions){0};
-}
-
-static void copy_entries(const ease__tiled *from, ease__tiled *to)
-{
-    size_t size = ease__element_bytes(from->element);
-
-    for (int32_t i = 0; i < from->n; i++)
-        for (int32_t j = 0; j <= i;) {
-            /* As far as the next edge of a tile of either matrix. */
-            int32_t a = from->edge - j % from->edge, b = to->edge - j % to->edge;
-            int32_t count = a < b ? a : b;
-            size_t in = (size_t)(i % from->edge) * (size_t)from->edge +
-                        (size_t)(j % from->edge);
-            size_t out = (size_t)(i % to->edge) * (size_t)to->edge +
-                         (size_t)(j % to->edge);
-
-            count = count < i + 1 - j ? count : i + 1 - j;
-            memcpy((char *)ease__tile(to, i / to->edge, j / to->edge) + out * size,
-                   (const char *)ease__tile(from, i / from->edge, j / from->edge) +
-                       in * size,
-                   (size_t)count * size);
-            j += count;
-        }
 }
 
 ease_status ease__tags_extend_gram(ease_gram *g, const ease_tags *t, size_t limit,
                                    ease_error *err)
 {
-    ease__ids ids = {0};
-    ease__tiled made = {0};
-    double *sums = NULL;
-    ease__by_user *by_user = NULL;
-    size_t peak, n = (size_t)g->g.n;
-    ease_status status;
+    int32_t missing = ease__items_missing(&g->ids, &t->items);
 
-    if (ease__tags_new_items(t, &g->ids) == 0)
-        return EASE_OK;
-    status = extend_ids(&g->ids, t, &ids, err);
-    if (status)
-        return status;
-    peak = ease__size_add(g->g.bytes,
-                          ease__tiled_bytes((int32_t)ids.count, g->g.element));
-    status = ease__memory_check("adding items that only have tags to", g->g.n, peak,
-                                ease__memory_allowed(limit, g->g.bytes), err);
-    if (!status)
-        status = ease__tiled_new((int32_t)ids.count, g->g.element, &made, err);
-    if (!status && g->sums) {
-        sums = ease__alloc_zero((size_t)ids.count, sizeof(*sums));
-        if (!sums)
-            status = ease__fail(err, EASE_E_NOMEM, "sums of %d items", (int)ids.count);
-    }
-    if (!status && g->by_user) {
-        by_user = ease__by_user_copy(g->by_user, n, (size_t)ids.count);
-        if (!by_user)
-            status = ease__fail(err, EASE_E_NOMEM, "sums of %d items", (int)ids.count);
-    }
-    if (status) {
-        ease__tiled_free(&made);
-        ease__ids_free(&ids);
-        ease__free(sums);
-        return status;
-    }
-    copy_entries(&g->g, &made);
-    ease__tiled_mirror_diagonal(&made, 1);
-    if (sums)
-        memcpy(sums, g->sums, n * sizeof(*sums));
-    ease__tiled_free(&g->g);
-    ease__ids_free(&g->ids);
-    ease__free(g->sums);
-    ease__by_user_free(g->by_user);
-    g->g = made;
-    g->ids = ids;
-    g->sums = sums;
-    g->by_user = by_user;
-    return EASE_OK;
+    if (missing > 0 && missing == (int32_t)t->items.count)
+        return no_item(t, err);
+    return ease__items_extend_gram(g, &t->items, limit, err);
 }
 
 void ease__tags_tell_new(const ease__ids *ids, int32_t from, const ease_hooks *hooks)

@@ -4,7 +4,7 @@
 #define EASE_GRAM_GRAM_TAGS_H
 
 #include "data/tags.h"
-#include "gram/gram.h"
+#include "gram/extend.h"
 
 /* The tags of the items of a matrix, by item and by tag, both ascending. */
 typedef struct ease__tag_lists {
@@ -35,20 +35,14 @@ double ease__tags_diagonal(const ease_tags *t, double weight);
 
 /* ---- items that only have tags --------------------------------------------------- */
 
-/* The number of items of the tags that are not among the ids. */
-int32_t ease__tags_new_items(const ease_tags *t, const ease__ids *ids);
-
-/* Makes interactions with the items of x, and behind them the items that only the tags
- * have, in the order of the tags. The rows are borrowed from x. Fails with
- * EASE_E_DATA if x has no item of the tags, EASE_E_TOO_LARGE or EASE_E_NOMEM. */
+/* As ease__items_extend, with the items of the tags, of which x must have one, or it
+ * fails with EASE_E_DATA. Free with ease__items_extended_free. */
 ease_status ease__tags_extend(const ease_interactions *x, const ease_tags *t,
                               ease_interactions *out, ease_error *err);
-void ease__tags_extended_free(ease_interactions *x);
 /* Logs (level 2) how many items, from number `from` on, were added. */
 void ease__tags_tell_new(const ease__ids *ids, int32_t from, const ease_hooks *hooks);
 
-/* Adds the same items to a whole Gram matrix, as rows of zeros. For a moment both
- * matrices are in memory: `limit` is the memory_limit of the caller. */
+/* The same for a Gram matrix, as ease__items_extend_gram. */
 ease_status ease__tags_extend_gram(ease_gram *g, const ease_tags *t, size_t limit,
                                    ease_error *err);
 

@@ -109,35 +109,28 @@ static double penalty_of(const ease__penalty *p, int32_t i, double d)
     return own;
 }
 
-/* Sets scale_i = 1 or sqrt(C_ii) by the kind, 0 if the column is constant; unit_i =
- * 1 / scale_i, or 0, so that the row and column become zero. */
-static void find_scale(const ease_gram *g, ease_gram_kind kind, const ease__penalty *p,
-                       ease__scales *s)
+void ease__scales_set(const ease_gram *g, ease_gram_kind kind, const ease__penalty *p,
+                      int32_t i, double whole, ease__scales *s)
 {
-    int64_t end = (int64_t)g->g.last * g->g.edge;
-    double mass;
+    double mass, of_kind = 1, power, own;
     const double *sums = ease__gram_centre(g, &mass);
+    double entry = whole; /* diagonal entry for the kind */
+    bool constant = false;
 
-    for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++) {
-        double whole = ease__tiled_at(&g->g, i, i), of_kind = 1, power, own;
-        double entry = whole; /* diagonal entry for the kind */
-        bool constant = false;
-
-        if (kind != EASE_GRAM_COUNTS) {
-            entry -= sums[i] * sums[i] / mass;
-            constant = !(entry > constant_share(g) * whole);
-        }
-        own = penalty_of(p, i, constant ? 0 : entry);
-        if (kind == EASE_GRAM_CORRELATION && !constant) {
-            of_kind = sqrt(entry);
-            entry = 1;
-        }
-        power = balance((constant ? 0 : entry) + own);
-        s->scale[i] = constant ? 0 : of_kind / power;
-        s->unit[i] = constant ? 0 : 1 / s->scale[i];
-        s->ridge[i] = own * (power * power);
-        s->plain = s->plain && s->scale[i] == 1;
+    if (kind != EASE_GRAM_COUNTS) {
+        entry -= sums[i] * sums[i] / mass;
+        constant = !(entry > constant_share(g) * whole);
     }
+    own = penalty_of(p, i, constant ? 0 : entry);
+    if (kind == EASE_GRAM_CORRELATION && !constant) {
+        of_kind = sqrt(entry);
+        entry = 1;
+    }
+    power = balance((constant ? 0 : entry) + own);
+    s->scale[i] = constant ? 0 : of_kind / power;
+    s->unit[i] = constant ? 0 : 1 / s->scale[i];
+    s->ridge[i] = own * (power * power);
+    s->plain = s->plain && s->scale[i] == 1;
 }
 
 void ease__scales_free(ease__scales *s)
@@ -170,17 +163,37 @@ ease_status ease__scales_new(const ease_gram *g, ease_gram_kind kind, ease__scal
     return EASE_OK;
 }
 
-void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, const ease__penalty *p,
-                        int threads, ease__scales *s)
+static centering centering_of(const ease_gram *g, ease_gram_kind kind,
+                              const ease__scales *s)
 {
     centering c = {0};
 
     c.sums = ease__gram_centre(g, &c.users);
     if (kind == EASE_GRAM_COUNTS)
         c.sums = NULL;
-    find_scale(g, kind, p, s);
     if (!s->plain)
         c.unit = s->unit;
+    return c;
+}
+
+void ease__gram_prepare_tile(const ease_gram *g, ease_gram_kind kind,
+                             const ease__scales *s, int32_t i, int32_t j)
+{
+    centering c = centering_of(g, kind, s);
+
+    if (!s->plain || g->g.element == EASE__U32)
+        prepare_tile(&g->g, &c, i, j);
+}
+
+void ease__gram_prepare(ease_gram *g, ease_gram_kind kind, const ease__penalty *p,
+                        int threads, ease__scales *s)
+{
+    int64_t end = (int64_t)g->g.last * g->g.edge;
+    centering c;
+
+    for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++)
+        ease__scales_set(g, kind, p, i, ease__tiled_at(&g->g, i, i), s);
+    c = centering_of(g, kind, s);
     if (!s->plain || g->g.element == EASE__U32)
         prepare_tiles(&g->g, &c, threads);
 }

@@ -6,7 +6,8 @@
 
 void ease_train_options_defaults(ease_train_options *o)
 {
-    static const ease_train_options defaults = {.metric = "ndcg@100", .tag_weight = 1};
+    static const ease_train_options defaults = {
+        .metric = "ndcg@100", .tag_weight = 1, .lambda_users = 10000};
 
     ease__options_defaults(o, &defaults, sizeof(defaults));
 }

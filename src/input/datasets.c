@@ -1,5 +1,7 @@
 #include "input/datasets.h"
 
+#include "input/parts.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +101,7 @@ typedef struct holdings {
     char *folder; /* the directory training_set */
     series movies, parts;
     int forms;
+    bool files, others;         /* that could be parts; directories and devices */
     char first[64], second[64]; /* names that prove two data sets */
 } holdings;
 
@@ -192,6 +195,18 @@ static bool take_name(holdings *h, const char *name, bool movies_alone)
     return h->only != NULL;
 }
 
+static void note_kind(holdings *h, int dir, const char *name)
+{
+    struct stat st;
+
+    if (name[0] == '.' || name[0] == '_')
+        return;
+    if (fstatat(dir, name, &st, 0) == 0 && S_ISREG(st.st_mode))
+        h->files = true;
+    else
+        h->others = true;
+}
+
 static ease_status look_into(holdings *h, const char *dir, bool movies_alone,
                              bool series_alone, ease_error *err)
 {
@@ -204,6 +219,7 @@ static ease_status look_into(holdings *h, const char *dir, bool movies_alone,
     while (!status && (entry = readdir(d))) {
         if (series_alone && ease__names_data(entry->d_name))
             continue;
+        note_kind(h, dirfd(d), entry->d_name);
         if (!take_name(h, entry->d_name, movies_alone))
             status = no_memory(dir, err);
     }
@@ -310,8 +326,8 @@ static ease_status check_forms(const holdings *h, bool series_alone, ease_error 
                           h->dir);
     return ease__fail(err, EASE_E_DATA,
                       "%s: a directory without a data set: ratings.csv, ratings.dat, "
-                      "train_triplets.txt, training_set, mv_0000001.txt or "
-                      "combined_data_1.txt",
+                      "train_triplets.txt, training_set, mv_0000001.txt, "
+                      "combined_data_1.txt, or files alone that are its parts",
                       h->dir);
 }
 
@@ -322,6 +338,8 @@ static ease_status open_holdings(holdings *h, bool series_alone,
     const char *dir = h->dir;
     ease_status status = look_into(h, dir, false, series_alone, err);
 
+    if (!status && h->forms == 0 && h->files && !h->others && !series_alone)
+        return ease__list_open(dir, NULL, hooks, out, err);
     if (!status)
         status = check_forms(h, series_alone, err);
     if (!status && h->only)
@@ -341,9 +359,9 @@ static ease_status open_holdings(holdings *h, bool series_alone,
     return open_series(&h->movies, dir, 0, hooks, out, err);
 }
 
-ease_status ease__data_open(const char *path, bool series_alone,
-                            const ease_hooks *hooks, ease__input **out, bool *is_series,
-                            ease_error *err)
+ease_status ease__data_open(const char *path, const char *const *more,
+                            bool series_alone, const ease_hooks *hooks,
+                            ease__input **out, bool *is_series, ease_error *err)
 {
     holdings h = {.dir = path,
                   .movies = {.before = "mv_", .after = ".txt", .digits = MOVIE_DIGITS},
@@ -351,6 +369,8 @@ ease_status ease__data_open(const char *path, bool series_alone,
     ease_status status;
 
     *is_series = false;
+    if (path && ((more && more[0]) || ease__is_pattern(path)))
+        return ease__list_open(path, more, hooks, out, err);
     if (!path || strcmp(path, "-") == 0 || !is_directory(path))
         return ease__input_open(path, hooks, out, err);
     status = open_holdings(&h, series_alone, hooks, out, is_series, err);

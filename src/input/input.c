@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "core/budget.h"
+#include "input/charset.h"
 #include "input/datasets.h"
 #include "input/zip.h"
 
@@ -18,7 +19,9 @@ const char ease__stage_reading[] = "reading";
 enum {
     RAW_BYTES = 1 << 18,  /* compressed bytes that are read at a time */
     READ_BYTES = 1 << 20, /* in one call, so that it can be cancelled soon */
-    WAIT_MS = 50
+    WAIT_MS = 50,
+    UNIT_BYTES = 1 << 16, /* that are converted at a time */
+    FIRST_BYTES = 2       /* that tell UTF-16 */
 };
 
 typedef enum coding { PLAIN, GZIP, ZSTD, ZIP } coding;
@@ -42,6 +45,16 @@ struct ease__input {
     char *member_name;
     size_t member_left;
     uLong member_crc;
+    /* Texts that are converted: */
+    ease__charset charset_given, charset; /* of the caller, and of the current file */
+    bool charset_open;                    /* the caller has given none */
+    bool charset_settled;
+    unsigned char first[FIRST_BYTES]; /* of the file, if they are no mark of UTF-16 */
+    size_t first_at, first_end;
+    unsigned char *units; /* bytes to be converted, allocated with the first of them */
+    size_t unit_count;
+    char *converted;
+    size_t converted_at, converted_end;
     char *ahead; /* decoded bytes that were peeked at, but not read */
     size_t ahead_at, ahead_end, ahead_capacity;
 };
@@ -227,8 +240,8 @@ static ease_status read_zip(ease__input *in, void *to, size_t size, size_t *got,
     return EASE_OK;
 }
 
-static ease_status read_some(ease__input *in, void *to, size_t size, size_t *got,
-                             ease_error *err)
+static ease_status decode_some(ease__input *in, void *to, size_t size, size_t *got,
+                               ease_error *err)
 {
     *got = 0;
     switch (in->coding) {
@@ -242,6 +255,113 @@ static ease_status read_some(ease__input *in, void *to, size_t size, size_t *got
         break;
     }
     return read_plain(in, to, size, got, err);
+}
+
+/* ---- charsets -------------------------------------------------------------- */
+
+static ease_status convert_some(ease__input *in, ease_error *err)
+{
+    size_t got = 0, used = 0;
+    ease_status status = decode_some(in, in->units + in->unit_count,
+                                     UNIT_BYTES - in->unit_count, &got, err);
+
+    if (status)
+        return status;
+    in->unit_count += got;
+    in->converted_at = 0;
+    in->converted_end = ease__charset_convert(in->charset, in->units, in->unit_count,
+                                              &used, (unsigned char *)in->converted);
+    in->unit_count -= used;
+    memmove(in->units, in->units + used, in->unit_count);
+    /* At most the first half of a surrogate pair, or a part of it, waits for more. */
+    if (in->unit_count > 3 || (got == 0 && in->unit_count))
+        return ease__fail(err, EASE_E_PARSE, "%s: damaged or truncated UTF-16 text",
+                          current(in));
+    return EASE_OK;
+}
+
+static bool allocate_units(ease__input *in)
+{
+    if (!in->units)
+        in->units = ease__alloc_array(UNIT_BYTES, 1);
+    if (!in->converted)
+        in->converted = ease__alloc_array(UNIT_BYTES, EASE__CHARSET_GROWTH);
+    return in->units && in->converted;
+}
+
+static bool is_utf16(ease__charset c)
+{
+    return c == EASE__CHARSET_UTF16LE || c == EASE__CHARSET_UTF16BE;
+}
+
+/* Recognizes the mark of UTF-16 at the beginning of the current file. */
+static ease_status settle_charset(ease__input *in, ease_error *err)
+{
+    size_t got = 1;
+
+    while (in->first_end < FIRST_BYTES && got) {
+        ease_status status = decode_some(in, in->first + in->first_end,
+                                         FIRST_BYTES - in->first_end, &got, err);
+
+        if (status)
+            return status;
+        in->first_end += got;
+    }
+    in->charset_settled = true;
+    in->charset = in->charset_given;
+    if (in->first_end == FIRST_BYTES && (in->charset_open || is_utf16(in->charset))) {
+        if (memcmp(in->first, "\xff\xfe", FIRST_BYTES) == 0)
+            in->charset = EASE__CHARSET_UTF16LE;
+        else if (memcmp(in->first, "\xfe\xff", FIRST_BYTES) == 0)
+            in->charset = EASE__CHARSET_UTF16BE;
+        else
+            in->charset = in->charset_given;
+        if (is_utf16(in->charset) && (in->first[0] ^ in->first[1]) == 1)
+            in->first_end = 0; /* 0xfe ^ 0xff: the mark is no text */
+    }
+    if (in->charset == EASE__CHARSET_BYTES)
+        return EASE_OK;
+    if (!allocate_units(in))
+        return ease__fail(err, EASE_E_NOMEM, "reading %s", in->name);
+    memcpy(in->units, in->first, in->first_end);
+    in->unit_count = in->first_end;
+    in->first_end = 0;
+    return EASE_OK;
+}
+
+static size_t give(char *from, size_t *at, size_t end, void *to, size_t size)
+{
+    size_t count = end - *at < size ? end - *at : size;
+
+    memcpy(to, from + *at, count);
+    *at += count;
+    return count;
+}
+
+static ease_status read_some(ease__input *in, void *to, size_t size, size_t *got,
+                             ease_error *err)
+{
+    *got = 0;
+    if (!in->charset_settled) {
+        ease_status status = settle_charset(in, err);
+
+        if (status)
+            return status;
+    }
+    if (in->first_at < in->first_end) {
+        *got = give((char *)in->first, &in->first_at, in->first_end, to, size);
+        return EASE_OK;
+    }
+    if (in->charset == EASE__CHARSET_BYTES)
+        return decode_some(in, to, size, got, err);
+    if (in->converted_at == in->converted_end) {
+        ease_status status = convert_some(in, err);
+
+        if (status)
+            return status;
+    }
+    *got = give(in->converted, &in->converted_at, in->converted_end, to, size);
+    return EASE_OK;
 }
 
 /* ---- opening --------------------------------------------------------------- */
@@ -407,6 +527,9 @@ static void end_file(ease__input *in)
         close(in->fd);
     in->fd = -1;
     in->coding = PLAIN;
+    in->charset_settled = false;
+    in->first_at = in->first_end = in->unit_count = 0;
+    in->converted_at = in->converted_end = 0;
     in->ended = false;
     in->raw_at = in->raw_end = 0;
 }
@@ -446,6 +569,7 @@ static ease_status open_with(const char *name, char **files, size_t count,
     in->zip = EASE__ZIP_NONE;
     in->files = files;
     in->file_count = count;
+    in->charset_open = true;
     if (hooks)
         in->hooks = *hooks;
     in->name = ease__copy_string(strcmp(name, "-") == 0 ? "standard input" : name);
@@ -486,6 +610,8 @@ void ease__input_close(ease__input *in)
     end_file(in);
     free_paths(in->files, in->file_count);
     ease__free(in->ahead);
+    ease__free(in->units);
+    ease__free(in->converted);
     ease__free(in->raw);
     ease__free(in->name);
     ease__free(in);
@@ -605,14 +731,30 @@ const char *ease__input_file_name(const ease__input *in, size_t file)
 
 const char *ease__input_coding(const ease__input *in)
 {
-    static const char *const words[] = {"", "gzip, ", "zstd, ", "zip, "};
+    static const char *const words[][EASE__CHARSETS] = {
+        {"", "UTF-16 ", "UTF-16 ", "Latin-1 "},
+        {"gzip, ", "gzip, UTF-16 ", "gzip, UTF-16 ", "gzip, Latin-1 "},
+        {"zstd, ", "zstd, UTF-16 ", "zstd, UTF-16 ", "zstd, Latin-1 "},
+        {"zip, ", "zip, UTF-16 ", "zip, UTF-16 ", "zip, Latin-1 "}};
 
-    return words[in->coding];
+    return words[in->coding][in->charset];
+}
+
+ease_status ease__input_set_charset(ease__input *in, const char *name, ease_error *err)
+{
+    in->charset_open = false;
+    if (ease__charset_named(name, &in->charset_given))
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "encoding '%.40s': not utf-8, utf-16 or latin-1",
+                      name);
 }
 
 size_t ease__input_held(const ease__input *in)
 {
-    return sizeof(*in) + RAW_BYTES + in->ahead_capacity + ZSTD_sizeof_DStream(in->zstd);
+    size_t units = in->units ? (size_t)UNIT_BYTES * (1 + EASE__CHARSET_GROWTH) : 0;
+
+    return sizeof(*in) + units + RAW_BYTES + in->ahead_capacity +
+           ZSTD_sizeof_DStream(in->zstd);
 }
 
 double ease__input_fraction(const ease__input *in)

@@ -1,7 +1,8 @@
-/* A source of bytes: a file or standard input, plain or compressed with gzip
- * (several members), zstd (several frames) or zip (one text file), which the first
- * bytes tell; or several files, one after the other. Input is read in order and
- * never mapped, since mapped pages would count as resident memory. */
+/* A source of bytes: a file or standard input, plain or compressed with gzip (several
+ * members), zstd (several frames) or zip (one text file), which the first bytes tell;
+ * or several files, one after the other. UTF-16 and Latin-1 are converted to UTF-8.
+ * Input is read in order and never mapped, since mapped pages would count as resident
+ * memory. */
 #ifndef EASE_INPUT_INPUT_H
 #define EASE_INPUT_INPUT_H
 
@@ -48,12 +49,17 @@ ease_status ease__input_peek_all(ease__input *in, size_t limit, const char **dat
 void ease__input_skip(ease__input *in, size_t bytes);
 
 const char *ease__input_name(const ease__input *in); /* for messages */
-/* The compression of the current file: "", "gzip, ", "zstd, " or "zip, ". */
+/* The compression and the charset of the current file, in words before its format: "",
+ * "gzip, ", "UTF-16 ", "zip, Latin-1 ". */
 const char *ease__input_coding(const ease__input *in);
 /* The bytes of memory of the input, including those peeked at. */
 size_t ease__input_held(const ease__input *in);
 /* The share of the input that has been read, 0 .. 1; -1 for a pipe. */
 double ease__input_fraction(const ease__input *in);
+/* Sets the charset of the text, "utf-8", "utf-16" or "latin-1", before anything is
+ * read. By default texts with the mark of UTF-16 are converted, and others are read as
+ * they are. Fails with EASE_E_ARG. */
+ease_status ease__input_set_charset(ease__input *in, const char *name, ease_error *err);
 /* The descriptor of a plain regular file and its size, for pread; -1 for others. */
 int ease__input_file(const ease__input *in, size_t *bytes);
 

@@ -1,6 +1,7 @@
 #include "input/npy.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { HEAD_BYTES = 1 << 12 };
@@ -86,6 +87,21 @@ ease_status ease__npy_head(ease__npy_source *source, void *from, const char *nam
     a.by_columns = *order == 'T';
     *out = a;
     return EASE_OK;
+}
+
+/* Magic, length of the header, the header padded so that data begin at a multiple of 64
+ * bytes. */
+void ease__npy_write_head(char to[EASE__NPY_HEAD], const char *type, const char *shape)
+{
+    int used;
+
+    memset(to, ' ', EASE__NPY_HEAD);
+    memcpy(to, "\x93NUMPY\x01\x00\x76\x00", 10); /* 0x76 = 118 = 128 - 10 */
+    used = snprintf(to + 10, EASE__NPY_HEAD - 10,
+                    "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", type,
+                    shape);
+    to[10 + used] = ' ';
+    to[EASE__NPY_HEAD - 1] = '\n';
 }
 
 bool ease__npy_is_integer(const ease__npy *a)

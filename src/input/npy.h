@@ -21,6 +21,11 @@ typedef ease_status ease__npy_source(void *from, void *to, size_t bytes,
 ease_status ease__npy_head(ease__npy_source *source, void *from, const char *name,
                            ease__npy *out, ease_error *err);
 
+/* Writes a header of version 1.0, for a type such as "<f4" and a shape such as "(2,)";
+ * data follow it. */
+enum { EASE__NPY_HEAD = 128 };
+void ease__npy_write_head(char to[EASE__NPY_HEAD], const char *type, const char *shape);
+
 bool ease__npy_is_integer(const ease__npy *a);
 bool ease__npy_is_number(const ease__npy *a);
 /* The value of an integer element of 1 to 8 bytes; -1 if it is beyond int64. */

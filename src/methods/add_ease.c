@@ -144,6 +144,7 @@ const ease__method ease__add_ease = {
             .about = "EASE plus EASE on tags of items (Jeunen et al., RecSys 2020)",
             .has_lambda = 1,
             .from_gram = 1,
+            .planned = 1,
             .needs_tags = 1,
             .kind = &counts,
         },

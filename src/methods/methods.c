@@ -1,5 +1,4 @@
 /* The table of methods, and training by the name of a method. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,19 +22,6 @@ static ease_status tell_rounds(const ease__method *r, double *settings, ease_mod
             settings[i] = m->rounds;
     ease__settings_print(r->settings, settings, NULL, text);
     return ease__model_set_settings(m, text, err);
-}
-
-/* Fails if a weight is not finite: the file of such a model could not be opened. */
-static ease_status check_weights(const ease_model *m, ease_error *err)
-{
-    const ease__sparse *s = &m->sparse;
-
-    for (uint64_t at = 0; s->starts && at < s->starts[m->info.items]; at++)
-        if (!isfinite(s->weights[at]))
-            return ease__fail(err, EASE_E_ACCURACY,
-                              "a weight is not finite: the values of the data "
-                              "are too far apart");
-    return EASE_OK;
 }
 
 /* Checks the memory for the parts that every model has: popularity, base, ids. */
@@ -68,8 +54,8 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
         m->info.lambda = r->info.has_lambda ? o->lambda : 0;
         status = r->fill(x, o, settings, m, err);
     }
-    if (!status)
-        status = check_weights(m, err);
+    if (!status && m->sparse.starts)
+        status = ease__sparse_check(m, err);
     if (!status)
         status = tell_rounds(r, settings, m, err);
     if (!status)
@@ -84,8 +70,8 @@ static ease_status fill_model(const ease__method *r, const ease_interactions *x,
     return EASE_OK;
 }
 
-ease_status ease_train(const ease_interactions *x, const ease_train_options *given,
-                       ease_model **out, ease_error *err)
+ease_status ease__train(const ease_interactions *x, const ease_train_options *given,
+                        ease_model **out, ease_error *err)
 {
     double settings[EASE__MOST_SETTINGS];
     ease_train_options o;
@@ -102,11 +88,15 @@ ease_status ease_train(const ease_interactions *x, const ease_train_options *giv
         status = ease__method_lambda(m, &o, err);
     if (!status)
         status = ease__method_tags(m, &o, err);
+    if (!status)
+        status = ease__method_like(m, &o, err);
     if (status)
         return status;
     if (m->fit)
         return m->fit(x, &o, out, err);
     status = ease__settings_parse(m->settings, o.method, o.settings, settings, NULL,
                                   err);
+    if (!status && o.updatable)
+        status = ease__living_check(m, &(ease__family){0}, o.kind, false, err);
     return status ? status : fill_model(m, x, &o, settings, out, err);
 }

@@ -3,6 +3,8 @@
 #ifndef EASE_METHODS_METHODS_H
 #define EASE_METHODS_METHODS_H
 
+#include <stdatomic.h>
+
 #include "data/interactions.h"
 #include "model/model.h"
 #include "model/settings.h"
@@ -20,6 +22,7 @@
     METHOD(ease__mrf)           \
     METHOD(ease__ease_family)   \
     METHOD(ease__add_ease)      \
+    METHOD(ease__ease_sparse)   \
     METHOD(ease__popularity)    \
     METHOD(ease__item_item)     \
     METHOD(ease__slim)          \
@@ -33,6 +36,11 @@
 
 #define EASE__DECLARE_METHOD(method) extern const ease__method method;
 EASE__METHODS(EASE__DECLARE_METHOD)
+
+/* Trains with a lambda that is given. ease_train, which may also choose it, is in
+ * src/tune/auto_lambda.c, a later folder. */
+ease_status ease__train(const ease_interactions *x, const ease_train_options *given,
+                        ease_model **out, ease_error *err);
 
 /* The first settings of item-item, and of ii-svd, which starts with it. */
 enum { EASE__SIMILARITY, EASE__NEIGHBOURS, EASE__SHRINKAGE };
@@ -70,20 +78,37 @@ void ease__lists_free(ease__lists *l);
 ease_status ease__lists_store(ease__lists *l, ease_model *m, ease_error *err);
 
 /* Sparse columns of weights under construction: the weights into item j, without
- * zeros and in any order; each column is one allocation. */
+ * zeros and in any order. */
 typedef struct ease__ragged {
     int32_t items;
     struct {
         ease_rec *recs;
         int32_t count;
     } * columns;
+    ease_rec *block; /* of all columns; NULL: each column is one allocation */
+    size_t block_bytes;
+    atomic_size_t used; /* weights of the block */
 } ease__ragged;
 
 /* Allocates empty columns. */
 ease_status ease__ragged_new(int32_t items, ease__ragged *out, ease_error *err);
 void ease__ragged_free(ease__ragged *r);
-/* Transposes the columns into the rows of a sparse model. */
-ease_status ease__ragged_transpose(const ease__ragged *r, ease_model *m,
-                                   ease_error *err);
+/* Allocates a block for at most `weights` weights, of which pages are used as they are
+ * needed. Unlike small allocations it goes back to the system when it is freed. */
+ease_status ease__ragged_reserve(ease__ragged *r, size_t weights, ease_error *err);
+/* A column of the block, for `count` weights; threads may call this at once. */
+ease_rec *ease__ragged_take(ease__ragged *r, int32_t count);
+/* Transposes the columns into the rows of a sparse model. Fails with EASE_E_NOMEM or
+ * EASE_E_CANCELLED. */
+ease_status ease__ragged_transpose(const ease__ragged *r, const ease_hooks *hooks,
+                                   ease_model *m, ease_error *err);
+
+/* Replaces the weights of a sparse model, which was trained on x, by `from` times the
+ * scales s_i t_j of the family. `from` may be the weights of the model. */
+ease_status ease__sparse_scale(const ease__family *f, const ease_interactions *x,
+                               const float *from, ease_model *m, ease_error *err);
+/* Fails with EASE_E_ACCURACY if a weight of a sparse model is not finite: its file
+ * could not be opened. */
+ease_status ease__sparse_check(const ease_model *m, ease_error *err);
 
 #endif

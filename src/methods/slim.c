@@ -540,7 +540,7 @@ static ease_status fit_into(job *j, int threads, ease_model *m, ease_error *err)
                   "passes",
                   unfinished, (int)j->x->items, j->settings[TOLERANCE],
                   j->settings[ITERATIONS]);
-    return status ? status : ease__ragged_transpose(&j->found, m, err);
+    return status ? status : ease__ragged_transpose(&j->found, j->hooks, m, err);
 }
 
 static ease_status check(const double *given, ease_error *err)

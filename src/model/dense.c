@@ -2,6 +2,7 @@
  * inverse. */
 #include "model/dense.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -23,6 +24,8 @@ ease_status ease__dense_order_take(const ease_train_options *o, ease__dense_orde
     if (!status)
         status = ease__method_tags(d.method, &d.o, err);
     if (!status)
+        status = ease__method_like(d.method, &d.o, err);
+    if (!status)
         status = ease__train_backend(&d.o, &d.backend, err);
     if (!status)
         status = ease__settings_parse(d.method->settings, d.o.method, d.o.settings,
@@ -30,6 +33,15 @@ ease_status ease__dense_order_take(const ease_train_options *o, ease__dense_orde
     if (status)
         return status;
     ease__dense_order_set(&d, values);
+    if (d.o.like && strcmp(d.settings, d.o.like->info.settings) != 0)
+        return ease__fail(err, EASE_E_ARG,
+                          "settings must be those of the model to train like: %s",
+                          d.o.like->info.settings);
+    if (d.o.updatable)
+        status = ease__living_check(d.method, &d.family, d.o.kind, d.tag_weight > 0,
+                                    err);
+    if (status)
+        return status;
     *out = d;
     return EASE_OK;
 }
@@ -58,6 +70,8 @@ void ease__dense_vectors_free(ease__dense_vectors *v)
     ease__free(v->diagonal);
     ease__free(v->factors);
     ease__free(v->pivots);
+    ease__free(v->product);
+    ease__free(v->random);
     ease__scales_free(&v->scales);
     ease__tag_lists_free(&v->tags);
     *v = (ease__dense_vectors){0};
@@ -71,9 +85,11 @@ static const double *counts_of(const ease_gram *g, const ease__dense_vectors *v)
     return g->weighted ? NULL : v->diagonal;
 }
 
-static bool needs_counts(const ease__family *f)
+static bool needs_counts(const ease__dense_order *d)
 {
-    return ease__family_scales(f) || (f->raw && f->dropout > 0);
+    const ease__family *f = &d->family;
+
+    return ease__family_scales(f) || (f->raw && f->dropout > 0) || d->o.updatable;
 }
 
 /* True if tags are added to the matrix, and not used in another way. */
@@ -105,9 +121,14 @@ ease_status ease__dense_vectors_new(const ease_gram *g, const ease__dense_order 
         v.factors = ease__alloc_array(2 * n, sizeof(*v.factors));
         v.pivots = ease__alloc_array(n, sizeof(*v.pivots));
     }
-    if (!v.diagonal || (d->method->family && (!v.factors || !v.pivots)))
+    if (v.diagonal && d->o.updatable) {
+        v.product = ease__alloc_zero(n, sizeof(*v.product));
+        v.random = ease__alloc_array(n, sizeof(*v.random));
+    }
+    if (!v.diagonal || (d->method->family && (!v.factors || !v.pivots)) ||
+        (d->o.updatable && (!v.product || !v.random)))
         status = ease__fail(err, EASE_E_NOMEM, "the diagonal of %zu items", n);
-    if (!status && needs_counts(&d->family) && !counts_of(g, &v))
+    if (!status && needs_counts(d) && !counts_of(g, &v))
         status = ease__fail(err, EASE_E_DATA,
                             "%s with these settings needs the number of users of each "
                             "item, which a Gram matrix of weighted data does not tell",
@@ -116,6 +137,8 @@ ease_status ease__dense_vectors_new(const ease_gram *g, const ease__dense_order 
         status = ease__scales_new(g, d->o.kind, &v.scales, err);
     if (!status && adds_tags(d))
         status = list_tags(g, d, &v, err);
+    for (int32_t i = 0; !status && v.random && i < v.items; i++)
+        v.random[i] = ease__proof_number(EASE__PROOF_SEED, i);
     if (status)
         ease__dense_vectors_free(&v);
     else
@@ -128,6 +151,8 @@ static double used_lambda(const ease_gram *g, const ease__dense_order *d)
 {
     bool as_is = d->family.raw || !g->by_user;
 
+    if (d->o.like)
+        return d->o.like->living.lambda;
     return as_is ? d->o.lambda : d->o.lambda * g->by_user->mean_weight;
 }
 
@@ -140,8 +165,11 @@ void ease__dense_prepare(ease_gram *g, const ease__dense_order *d,
                        .power = f->lambda_power,
                        .share = f->dropout / (1 - f->dropout)};
 
+    assert(v->diagonal);
     for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++)
         v->diagonal[i] = ease__tiled_at(&g->g, i, i);
+    if (v->product)
+        ease__tiled_times(&g->g, v->random, v->product, d->o.threads);
     p.g = f->raw ? counts_of(g, v) : v->diagonal;
     if (v->tags.items)
         ease__gram_add_tags(g, &v->tags);
@@ -159,10 +187,22 @@ static double least_factor(const double *diagonal, int32_t n, double power)
     return isfinite(least) ? least : 1;
 }
 
+static ease_status check_unscaled(const ease__dense_vectors *v, int32_t n,
+                                  ease_error *err)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (v->scales.scale[i] != 1 && v->scales.scale[i] != 0)
+            return ease__fail(err, EASE_E_ACCURACY,
+                              "the values of the data are so large or so small that a "
+                              "model of them cannot be updatable: scale them to "
+                              "about 1");
+    return EASE_OK;
+}
+
 /* A weight is at most sqrt(n) max C_ii / min Lambda_i: if that is below the smallest
  * normal float, all weights would be 0, and training fails. */
-ease_status ease__dense_check_lambda(const ease__dense_vectors *v, int32_t n,
-                                     const ease__dense_order *d, ease_error *err)
+ease_status ease__dense_check_scale(const ease__dense_vectors *v, int32_t n,
+                                    const ease__dense_order *d, ease_error *err)
 {
     double largest = 0, lambda = d->o.lambda, power = d->family.lambda_power;
 
@@ -178,7 +218,7 @@ ease_status ease__dense_check_lambda(const ease__dense_vectors *v, int32_t n,
             "lambda %g is so large beside the matrix, whose largest entry "
             "is %.3g, that every weight would be 0: lower lambda",
             d->o.lambda, largest);
-    return EASE_OK;
+    return v->product ? check_unscaled(v, n, err) : EASE_OK;
 }
 
 /* ---- messages -------------------------------------------------------------------- */
@@ -234,6 +274,15 @@ ease__model_parts ease__dense_parts(ease_gram *g, const ease__dense_order *d,
     };
 
     r.centre = ease__gram_centre(g, &r.mass);
+    if (v->product)
+        r.living = (ease__living){.diagonal = v->diagonal,
+                                  .counts = counts_of(g, v),
+                                  .sums = r.centre ? r.centre : v->diagonal,
+                                  .product = v->product,
+                                  .seed = EASE__PROOF_SEED,
+                                  .lambda = used_lambda(g, d),
+                                  .mass = r.mass > 0 ? r.mass : 0,
+                                  .weighted = g->weighted || g->rounded};
     if (scaled) {
         ease__family_factors(&d->family, counts_of(g, v), n, v->factors,
                              v->factors + n);
@@ -271,11 +320,11 @@ static ease_status invert(ease_gram *g, ease__dense *d, ease_error *err)
         return status;
     ease__dense_prepare(g, &d->order, &d->vectors);
     ease__tag_lists_free(&d->vectors.tags);
-    status = ease__dense_check_lambda(&d->vectors, g->g.n, &d->order, err);
+    status = ease__dense_check_scale(&d->vectors, g->g.n, &d->order, err);
     if (status)
         return status;
     status = ease__solve(&g->g, d->vectors.scales.ridge, d->order.backend, o->threads,
-                         o->hooks, &d->residual, &found);
+                         o->device_memory, o->hooks, &d->residual, &found);
     return status ? ease__dense_tell_failure(g, g->g.element, &found, err) : EASE_OK;
 }
 

@@ -37,6 +37,8 @@ typedef struct ease__dense_vectors {
     double *diagonal; /* of X'X, or of X'WX */
     double *factors;  /* s, then t of the family; NULL for EASE */
     double *pivots;   /* the diagonal of the inverse; NULL for EASE */
+    double *product;  /* X'WX v of the proof; NULL: the model is not updatable */
+    double *random;   /* v, until the model is made */
     ease__scales scales;
     ease__tag_lists tags; /* to be added to the matrix; {0}: none */
 } ease__dense_vectors;
@@ -49,9 +51,10 @@ void ease__dense_vectors_free(ease__dense_vectors *v);
 /* Converts X'X, or a band of it, to the matrix that is solved. */
 void ease__dense_prepare(ease_gram *g, const ease__dense_order *d,
                          ease__dense_vectors *v);
-/* Fails with EASE_E_ACCURACY if lambda is so large that all weights would be 0. */
-ease_status ease__dense_check_lambda(const ease__dense_vectors *v, int32_t n,
-                                     const ease__dense_order *d, ease_error *err);
+/* Fails with EASE_E_ACCURACY if lambda is so large that all weights would be 0, or if
+ * the model is to be updatable and the matrix was scaled by powers of two. */
+ease_status ease__dense_check_scale(const ease__dense_vectors *v, int32_t n,
+                                    const ease__dense_order *d, ease_error *err);
 /* Passes on a failure of the solver, with the id of the item in its message. */
 ease_status ease__dense_tell_failure(const ease_gram *g, ease__element element,
                                      const ease_error *found, ease_error *err);

@@ -1,10 +1,9 @@
-/* Exports weights for other software: as .npy, or as a table in text. */
-#include <math.h>
+/* Exports weights for other software: as .npy or .npz, or as a table in text. */
 #include <stdio.h>
 #include <string.h>
 
-#include "compute/topk.h"
-#include "model/model.h"
+#include "input/npy.h"
+#include "model/export_npz.h"
 
 enum { TEXT_BYTES = 1 << 16, NUMBER_BYTES = 32, ROWS = 16 };
 
@@ -13,14 +12,10 @@ typedef struct export
     const ease_model *model;
     ease__output out;
     const ease_hooks *hooks;
-    int32_t top;
+    ease__row_reader reader;
     char separator;
     char *text; /* TEXT_BYTES */
     size_t used;
-    float *rows;      /* ROWS x n: of packed weights, ROWS rows cost no more than one */
-    const float *row; /* the current row */
-    float *size;      /* n magnitudes of weights; `size` and `best` only with `top` */
-    ease_rec *best;   /* n */
 }
 export;
 
@@ -39,52 +34,57 @@ static ease_status report(const export *x, int32_t row, ease_error *err)
                : EASE_OK;
 }
 
-/* Reads row i. Fails if the model's file has changed. */
-static ease_status take_row(export *x, int32_t i, ease_error *err)
-{
-    int32_t n = x->model->info.items;
-    ease__window w = {i, n - i > ROWS ? i + ROWS : n, 0, n};
-
-    x->row = x->rows + (size_t)(i % ROWS) * (size_t)n;
-    if (i % ROWS != 0)
-        return EASE_OK;
-    x->model->form->store->read(x->model, w, x->rows, (size_t)n);
-    return ease__container_unchanged(&x->model->file, err);
-}
-
 /* ---- .npy ------------------------------------------------------------------------ */
 
-/* Version 1.0: magic, length of the header, the header padded so that data begins at a
- * multiple of 64 bytes. */
+static size_t npy_bytes(const ease_model *m)
+{
+    size_t n = (size_t)m->info.items;
+
+    return ease__size_add(ease__size_mul(ease__size_mul(n, n), sizeof(float)),
+                          EASE__NPY_HEAD);
+}
+
 static ease_status write_npy_header(export *x, ease_error *err)
 {
-    char header[128];
+    char header[EASE__NPY_HEAD], shape[40];
     int n = (int)x->model->info.items;
-    int used;
 
-    memset(header, ' ', sizeof(header));
-    memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10); /* 0x76 = 118 = 128 - 10 */
-    used = snprintf(header + 10, sizeof(header) - 10,
-                    "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", n,
-                    n);
-    header[10 + used] = ' ';
-    header[sizeof(header) - 1] = '\n';
+    snprintf(shape, sizeof(shape), "(%d, %d)", n, n);
+    ease__npy_write_head(header, "<f4", shape);
     return ease__output_write(&x->out, header, sizeof(header), err);
+}
+
+/* Writes a group of rows, which costs no more than one to read. `rows` is scratch. */
+static ease_status write_rows(export *x, ease__window w, float *rows, ease_error *err)
+{
+    size_t n = (size_t)x->model->info.items;
+    ease_status status = ease__model_need(x->model, w, err);
+
+    if (status)
+        return status;
+    x->model->form->store->read(x->model, w, rows, n);
+    status = ease__container_unchanged(&x->model->file, err);
+    for (int32_t i = w.top; !status && i < w.bottom; i++) {
+        status = ease__output_write(&x->out, rows + (size_t)(i - w.top) * n,
+                                    n * sizeof(*rows), err);
+        if (!status)
+            status = report(x, i + 1, err);
+    }
+    return status;
 }
 
 static ease_status write_npy(export *x, ease_error *err)
 {
     int32_t n = x->model->info.items;
-    ease_status status = write_npy_header(x, err);
+    float *rows = ease__alloc_array(ease__size_mul((size_t)n, ROWS), sizeof(*rows));
+    ease_status status = rows ? write_npy_header(x, err)
+                              : ease__fail(err, EASE_E_NOMEM, "rows of %d items",
+                                           (int)n);
 
-    for (int32_t i = 0; !status && i < n; i++) {
-        status = take_row(x, i, err);
-        if (!status)
-            status = ease__output_write(&x->out, x->row, (size_t)n * sizeof(float),
-                                        err);
-        if (!status)
-            status = report(x, i + 1, err);
-    }
+    for (int32_t i = 0; !status && i < n; i += ROWS)
+        status = write_rows(x, (ease__window){i, n - i > ROWS ? i + ROWS : n, 0, n},
+                            rows, err);
+    ease__free(rows);
     return status;
 }
 
@@ -156,46 +156,29 @@ static ease_status put_number(export *x, float value, ease_error *err)
     return status;
 }
 
-static ease_status put_weight(export *x, int32_t i, int32_t j, ease_error *err)
+static ease_status put_weight(export *x, int32_t i, ease_rec to, ease_error *err)
 {
     ease_status status = put_id(x, ease_model_item_id(x->model, i), err);
 
     if (!status)
         status = put_byte(x, x->separator, err);
     if (!status)
-        status = put_id(x, ease_model_item_id(x->model, j), err);
+        status = put_id(x, ease_model_item_id(x->model, to.item), err);
     if (!status)
         status = put_byte(x, x->separator, err);
     if (!status)
-        status = put_number(x, x->row[j], err);
+        status = put_number(x, to.score, err);
     if (!status)
         status = put_byte(x, '\n', err);
     return status;
 }
 
-static ease_status put_whole_row(export *x, int32_t i, ease_error *err)
+static ease_status put_row(export *x, int32_t i, ease_error *err)
 {
-    ease_status status = EASE_OK;
+    ease_status status = ease__row_reader_read(&x->reader, i, err);
 
-    for (int32_t j = 0; !status && j < x->model->info.items; j++)
-        if (x->row[j] != 0)
-            status = put_weight(x, i, j, err);
-    return status;
-}
-
-/* Zeros become minus infinity, which is never chosen. */
-static ease_status put_top_of_row(export *x, int32_t i, ease_error *err)
-{
-    int32_t n = x->model->info.items;
-    ease__topk best = {.recs = x->best, .capacity = x->top < n ? x->top : n};
-    ease_status status = EASE_OK;
-
-    for (int32_t j = 0; j < n; j++)
-        x->size[j] = x->row[j] != 0 ? fabsf(x->row[j]) : -INFINITY;
-    ease__topk_offer(&best, x->size, 0, n, NULL);
-    ease__topk_sort(&best);
-    for (int32_t k = 0; !status && k < best.count; k++)
-        status = put_weight(x, i, x->best[k].item, err);
+    for (int32_t k = 0; !status && k < x->reader.count; k++)
+        status = put_weight(x, i, x->reader.recs[k], err);
     return status;
 }
 
@@ -217,9 +200,7 @@ static ease_status write_text(export *x, ease_error *err)
     ease_status status = EASE_OK;
 
     for (int32_t i = 0; !status && i < x->model->info.items; i++) {
-        status = take_row(x, i, err);
-        if (!status)
-            status = x->top > 0 ? put_top_of_row(x, i, err) : put_whole_row(x, i, err);
+        status = put_row(x, i, err);
         if (!status)
             status = report(x, i + 1, err);
     }
@@ -228,51 +209,86 @@ static ease_status write_text(export *x, ease_error *err)
 
 /* ---------------------------------------------------------------------------------- */
 
-static ease_status allocate(export *x, ease_error *err)
-{
-    size_t n = (size_t)x->model->info.items;
+/* The formats, by the suffix of the path. */
+typedef enum format { FORMAT_TEXT, FORMAT_NPY, FORMAT_NPZ } format;
 
-    x->text = ease__alloc_array(TEXT_BYTES, 1);
-    x->rows = ease__alloc_array(ease__size_mul(n, ROWS), sizeof(*x->rows));
-    if (x->top > 0) {
-        x->size = ease__alloc_array(n, sizeof(*x->size));
-        x->best = ease__alloc_array(n, sizeof(*x->best));
-    }
-    if (!x->text || !x->rows || (x->top > 0 && (!x->size || !x->best)))
-        return ease__fail(err, EASE_E_NOMEM, "exporting %zu items", n);
+static format format_of(const char *path)
+{
+    if (ends_with(path, ".npy"))
+        return FORMAT_NPY;
+    return ends_with(path, ".npz") ? FORMAT_NPZ : FORMAT_TEXT;
+}
+
+/* Nonzero weights alone need less space than all of them only if there are few. */
+static ease_status check_format(const ease_model *m, format f, const char *path,
+                                int32_t top, ease_error *err)
+{
+    if (f == FORMAT_NPZ && top == 0 && !m->form->store->nonzeros)
+        return ease__fail(err, EASE_E_ARG,
+                          "%s: a model of %s has all weights, which is what .npy is "
+                          "for; .npz is for sparse models, or for the largest weights "
+                          "of each row (top)",
+                          path, m->info.method);
     return EASE_OK;
+}
+
+/* Makes what the format needs beside the file. */
+static ease_status prepare(export *x, format f, int32_t top, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    if (f != FORMAT_NPY)
+        status = ease__row_reader_new(x->model, top, &x->reader, err);
+    if (status || f != FORMAT_TEXT)
+        return status;
+    x->text = ease__alloc_array(TEXT_BYTES, 1);
+    return x->text ? EASE_OK
+                   : ease__fail(err, EASE_E_NOMEM, "exporting %d items",
+                                (int)x->model->info.items);
+}
+
+static ease_status write_format(export *x, format f, ease_error *err)
+{
+    if (f == FORMAT_NPY)
+        return write_npy(x, err);
+    if (f == FORMAT_NPZ)
+        return ease__export_npz(&x->reader, &x->out, x->hooks, err);
+    return write_text(x, err);
 }
 
 ease_status ease_model_export(const ease_model *m, const char *path, int32_t top,
                               const ease_hooks *hooks, ease_error *err)
 {
-    export x = {.model = m, .out = EASE__OUTPUT_NONE, .hooks = hooks, .top = top};
+    export x = {.model = m, .out = EASE__OUTPUT_NONE, .hooks = hooks};
     ease_status status;
+    format f;
 
     if (!m || !path || top < 0)
         return ease__fail(err, EASE_E_ARG,
                           "a model, a path and a top of at least 0 are "
                           "required");
+    f = format_of(path);
     x.separator = ends_with(path, ".tsv") ? '\t' : ',';
     status = ease__model_needs_weights(m, "exporting", err);
     if (!status)
+        status = check_format(m, f, path, top, err);
+    if (!status)
         status = check_ids(&x, path, err);
     if (!status)
-        status = allocate(&x, err);
+        status = prepare(&x, f, top, err);
     if (!status)
         status = ease__container_need_all(&m->file, m->threads, hooks, err);
     if (!status)
-        status = ease__output_open(path, 0, &x.out, err);
+        status = ease__output_open(path, f == FORMAT_NPY ? npy_bytes(m) : 0, &x.out,
+                                   err);
     x.out.hooks = hooks;
     if (!status)
-        status = ends_with(path, ".npy") ? write_npy(&x, err) : write_text(&x, err);
+        status = write_format(&x, f, err);
     if (!status)
         status = ease__output_commit(&x.out, err);
     ease__output_discard(&x.out);
+    ease__row_reader_free(&x.reader);
     ease__free(x.text);
-    ease__free(x.rows);
-    ease__free(x.size);
-    ease__free(x.best);
     return status;
 }
 

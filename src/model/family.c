@@ -14,9 +14,11 @@ void ease__family_factors(const ease__family *f, const double *counts, int32_t n
     double least = INFINITY, most = 1, middle;
 
     for (int32_t i = 0; i < n; i++) {
-        least = fmin(least, fmax(counts[i], 1));
+        if (counts[i] > 0)
+            least = fmin(least, fmax(counts[i], 1));
         most = fmax(most, counts[i]);
     }
+    least = fmin(least, most);
     middle = (log1p(least) + log1p(most)) / 2;
     for (int32_t i = 0; i < n; i++) {
         double count = fmax(counts[i], 1);

@@ -43,7 +43,7 @@ static inline bool ease__family_scales(const ease__family *f)
 }
 
 /* Writes s and t for the numbers of users of n items; an item without users counts as
- * one with one user. */
+ * one with one user, and has no influence on the factors of others. */
 void ease__family_factors(const ease__family *f, const double *counts, int32_t n,
                           double *s, double *t);
 

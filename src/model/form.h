@@ -24,6 +24,10 @@ typedef struct ease__store {
      * that belongs to this share; must be called before `read` and `take`. */
     ease_status (*need)(const ease_model *m, ease__window w, ease__share share,
                         ease_error *err);
+    /* Writes the nonzero weights of a row to `out`, which has n elements, by column,
+     * and returns their number; the cost is that of these weights. `need` must be
+     * called before. NULL: weights are dense. */
+    int32_t (*nonzeros)(const ease_model *m, int32_t row, ease_rec *out);
     /* Asks the kernel to read rows top .. bottom-1 from the disk. */
     void (*expect)(const ease_model *m, int32_t top, int32_t bottom);
     /* Returns the bits of the largest finite |weight| of these rows and of the columns
@@ -75,6 +79,7 @@ typedef struct ease__saving {
     {"params", false}, {"ids", false}, {"titles", false}, {"settings", false}, \
         {"popularity", false}, {"tags", false}, {"tag_names", false},          \
         {"tag_starts", false}, {"tag_numbers", false}, {"tag_weights", false}, \
+        {"position", false},                                                   \
     {                                                                          \
         "base", false                                                          \
     }
@@ -111,6 +116,9 @@ struct ease__form {
     ease_status (*prepare)(ease__saving *s, const char *path, ease_error *err);
     /* Sets the parameters that depend on all weights; may be NULL. */
     ease_status (*measure)(ease__saving *s, ease_error *err);
+    /* Writes the sections of this form before "weights"; NULL: the form is not one of
+     * dense models with an inverse. */
+    ease_status (*write_small)(const ease__saving *s, ease_error *err);
     /* Writes the sections of this form. */
     ease_status (*write)(const ease__saving *s, ease_error *err);
     /* Sets the members of this form from the sections of m->file, whose mapping is

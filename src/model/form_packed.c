@@ -9,24 +9,28 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+void ease__packed_scale(const ease_model *m, int32_t i, int32_t left, int32_t count,
+                        float *row)
+{
+    const float *scale = m->col_scale + left;
+
+    if (m->row_scale)
+        for (int32_t j = 0; j < count; j++)
+            row[j] *= m->row_scale[i];
+    for (int32_t j = 0; j < count; j++)
+        row[j] *= scale[j];
+    if (m->info.nonnegative)
+        for (int32_t j = 0; j < count; j++)
+            row[j] = row[j] > 0 ? row[j] : 0;
+    if (i >= left && i - left < count)
+        row[i - left] = 0;
+}
+
 static void read_packed(const ease_model *m, ease__window w, float *out, size_t ld)
 {
-    int32_t count = w.right - w.left;
-    const float *scale = m->col_scale + w.left;
-
     ease__tiled_copy(&m->inverse, w, out, ld, m->kernels->transpose);
-    for (int32_t i = w.top; i < w.bottom; i++, out += ld) {
-        if (m->row_scale)
-            for (int32_t j = 0; j < count; j++)
-                out[j] *= m->row_scale[i];
-        for (int32_t j = 0; j < count; j++)
-            out[j] *= scale[j];
-        if (m->info.nonnegative)
-            for (int32_t j = 0; j < count; j++)
-                out[j] = out[j] > 0 ? out[j] : 0;
-        if (i >= w.left && i < w.right)
-            out[i - w.left] = 0;
-    }
+    for (int32_t i = w.top; i < w.bottom; i++, out += ld)
+        ease__packed_scale(m, i, w.left, w.right - w.left, out);
 }
 
 /* The bits of |weight|, 0 for what is not finite; floats above 0 are ordered as their
@@ -55,6 +59,21 @@ static inline int32_t largest_pair(const ease_model *m, const float *p, int32_t 
         int32_t mirror = size_bits(p[j] * (scaled ? rows[j] : 1) * column, nonnegative);
 
         here = mirror > here ? mirror : here;
+        largest = here > largest ? here : largest;
+    }
+    return largest;
+}
+
+int32_t ease__packed_largest(const ease_model *m, const float *tile, int32_t i,
+                             int32_t j)
+{
+    int32_t edge = m->inverse.edge, top = i * edge, left = j * edge, largest = 0;
+
+    for (int32_t r = 0; r < edge && top + r < m->inverse.n; r++) {
+        int32_t here = largest_pair(m, tile + (size_t)r * (size_t)edge, top + r, left,
+                                    i == j ? r : edge, m->row_scale != NULL,
+                                    m->info.nonnegative);
+
         largest = here > largest ? here : largest;
     }
     return largest;
@@ -209,7 +228,7 @@ static ease_status write_tiles(const ease__saving *s, ease_error *err)
     return status;
 }
 
-static ease_status write_packed(const ease__saving *s, ease_error *err)
+static ease_status write_small(const ease__saving *s, ease_error *err)
 {
     const ease_model *m = s->model;
     ease_status status = ease__save_norm(s, err);
@@ -218,6 +237,13 @@ static ease_status write_packed(const ease__saving *s, ease_error *err)
         status = ease__save_array(s, "row_scale", m->row_scale, sizeof(float), err);
     if (!status)
         status = ease__save_array(s, "col_scale", m->col_scale, sizeof(float), err);
+    return status ? status : ease__living_save(s, err);
+}
+
+static ease_status write_packed(const ease__saving *s, ease_error *err)
+{
+    ease_status status = write_small(s, err);
+
     return status ? status : write_tiles(s, err);
 }
 
@@ -243,16 +269,14 @@ static ease_status open_packed(ease_model *m, const ease__model_params *p,
                                    err);
     m->inverse = ease__tiled_shape(p->items, p->edge, EASE__F32);
     m->inverse.data = (void *)(uintptr_t)tiles;
-    return EASE_OK;
+    return ease__living_open(m, err);
 }
 
-static const ease__section_rule sections[] = {EASE__COMMON_SECTIONS,
-                                              {"norm", false},
-                                              {"norm_to", false},
-                                              {"row_scale", false},
-                                              {"col_scale", false},
-                                              {"weights", true},
-                                              {0}};
+static const ease__section_rule sections[] = {
+    EASE__COMMON_SECTIONS, {"norm", false},
+    {"norm_to", false},    {"row_scale", false},
+    {"col_scale", false},  EASE__LIVING_SECTIONS,
+    {"weights", true},     {0}};
 
 const ease__form ease__form_packed = {
     .name = "packed",
@@ -266,6 +290,7 @@ const ease__form ease__form_packed = {
     .held = packed_held,
     .free = free_packed,
     .prepare = prepare_packed,
+    .write_small = write_small,
     .write = write_packed,
     .open = open_packed,
 };

@@ -134,22 +134,27 @@ static ease__rows_job rows_job(const ease__saving *s, double from, double to)
 
 /* Chooses the power of two that scales the largest weight to 2^14 .. 2^15: nothing
  * overflows, and weights down to 2^-28 of the largest keep all 11 bits. */
+float ease__half_unit(float largest)
+{
+    int exponent = largest > 0 ? ilogbf(largest) - 14 : 0;
+
+    if (exponent < -126) /* of a normal float */
+        exponent = -126;
+    return ldexpf(1.0f, exponent);
+}
+
 static ease_status measure_halves(ease__saving *s, ease_error *err)
 {
     ease__rows_job rows = rows_job(s, 0, measuring_share(s));
     float largest = 0;
     ease_status status;
-    int exponent;
 
     if (!is_rounded(s)) {
         s->params.unit = s->model->unit;
         return EASE_OK;
     }
     status = ease__rows_largest(&rows, &largest, err);
-    exponent = largest > 0 ? ilogbf(largest) - 14 : 0;
-    if (exponent < -126) /* of a normal float */
-        exponent = -126;
-    s->params.unit = ldexpf(1.0f, exponent);
+    s->params.unit = ease__half_unit(largest);
     return status;
 }
 
@@ -228,6 +233,7 @@ const ease__form ease__form_f32 = {
     .weight_bytes = bytes_f32,
     .held = nothing_held,
     .prepare = prepare_rows,
+    .write_small = ease__save_norm,
     .write = write_rows,
     .open = open_rows,
 };
@@ -244,6 +250,7 @@ const ease__form ease__form_f16 = {
     .held = nothing_held,
     .prepare = prepare_rows,
     .measure = measure_halves,
+    .write_small = ease__save_norm,
     .write = write_rows,
     .open = open_rows,
 };

@@ -203,7 +203,7 @@ static void make_base(const ease_model *m, const ease__model_parts *r, int32_t f
 }
 
 /* Checks the base, as a file with a base that is not finite could not be opened. */
-static ease_status check_base(const ease_model *m, ease_error *err)
+ease_status ease__model_check_base(const ease_model *m, ease_error *err)
 {
     for (int32_t j = 0; m->base && j < m->info.items; j++)
         if (!isfinite(m->base[j]))
@@ -267,7 +267,7 @@ static ease_status set_base(ease_model *m, const ease__model_parts *r, ease_erro
         make_base(m, r, from, to, base);
         ease__model_forget(m);
     }
-    return check_base(m, err);
+    return ease__model_check_base(m, err);
 }
 
 /* Sets all that is beside P. */
@@ -282,11 +282,14 @@ static ease_status fill(ease_model *m, const ease__model_parts *r, double *pivot
     if (!popularity)
         return ease__fail(err, EASE_E_NOMEM, "model of %zu items", n);
     memcpy(popularity, r->sums ? r->sums : r->diagonal, n * sizeof(double));
-    take_pivots(m, pivots);
+    if (!r->apart)
+        take_pivots(m, pivots);
     status = set_scales(m, r, pivots, err);
     if (!status)
+        status = ease__living_copy(&r->living, m->info.items, &m->living, err);
+    if (!status && !r->apart)
         status = finish_inverse(m, err);
-    if (!status)
+    if (!status && !r->apart)
         status = set_base(m, r, err);
     return status ? status : ease__model_set_settings(m, r->settings, err);
 }
@@ -337,6 +340,8 @@ static ease_status build(ease__tiled *inverse, ease__model_parts *r, ease_model 
         .storage = r->method->form->number,
         .nonnegative = r->method->nonnegative,
         .has_base = r->kind != EASE_GRAM_COUNTS,
+        .updatable = ease__is_living(&r->living),
+        .updates = r->living.updates,
     };
     m->inverse = *inverse;
     *inverse = (ease__tiled){0};

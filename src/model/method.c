@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/model.h"
 #include "model/settings.h"
 
 const ease__method *ease__method_find(const char *name)
@@ -55,6 +56,25 @@ ease_status ease__method_tags(const ease__method *m, const ease_train_options *o
     if (!m->info.needs_tags || o->tags)
         return EASE_OK;
     return ease__fail(err, EASE_E_ARG, "%s needs tags of items", m->info.name);
+}
+
+ease_status ease__method_like(const ease__method *m, const ease_train_options *o,
+                              ease_error *err)
+{
+    const ease_model *like = o->like;
+
+    if (!like)
+        return EASE_OK;
+    if (!o->updatable || !ease__is_living(&like->living))
+        return ease__fail(err, EASE_E_ARG,
+                          "training like a model is for updatable models alone");
+    if (strcmp(m->info.name, like->info.method) != 0 || o->kind != like->info.kind ||
+        !(o->lambda == like->info.lambda))
+        return ease__fail(err, EASE_E_ARG,
+                          "method, kind and lambda must be those of the model to train "
+                          "like: %s with lambda %g",
+                          like->info.method, like->info.lambda);
+    return EASE_OK;
 }
 
 double ease__method_tag_weight(const ease__method *m, const ease_train_options *o,

@@ -46,6 +46,11 @@ typedef struct ease__method {
                        ease_model **out, ease_error *err);
     ease_status (*fill)(const ease_interactions *x, const ease_train_options *o,
                         const double *settings, ease_model *m, ease_error *err);
+    /* Methods that are planned and have no from_gram: writes the memory, the time and
+     * the size of the file for data of these sizes, whose users have `pairs` pairs of
+     * items. `out` already has the sizes, the threads and the available memory. */
+    void (*plan)(const ease_gram_info *sizes, double pairs, const ease_train_options *o,
+                 const double *settings, ease_plan *out);
 } ease__method;
 
 /* All methods, in the order in which users see them; ended by NULL. Defined in
@@ -65,6 +70,10 @@ const ease__method *ease__method_numbered(uint32_t number);
 ease_status ease__method_from_gram(const ease__method *m, ease_error *err);
 /* Fails with EASE_E_ARG if the method requires tags, and the options have none. */
 ease_status ease__method_tags(const ease__method *m, const ease_train_options *o,
+                              ease_error *err);
+/* Fails with EASE_E_ARG if the options have a model `like` whose method, kind or lambda
+ * is another one, or which is not updatable. */
+ease_status ease__method_like(const ease__method *m, const ease_train_options *o,
                               ease_error *err);
 /* The weight that tags have in training, by values of its table of settings; 0: they
  * are kept only, or there are none. */

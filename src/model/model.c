@@ -70,7 +70,7 @@ size_t ease__model_held(const ease_model *m)
 
     return n * sizeof(*m->popularity) + (m->base ? n * sizeof(*m->base) : 0) +
            ease__ids_held(&m->ids) + ease__item_tags_held(&m->tags, m->info.items) +
-           m->form->held(m);
+           m->form->held(m) + ease__living_held(&m->living, m->info.items);
 }
 
 int64_t ease_model_find_user(const ease_model *m, const char *user_id)
@@ -91,6 +91,13 @@ ease_row ease_model_history(const ease_model *m, int64_t user)
     k = &m->known;
     return (ease_row){.items = k->items + k->starts[user],
                       .count = (int32_t)(k->starts[user + 1] - k->starts[user])};
+}
+
+const char *ease_model_user_id(const ease_model *m, int64_t user)
+{
+    if (!m || !m->form->known_users || user < 0 || user >= m->known.users)
+        return NULL;
+    return ease__ids_at(&m->known.ids, user);
 }
 
 ease_status ease_model_set_threads(ease_model *m, int threads, ease_error *err)
@@ -192,10 +199,12 @@ void ease_model_free(ease_model *m)
         ease__free_const(m->base);
         ease__free_const(m->popularity);
         ease__free_const(m->settings);
+        ease__living_free(&m->living);
     }
     ease__ids_free(&m->ids);
     ease__ids_free(&m->titles);
     ease__item_tags_free(&m->tags);
     ease__free(m->title_bytes);
+    ease__free(m->log);
     ease__free(m);
 }

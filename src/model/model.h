@@ -10,15 +10,31 @@
 #include "model/form.h"
 #include "model/known.h"
 #include "model/latent.h"
+#include "model/living.h"
 #include "model/method.h"
 
-/* Sparse rows: row i is columns[starts[i] .. starts[i + 1] - 1], ascending, without
- * i. */
+/* Sparse rows: row i is columns[starts[i] .. starts[i + 1] - 1], ascending, without i.
+ * Columns and weights may be mapped from a file that changes while they are read:
+ * columns are read by ease__sparse_column() wherever they are indices. */
 typedef struct ease__sparse {
     const uint64_t *starts; /* items + 1 */
     const int32_t *columns;
     const float *weights;
+    /* A bit for each row that was found valid; NULL: all rows were. */
+    _Atomic uint64_t *checked;
 } ease__sparse;
+
+/* The column of a weight, always within 0 .. items - 1. It is read once, since what was
+ * in range at a first reading of a mapped file need not be at a second. Columns out of
+ * range become 0; the caller learns from ease__container_unchanged() that the file has
+ * changed. */
+static inline int32_t ease__sparse_column(const ease__sparse *s, uint64_t at,
+                                          int32_t items)
+{
+    int32_t column = __atomic_load_n(&s->columns[at], __ATOMIC_RELAXED);
+
+    return (uint32_t)column < (uint32_t)items ? column : 0;
+}
 
 /* The tags of the items: those of item i are numbers[starts[i] .. starts[i + 1] - 1],
  * ascending. */
@@ -54,11 +70,14 @@ struct ease_model {
     ease__latent latent;    /* latent */
     ease__known known;      /* known users */
     const double *popularity;
+    ease__living living;   /* packed: of an updatable model; else {0} */
     ease__ids ids, titles; /* titles: an empty table, or one for each item, "": none */
     const char *settings;  /* of the method, as text; NULL: none */
     int32_t rounds;        /* of training (epochs, iterations); 0: none, or unknown */
     void *title_bytes;     /* that `titles` borrows, if not from the file */
     ease__item_tags tags;
+    uint64_t position;    /* of the data in `log` */
+    char *log;            /* NULL: no position is known */
     ease__container file; /* open if the arrays above are mapped from it */
     int threads;          /* of saving and summarizing; 0: all */
 };
@@ -88,7 +107,10 @@ typedef struct ease__model_parts {
     const double *input;    /* s of the family; NULL: s and t are 1 */
     const double *output;   /* t */
     const char *settings;   /* of the method; NULL: none */
+    ease__living living;    /* {0}: the model is not updatable */
     double *pivots;         /* receives the diagonal of P; may be NULL */
+    bool apart;             /* the tiles lie elsewhere: the pivots are given, and the
+                               caller completes the inverse and sets the base */
     ease__ids *ids;         /* taken over */
     ease__tilefile *work;   /* taken over; NULL: the inverse is in memory */
 } ease__model_parts;
@@ -104,6 +126,9 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
 ease_status ease__model_from_inverse(ease__tiled *inverse, ease__model_parts *r,
                                      ease_model **out, ease_error *err);
 
+/* Fails with EASE_E_ACCURACY if a number of the base is not finite. */
+ease_status ease__model_check_base(const ease_model *m, ease_error *err);
+
 /* Makes a packed model one of the form blended, with `share` of the weights of
  * `second`, which it takes over and which replaces an earlier one; NULL: makes it
  * packed again. The similarity of a blended model is the weight. */
@@ -116,12 +141,39 @@ void ease__model_blend(ease_model *m, ease_model *second, float share);
 ease_status ease__model_rescale(ease_model *m, const ease__model_parts *r,
                                 const double *pivots, ease_error *err);
 
+/* The parts of ease_model_save, for models whose tiles lie elsewhere. The first chooses
+ * the form and sets the parameters, except the unit of float16; the second opens the
+ * file, the third writes all sections but "weights". */
+ease_status ease__saving_prepare(ease__saving *s, const char *path,
+                                 ease_storage storage, ease_error *err);
+ease_status ease__saving_open(ease__saving *s, const char *path, ease_error *err);
+ease_status ease__saving_put_small(const ease__saving *s, ease_error *err);
+/* The unit of float16 for weights up to this: a power of two. */
+float ease__half_unit(float largest);
+/* Multiplies entries P_ij of row i, from column `left` on, by the scales of the model:
+ * they become weights. */
+void ease__packed_scale(const ease_model *m, int32_t i, int32_t left, int32_t count,
+                        float *row);
+/* The bits of the largest finite |weight| of a tile of the inverse, both halves. */
+int32_t ease__packed_largest(const ease_model *m, const float *tile, int32_t i,
+                             int32_t j);
+
+/* Writes the section of the position, if there is one. */
+ease_status ease__position_write(const ease_model *m, ease__container_writer *w,
+                                 ease_error *err);
+/* Sets the position from the section of m->file, which is checked. */
+ease_status ease__position_open(ease_model *m, ease_error *err);
+
 /* Writes the sections of the tags, if there are any. */
 ease_status ease__item_tags_write(const ease_model *m, ease__container_writer *w,
                                   ease_error *err);
 /* Sets the tags from the sections of m->file, which are checked. */
 ease_status ease__item_tags_open(ease_model *m, ease_error *err);
 void ease__item_tags_free(ease__item_tags *t);
+/* Copies the tags to a model that has the same items, and behind them perhaps others,
+ * which get no tags. */
+ease_status ease__item_tags_copy(const ease_model *from, ease_model *to,
+                                 ease_error *err);
 /* Gives a trained model the tags of the options, if there are any; `weight` is what
  * they had in training. Logs how many items of them it does not know (level 2). */
 ease_status ease__train_tags(ease_model *m, const ease_train_options *o, double weight,

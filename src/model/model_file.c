@@ -31,6 +31,8 @@ static ease_status put_common(const ease__saving *s, ease_error *err)
         status = ease__ids_write(&m->titles, s->writer, "titles", err);
     if (!status)
         status = ease__item_tags_write(m, s->writer, err);
+    if (!status)
+        status = ease__position_write(m, s->writer, err);
     if (!status && m->settings)
         status = ease__writer_add(s->writer, "settings", m->settings,
                                   strlen(m->settings) + 1, err);
@@ -100,24 +102,42 @@ static ease_status put_all(ease__saving *s, ease_error *err)
     return status ? status : ease__container_unchanged(&m->file, err);
 }
 
+ease_status ease__saving_prepare(ease__saving *s, const char *path,
+                                 ease_storage storage, ease_error *err)
+{
+    ease_status status;
+
+    if (!s->model || !path)
+        return ease__fail(err, EASE_E_ARG,
+                          "a model, a path and a storage are required");
+    status = choose_form(s->model, storage, path, &s->form, err);
+    if (status)
+        return status;
+    s->params = params_of(s->model, s->form);
+    return s->form->prepare ? s->form->prepare(s, path, err) : EASE_OK;
+}
+
+ease_status ease__saving_open(ease__saving *s, const char *path, ease_error *err)
+{
+    return ease__writer_open(path, "model", VERSION, expected_bytes(s), &s->writer,
+                             err);
+}
+
+ease_status ease__saving_put_small(const ease__saving *s, ease_error *err)
+{
+    ease_status status = put_common(s, err);
+
+    return status ? status : s->form->write_small(s, err);
+}
+
 ease_status ease_model_save(const ease_model *m, const char *path, ease_storage storage,
                             const ease_hooks *hooks, ease_error *err)
 {
     ease__saving s = {.model = m, .hooks = hooks};
-    ease_status status;
+    ease_status status = ease__saving_prepare(&s, path, storage, err);
 
-    if (!m || !path)
-        return ease__fail(err, EASE_E_ARG,
-                          "a model, a path and a storage are required");
-    status = choose_form(m, storage, path, &s.form, err);
-    if (status)
-        return status;
-    s.params = params_of(m, s.form);
-    if (s.form->prepare)
-        status = s.form->prepare(&s, path, err);
     if (!status)
-        status = ease__writer_open(path, "model", VERSION, expected_bytes(&s),
-                                   &s.writer, err);
+        status = ease__saving_open(&s, path, err);
     if (status)
         return status;
     status = put_all(&s, err);
@@ -270,6 +290,17 @@ static ease_status take_popularity(ease_model *m, ease_error *err)
     return EASE_OK;
 }
 
+/* With EASE_VERIFY_OPEN nothing is left to be checked when weights are used. */
+static ease_status check_weights(const ease_model *m, const ease_open_options *o,
+                                 ease_error *err)
+{
+    ease__window all = {0, m->info.items, 0, m->info.items};
+
+    return o->verify == EASE_VERIFY_OPEN
+               ? m->form->store->need(m, all, EASE__WHOLE, err)
+               : EASE_OK;
+}
+
 static ease_status take_all(ease_model *m, const ease_open_options *o, ease_error *err)
 {
     ease__model_params p = {0};
@@ -278,12 +309,13 @@ static ease_status take_all(ease_model *m, const ease_open_options *o, ease_erro
     if (!status)
         status = ease__container_check(&m->file, m->form->sections, err);
     if (!status)
-        status = ease__container_attach(&m->file, m->form->sections, o->verify,
-                                        o->hooks, err);
+        status = ease__container_attach(&m->file, m->form->sections, o, err);
     if (!status)
         status = take_tables(m, err);
     if (!status)
         status = ease__item_tags_open(m, err);
+    if (!status)
+        status = ease__position_open(m, err);
     if (!status)
         status = take_settings(m, err);
     if (!status)
@@ -292,6 +324,8 @@ static ease_status take_all(ease_model *m, const ease_open_options *o, ease_erro
         status = ease__take_floats(m, "base", &m->base, err);
     if (!status)
         status = m->form->open(m, &p, err);
+    if (!status)
+        status = check_weights(m, o, err);
     m->info.has_base = m->base != NULL;
     return status;
 }
@@ -303,11 +337,34 @@ void ease_open_options_defaults(ease_open_options *o)
     ease__options_defaults(o, &defaults, sizeof(defaults));
 }
 
+/* Makes the model of a file, which is taken over even on failure. */
+static ease_status take_file(ease__container *file, const ease_open_options *o,
+                             ease_model **out, ease_error *err)
+{
+    ease_model *m = ease__alloc_zero(1, sizeof(*m));
+    ease_status status;
+
+    if (!m) {
+        status = ease__fail(err, EASE_E_NOMEM, "opening %s", file->path);
+        ease__container_close(file);
+        return status;
+    }
+    m->file = *file;
+    m->kernels = ease__kernels_best();
+    status = take_all(m, o, err);
+    if (status) {
+        ease_model_free(m);
+        return status;
+    }
+    *out = m;
+    return EASE_OK;
+}
+
 ease_status ease_model_open(const char *path, const ease_open_options *given,
                             ease_model **out, ease_error *err)
 {
     ease_open_options o;
-    ease_model *m;
+    ease__container file;
     ease_status status = EASE__OPTIONS_TAKE(ease_open_options, &o, given, err);
 
     if (status)
@@ -316,18 +373,53 @@ ease_status ease_model_open(const char *path, const ease_open_options *given,
         return ease__fail(err, EASE_E_ARG, "a path is required");
     if (o.verify < EASE_VERIFY_USE || o.verify > EASE_VERIFY_NEVER)
         return ease__fail(err, EASE_E_ARG, "unknown time to verify: %d", (int)o.verify);
-    m = ease__alloc_zero(1, sizeof(*m));
-    if (!m)
-        return ease__fail(err, EASE_E_NOMEM, "opening %s", path);
-    m->file = EASE__CONTAINER_NONE;
-    m->kernels = ease__kernels_best();
-    status = ease__container_open(path, "model", VERSION, &m->file, err);
+    status = ease__threads_check(o.threads, err);
     if (!status)
-        status = take_all(m, &o, err);
+        status = ease__container_open(path, "model", VERSION, &file, err);
+    return status ? status : take_file(&file, &o, out, err);
+}
+
+/* ---- converting ------------------------------------------------------------------ */
+
+static ease_status check_memory(const ease__saving *s, ease_error *err)
+{
+    size_t held = ease__model_held(s->model);
+
+    return ease__memory_check("a model in memory", s->params.items,
+                              ease__size_add(held, expected_bytes(s)),
+                              ease__memory_allowed(0, held), err);
+}
+
+ease_status ease_model_convert(const ease_model *m, ease_storage storage,
+                               const ease_hooks *hooks, ease_model **out,
+                               ease_error *err)
+{
+    static const char name[] = "a model in memory";
+    const ease_open_options o = {.size = sizeof(o), .verify = EASE_VERIFY_NEVER};
+    ease__saving s = {.model = m, .hooks = hooks};
+    ease__container file;
+    ease_status status = ease__saving_prepare(&s, out ? name : NULL, storage, err);
+    int fd = -1;
+
+    if (!status)
+        status = check_memory(&s, err);
+    if (!status)
+        status = ease__writer_open_memory("model", VERSION, &s.writer, err);
+    if (status)
+        return status;
+    status = put_all(&s, err);
     if (status) {
-        ease_model_free(m);
+        ease__writer_discard(s.writer);
         return status;
     }
-    *out = m;
-    return EASE_OK;
+    status = ease__writer_commit_memory(s.writer, &fd, err);
+    if (!status)
+        status = ease__container_open_fd(fd, name, "model", VERSION, &file, err);
+    if (!status)
+        status = take_file(&file, &o, out, err);
+    if (!status) {
+        (*out)->threads = m->threads;
+        (*out)->info.bytes = 0;
+    }
+    return status;
 }

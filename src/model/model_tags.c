@@ -179,6 +179,41 @@ ease_status ease_model_set_tags(ease_model *m, const ease_tags *t, int32_t *matc
     return status;
 }
 
+ease_status ease__item_tags_copy(const ease_model *from, ease_model *to,
+                                 ease_error *err)
+{
+    const ease__item_tags *t = &from->tags;
+    size_t n = (size_t)from->info.items, items = (size_t)to->info.items, pairs;
+    ease__item_tags made = {.owned = true, .weight = t->weight};
+    uint64_t *starts;
+    int32_t *numbers;
+    float *weights = NULL;
+    ease_status status;
+
+    if (!t->starts)
+        return EASE_OK;
+    pairs = (size_t)t->starts[n];
+    made.starts = starts = ease__alloc_array(items + 1, sizeof(*starts));
+    made.numbers = numbers = ease__alloc_array(pairs, sizeof(*numbers));
+    if (t->weights)
+        made.weights = weights = ease__alloc_array(pairs, sizeof(*weights));
+    status = starts && numbers && (!t->weights || weights)
+                 ? ease__ids_copy(&made.names, &t->names, err)
+                 : ease__fail(err, EASE_E_NOMEM, "tags of %zu items", items);
+    if (status) {
+        ease__item_tags_free(&made);
+        return status;
+    }
+    for (size_t i = 0; i <= items; i++)
+        starts[i] = t->starts[i < n ? i : n];
+    memcpy(numbers, t->numbers, pairs * sizeof(*numbers));
+    if (weights)
+        memcpy(weights, t->weights, pairs * sizeof(*weights));
+    ease__item_tags_free(&to->tags);
+    to->tags = made;
+    return EASE_OK;
+}
+
 /* ---- files ----------------------------------------------------------------------- */
 
 /* The section "tags". Members are added at the end. */

@@ -1,4 +1,5 @@
 /* Trains dense models from interactions, a Gram file or a Gram matrix. */
+#include <math.h>
 #include <string.h>
 
 #include "gram/gram_file.h"
@@ -17,6 +18,15 @@ static ease_status check_users(const ease__method *m, ease__family f, ease_error
                       m->info.name);
 }
 
+static ease_status check_given(const ease_train_options *o, ease_error *err)
+{
+    if (!isnan(o->lambda))
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG,
+                      "lambda is required: it is chosen by leaving users out, and a "
+                      "Gram matrix does not tell them apart");
+}
+
 /* Takes the options of training from a Gram matrix alone. */
 static ease_status take_options(const ease_train_options *given, ease__dense_order *out,
                                 ease_error *err)
@@ -25,8 +35,27 @@ static ease_status take_options(const ease_train_options *given, ease__dense_ord
     ease_status status = ease__train_options_take(given, &o, err);
 
     if (!status)
+        status = check_given(&o, err);
+    if (!status)
         status = ease__dense_order_take(&o, out, err);
     return status ? status : check_users(out->method, out->family, err);
+}
+
+static ease_status check_updatable(const ease__method *m, const double *settings,
+                                   const ease_train_options *o, ease_error *err)
+{
+    ease__family f = ease__method_family(m, settings);
+
+    return ease__living_check(m, &f, o->kind,
+                              ease__method_tag_weight(m, o, settings) > 0, err);
+}
+
+static ease_status check_lambda(const ease__method *m, const ease_train_options *o,
+                                int from_gram, ease_error *err)
+{
+    if (!m->info.has_lambda || !isnan(o->lambda))
+        return ease__method_lambda(m, o, err);
+    return from_gram ? check_given(o, err) : ease__choosing_check(m, o, err);
 }
 
 ease_status ease_train_options_check(const ease_train_options *given, int from_gram,
@@ -42,14 +71,17 @@ ease_status ease_train_options_check(const ease_train_options *given, int from_g
         status = ease__method_take(&o, &m, err);
     if (status)
         return status;
-    status = ease__method_lambda(m, &o, err);
-    if (!status && from_gram)
+    if (from_gram)
         status = ease__method_from_gram(m, err);
+    if (!status)
+        status = check_lambda(m, &o, from_gram, err);
     if (!status)
         status = ease__settings_parse(m->settings, m->info.name, o.settings, values,
                                       NULL, err);
     if (!status && from_gram)
         status = check_users(m, ease__method_family(m, values), err);
+    if (!status && o.updatable)
+        status = check_updatable(m, values, &o, err);
     if (!status && m->info.from_gram)
         status = ease__train_backend(&o, &backend, err);
     return status;
@@ -70,6 +102,42 @@ static ease_status fit(ease_gram *g, const ease__dense_order *order, double *res
     return status;
 }
 
+/* ---- items that the data lack ---------------------------------------------------- */
+
+/* True if the model may have items that the data lack: those of the tags that it learns
+ * from, or of the model to train like. */
+static bool extends(const ease__dense_order *d)
+{
+    return d->tag_weight > 0 || d->o.like;
+}
+
+static ease_status extend(const ease_interactions *x, const ease__dense_order *d,
+                          ease_interactions *out, ease_error *err)
+{
+    ease_status status;
+
+    if (d->o.like)
+        return ease__items_extend(x, &d->o.like->ids, out, err);
+    status = ease__tags_extend(x, d->o.tags, out, err);
+    if (!status)
+        ease__tags_tell_new(&out->item_ids, x->items, d->o.hooks);
+    return status;
+}
+
+static ease_status extend_gram(ease_gram *g, const ease__dense_order *d,
+                               ease_error *err)
+{
+    int32_t before = g->g.n;
+    ease_status status;
+
+    if (d->o.like)
+        return ease__items_extend_gram(g, &d->o.like->ids, d->o.memory_limit, err);
+    status = ease__tags_extend_gram(g, d->o.tags, d->o.memory_limit, err);
+    if (!status)
+        ease__tags_tell_new(&g->ids, before, d->o.hooks);
+    return status;
+}
+
 /* ---- from a source that can be read again ---------------------------------------- */
 
 typedef struct source source;
@@ -79,7 +147,7 @@ struct source {
                         const ease__bands *bands, ease_gram **out, ease_error *err);
     const ease_interactions *x; /* or */
     const char *path;
-    int32_t new_items;   /* of the path: items that only have tags */
+    int32_t new_items;   /* that the file at the path lacks */
     ease_gram_info info; /* with them */
     ease__dense_order order;
 };
@@ -100,21 +168,17 @@ static ease_status load_file(const source *s, ease__element element,
 
     if (bands && s->new_items)
         return ease__fail(err, EASE_E_MEMORY_LIMIT,
-                          "%s: items that only have tags cannot be added to a Gram "
-                          "file that does not "
-                          "fit into memory",
-                          s->path);
+                          "%s: items that only %s cannot be added to a Gram file that "
+                          "does not fit into memory",
+                          s->path, o->like ? "the model has" : "have tags");
     status = ease__gram_read_bands(s->path, element, bands, o->hooks, &g, err);
     if (!status && s->new_items)
-        status = ease__tags_extend_gram(g, o->tags, o->memory_limit, err);
-    if (status) {
+        status = extend_gram(g, &s->order, err);
+    if (status)
         ease_gram_free(g);
-        return status;
-    }
-    if (s->new_items)
-        ease__tags_tell_new(&g->ids, g->g.n - s->new_items, o->hooks);
-    *out = g;
-    return EASE_OK;
+    else
+        *out = g;
+    return status;
 }
 
 /* ---- one solve in a work file ---------------------------------------------------- */
@@ -143,8 +207,8 @@ static ease_status solve_spilled(const spill *s, const ease_gram *g, size_t memo
 {
     const ease_train_options *o = &s->order->o;
     ease_error found = {.where = -1};
-    ease_status status = ease__dense_check_lambda(&s->v, s->file->shape.n, s->order,
-                                                  err);
+    ease_status status = ease__dense_check_scale(&s->v, s->file->shape.n, s->order,
+                                                 err);
 
     if (status)
         return status;
@@ -240,7 +304,8 @@ static ease_status train_once(const source *s, ease__element element, double *re
     f = footprint_of(s, element);
     status = ease__memory_check("training", s->info.items, f.peak, f.allowed, err);
     if (!status)
-        status = ease__backend_check(backend, &f.shape, s->order.o.threads, err);
+        status = ease__backend_check(backend, &f.shape, s->order.o.threads,
+                                     s->order.o.device_memory, err);
     if (!status && f.cross)
         return fit_in_file(s, element, &f, residual, out, err);
     if (!status)
@@ -250,11 +315,30 @@ static ease_status train_once(const source *s, ease__element element, double *re
     return status;
 }
 
+/* True if the arithmetic was at fault: a more accurate one may do. */
+static bool is_numerical(ease_status status, double residual)
+{
+    return status == EASE_E_NOT_POSDEF ||
+           (status == EASE_E_ACCURACY && residual != EASE__UNSOLVED);
+}
+
+/* Tells which arithmetic has failed with `first`, and what follows. */
+static void tell_again(const source *s, const char *failed, const ease_error *first,
+                       double residual, const char *next)
+{
+    if (first->status == EASE_E_ACCURACY)
+        ease__log(s->order.o.hooks, 1, "%s not enough here (residual %.1e): %s", failed,
+                  residual, next);
+    else
+        ease__log(s->order.o.hooks, 1,
+                  "%s not enough here (a pivot failed at item %lld): %s", failed,
+                  (long long)first->where, next);
+}
+
 /* Solves again in float64 if memory allows, after float32 has failed with `first`. */
 static ease_status train_wide(const source *s, const ease_error *first, double residual,
                               ease_model **out, ease_error *err)
 {
-    const ease_hooks *hooks = s->order.o.hooks;
     ease__footprint f;
 
     if (ease__backend_check_precision(s->order.backend, EASE__F64, NULL))
@@ -267,17 +351,52 @@ static ease_status train_wide(const source *s, const ease_error *first, double r
                              "%.300s (which takes %.2f GB: %.2f GB are available)",
                              first->text, (double)f.peak / 1e9,
                              (double)f.allowed / 1e9);
-    if (first->status == EASE_E_ACCURACY)
-        ease__log(
-            hooks, 1,
-            "float32 is not enough here (residual %.1e): solving again in float64",
-            residual);
-    else
-        ease__log(hooks, 1,
-                  "float32 is not enough here (a pivot failed at item %lld): solving "
-                  "again in float64",
-                  (long long)first->where);
+    tell_again(s, "float32 is", first, residual, "solving again in float64");
     return train_once(s, EASE__F64, &residual, out, err);
+}
+
+/* The backend that solves again without its fast arithmetic; NULL: there is none. Work
+ * files are inverted without such arithmetic. */
+static const ease_backend *careful_backend(const source *s, ease__element element)
+{
+    const ease_train_options *o = &s->order.o;
+    ease__footprint f = footprint_of(s, element);
+
+    return f.cross ? NULL
+                   : ease__backend_careful(s->order.backend, &f.shape, o->threads,
+                                           o->device_memory);
+}
+
+/* Solves in float32 and, if the backend has a fast arithmetic that is not enough,
+ * without that. If only the second attempt fails for another reason, such as a device
+ * that is full, the failure is that of the first one, so that float64 is tried. */
+static ease_status train_narrow(const source *s, ease__element element,
+                                double *residual, ease_model **out, ease_error *err)
+{
+    ease_error first = {0}, second = {0};
+    ease_status status = train_once(s, element, residual, out, &first), repeated;
+    double reached = *residual;
+    source again = *s;
+
+    if (status)
+        *err = first;
+    if (!is_numerical(status, reached))
+        return status;
+    again.order.backend = careful_backend(s, element);
+    if (!again.order.backend)
+        return status;
+    tell_again(s, "the backend's fast arithmetic is", &first, reached,
+               "solving again in plain float32");
+    *residual = EASE__UNSOLVED;
+    repeated = train_once(&again, element, residual, out, &second);
+    if (!repeated || repeated == EASE_E_CANCELLED ||
+        is_numerical(repeated, *residual)) {
+        *err = second;
+        return repeated;
+    }
+    ease__log(s->order.o.hooks, 1, "that failed: %s", second.text);
+    *residual = reached;
+    return status;
 }
 
 static ease_status train(const source *s, ease_model **out, ease_error *err)
@@ -290,10 +409,9 @@ static ease_status train(const source *s, ease_model **out, ease_error *err)
 
     if (element == EASE__U32 && s->order.family.user_power != 0)
         element = EASE__F32; /* the matrix has fractions */
-    status = train_once(s, element, &residual, &m, &first);
-    if (element != EASE__F64 &&
-        (status == EASE_E_NOT_POSDEF ||
-         (status == EASE_E_ACCURACY && residual != EASE__UNSOLVED)))
+    status = element == EASE__F64 ? train_once(s, element, &residual, &m, &first)
+                                  : train_narrow(s, element, &residual, &m, &first);
+    if (element != EASE__F64 && is_numerical(status, residual))
         status = train_wide(s, &first, residual, &m, err);
     else if (status && err)
         *err = first;
@@ -348,32 +466,33 @@ ease_status ease__train_dense(const ease_interactions *x, const ease_train_optio
     ease_interactions extended;
     ease_status status = ease__dense_order_take(o, &s.order, err);
 
-    if (status || !(s.order.tag_weight > 0))
+    if (status || !extends(&s.order))
         return status ? status : train_data(&s, out, err);
     status = check_items(&s, err);
     if (!status)
-        status = ease__tags_extend(x, o->tags, &extended, err);
+        status = extend(x, &s.order, &extended, err);
     if (status)
         return status;
     s.x = &extended;
-    ease__tags_tell_new(&extended.item_ids, x->items, o->hooks);
     status = train_data(&s, out, err);
-    ease__tags_extended_free(&extended);
+    ease__items_extended_free(&extended);
     return status;
 }
 
-/* Counts the items that only the tags have. */
+/* Counts the items that the file lacks. */
 static ease_status find_new_items(source *s, ease_error *err)
 {
+    const ease_train_options *o = &s->order.o;
     ease__gram_file f = {.file = EASE__CONTAINER_NONE};
     ease_status status;
 
-    if (!(s->order.tag_weight > 0))
+    if (!extends(&s->order))
         return EASE_OK;
     status = ease__gram_file_open(s->path, &f, err);
     if (status)
         return status;
-    s->new_items = ease__tags_new_items(s->order.o.tags, &f.ids);
+    s->new_items = ease__items_missing(&f.ids,
+                                       o->like ? &o->like->ids : &o->tags->items);
     ease__gram_file_close(&f);
     if (s->info.items > INT32_MAX - 2 - s->new_items)
         return ease__fail(err, EASE_E_TOO_LARGE, "more than 2^31 - 2 items");
@@ -418,8 +537,8 @@ ease_status ease_gram_solve(ease_gram **g, const ease_train_options *given,
     *g = NULL;
     status = out ? take_options(given, &order, err)
                  : ease__fail(err, EASE_E_ARG, "a place for the model is required");
-    if (!status && order.tag_weight > 0)
-        status = ease__tags_extend_gram(taken, order.o.tags, order.o.memory_limit, err);
+    if (!status && extends(&order))
+        status = extend_gram(taken, &order, err);
     if (!status && order.o.precision == EASE_F64)
         status = ease__gram_widen(taken, &order.o, err);
     if (status) {

@@ -52,10 +52,11 @@ static ease_status read_lists(const ease__reading *r, const ease__layout *l,
                            .value = -1,
                            .time = -1,
                            .min_rating = r->o->min_rating};
-    char words[64];
+    char words[96], many[EASE__FILES_CHARS];
     ease_status status;
 
-    snprintf(words, sizeof(words), "%sadjacency lines", ease__input_coding(r->in));
+    snprintf(words, sizeof(words), "%sadjacency lines%s", ease__input_coding(r->in),
+             ease__in_files(r, many));
     status = ease__check_values(ease__input_name(r->in), words, false, r->o, err);
     if (!status)
         status = ease__set_recognized(r, words, err);
@@ -88,6 +89,7 @@ static ease_status read_adjacency(const ease__reading *r, ease_error *err)
 const ease__reader ease__adjacency_reader = {
     .format = {.name = "adjacency",
                .about = "a line for each user: the user, then its items"},
+    .parts = true,
     .recognize = recognize,
     .read = read_adjacency,
 };

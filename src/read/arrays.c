@@ -1,4 +1,5 @@
 /* Interactions from arrays in memory: a matrix by rows, or a table by columns. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "input/input.h"
 #include "read/readers.h"
 #include "read/recognize.h"
+#include "text/moment.h"
 
 /* ---- a matrix -------------------------------------------------------------- */
 
@@ -279,11 +281,37 @@ static ease_status check_value(double value, bool weighted, int64_t row,
                          (long long)row);
 }
 
+/* Sets *keep to whether a row of this time is kept. */
+static ease_status take_time(const ease_read_options *o, ease__draft *d, int64_t row,
+                             double *time, bool *keep, ease_error *err)
+{
+    bool small = false;
+
+    assert(o->times); /* ease__check_times */
+    if (!isfinite(o->times[row]))
+        return ease__fail_at(err, EASE_E_DATA, row, "row %lld: the time is not finite",
+                             (long long)row);
+    *time = ease__instant_of(o->times[row], &small);
+    d->small += small;
+    *keep = !(*time < o->since || *time >= o->until);
+    if (!*keep) {
+        d->counts.outside_time++;
+        return EASE_OK;
+    }
+    if (*time < d->oldest)
+        d->oldest = *time;
+    if (*time > d->newest)
+        d->newest = *time;
+    return EASE_OK;
+}
+
 static ease_status take_row(int64_t row, column *user, column *item,
                             const double *values, const ease_read_options *o,
                             ease__draft *d, ease_error *err)
 {
     float value = 1.0f;
+    double time = 0.0;
+    bool keep = true;
     uint32_t *record;
     ease_status status = EASE_OK;
 
@@ -301,6 +329,11 @@ static ease_status take_row(int64_t row, column *user, column *item,
         }
         value = (float)values[row];
     }
+    if (d->dated) {
+        status = take_time(o, d, row, &time, &keep, err);
+        if (status || !keep)
+            return status;
+    }
     status = take_id(user, row, err);
     if (!status)
         status = take_id(item, row, err);
@@ -313,6 +346,8 @@ static ease_status take_row(int64_t row, column *user, column *item,
     record[1] = item->code;
     if (d->weighted)
         memcpy(&record[2], &value, sizeof(value));
+    if (d->timed)
+        memcpy(&record[2 + d->weighted], &time, sizeof(time));
     return EASE_OK;
 }
 
@@ -338,6 +373,9 @@ static ease_status take_rows(int64_t rows, const ease_id_column *users,
     ease_status status = EASE_OK;
 
     d->weighted = o->weights != 0;
+    d->timed = o->half_life > 0.0;
+    if (ease__wants_times(o))
+        ease__draft_dated(d, o);
     for (int64_t row = 0; !status && row < rows; row++) {
         if (row % (1 << 16) == 0) {
             if (ease__progress(o->hooks, ease__stage_reading,
@@ -378,6 +416,8 @@ static ease_status make_rows(int64_t rows, const ease_id_column *users,
 
     ease__budget_start(&budget, o->memory_limit);
     status = take_rows(rows, users, items, values, o, &d, err);
+    if (!status)
+        status = ease__draft_age(&d, o, table_name, err);
     if (!status && d.records == 0)
         status = ease__nothing_left(&d.counts, table_name, err);
     if (!status)
@@ -408,6 +448,9 @@ ease_status ease_interactions_from_table(int64_t rows, const ease_id_column *use
     if (!status)
         status = ease__check_values(table_name, "without one", values != NULL, &used,
                                     err);
+    if (!status)
+        status = ease__check_times(table_name, "without one", used.times != NULL, &used,
+                                   err);
     if (status)
         return status;
     x = ease__alloc_zero(1, sizeof(*x));

@@ -474,8 +474,14 @@ static ease_status merge_block(reader *r, slot *s, ease_error *err)
         status = merge_records(r, s, err);
     if (status)
         return status;
-    d->counts.rows += (int64_t)b->count + b->below_rating;
+    d->counts.rows += (int64_t)b->count + b->below_rating + b->outside;
     d->counts.below_rating += b->below_rating;
+    d->counts.outside_time += b->outside;
+    d->small += b->small;
+    if (b->oldest < d->oldest)
+        d->oldest = b->oldest;
+    if (b->newest > d->newest)
+        d->newest = b->newest;
     if (!ease__wants_values(r->o)) {
         d->counts.unused += b->unlike_one;
         d->counts.negative += b->negative;
@@ -768,6 +774,8 @@ ease_status ease__blocks_read(ease__input *in, const ease__row_form *form,
 
     draft->weighted = form->weighted;
     draft->timed = form->timed;
+    if (form->dated)
+        ease__draft_dated(draft, o);
     return run_reader(&r, block_bytes, err);
 }
 

@@ -62,3 +62,48 @@ ease_status ease__find_column(const ease__field *header, size_t fields,
     return ease__fail(err, EASE_E_ARG, "%s: no column '%s' in the header: %s", input,
                       shown, names);
 }
+
+/* Is none of the columns there twice? */
+static bool all_differ(const ease_columns *c)
+{
+    const int column[] = {c->user, c->item, c->value, c->time};
+
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < i; j++)
+            if (column[i] >= 0 && column[i] == column[j])
+                return false;
+    return true;
+}
+
+ease_status ease__find_columns(const ease__field *header, size_t fields,
+                               const char *input, const char *columns, ease_columns *c,
+                               ease_error *err)
+{
+    int *place[] = {&c->user, &c->item, &c->value, &c->time};
+    int count = 0;
+    const char *p = columns;
+
+    for (;;) {
+        size_t length = strcspn(p, ",");
+        bool no_value = count == 2 && length == 0 && p[0];
+        ease_status status = EASE_OK;
+
+        if (count == 4 || (length == 0 && !no_value))
+            return ease__fail(err, EASE_E_ARG,
+                              "columns '%.80s': not USER,ITEM[,VALUE[,TIME]]", columns);
+        if (!no_value)
+            status = ease__find_column(header, fields, input, p, length, place[count],
+                                       err);
+        count++;
+        if (status)
+            return status;
+        if (!p[length])
+            break;
+        p += length + 1;
+    }
+    if (count < 2 || !all_differ(c))
+        return ease__fail(err, EASE_E_ARG,
+                          "columns '%.80s': two to four different ones are needed",
+                          columns);
+    return EASE_OK;
+}

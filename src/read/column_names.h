@@ -11,4 +11,10 @@ ease_status ease__find_column(const ease__field *header, size_t fields,
                               const char *input, const char *name, size_t length,
                               int *out, ease_error *err);
 
+/* Finds the columns "USER,ITEM[,VALUE[,TIME]]"; the value may be empty before a time.
+ * Columns that are not given stay as they are in `out`. Fails with EASE_E_ARG. */
+ease_status ease__find_columns(const ease__field *header, size_t fields,
+                               const char *input, const char *columns,
+                               ease_columns *out, ease_error *err);
+
 #endif

@@ -17,55 +17,6 @@ typedef struct dialect {
     char *recognized; /* in words */
 } dialect;
 
-/* ---- columns that are given ------------------------------------------------ */
-
-/* Is none of the columns there twice? */
-static bool all_differ(const dialect *d)
-{
-    const ease_columns *c = &d->columns;
-    const int column[] = {c->user, c->item, c->value, c->time};
-
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < i; j++)
-            if (column[i] >= 0 && column[i] == column[j])
-                return false;
-    return true;
-}
-
-/* "USER,ITEM[,VALUE[,TIME]]"; the value may be empty before a time. */
-static ease_status set_columns(dialect *d, const char *input, const char *columns,
-                               ease_error *err)
-{
-    ease_columns *c = &d->columns;
-    int *place[] = {&c->user, &c->item, &c->value, &c->time};
-    int count = 0;
-    const char *p = columns;
-
-    for (;;) {
-        size_t length = strcspn(p, ",");
-        bool no_value = count == 2 && length == 0 && p[0];
-        ease_status status = EASE_OK;
-
-        if (count == 4 || (length == 0 && !no_value))
-            return ease__fail(err, EASE_E_ARG,
-                              "columns '%.80s': not USER,ITEM[,VALUE[,TIME]]", columns);
-        if (!no_value)
-            status = ease__find_column(d->layout.names, d->layout.fields, input, p,
-                                       length, place[count], err);
-        count++;
-        if (status)
-            return status;
-        if (!p[length])
-            break;
-        p += length + 1;
-    }
-    if (count < 2 || !all_differ(d))
-        return ease__fail(err, EASE_E_ARG,
-                          "columns '%.80s': two to four different ones are needed",
-                          columns);
-    return EASE_OK;
-}
-
 /* ---- in words -------------------------------------------------------------- */
 
 static const char *kind_of_table(const ease__layout *l, char *buffer, size_t bytes)
@@ -83,7 +34,7 @@ static const char *kind_of_table(const ease__layout *l, char *buffer, size_t byt
 }
 
 /* Writes what the input was recognized as; to be freed with the dialect. */
-static bool describe(dialect *d, const char *coding, bool timed)
+static bool describe(dialect *d, const char *coding, const char *files, bool timed)
 {
     const ease__layout *l = &d->layout;
     bool recbole = l->header && ease__all_have_recbole_type(l->names, l->fields);
@@ -91,9 +42,9 @@ static bool describe(dialect *d, const char *coding, bool timed)
 
     ease__describe_columns(&d->columns, l->header ? l->names : NULL, timed, columns,
                            sizeof(columns));
-    snprintf(all, sizeof(all), "%s%s %s header: %s", coding,
+    snprintf(all, sizeof(all), "%s%s %s header%s: %s", coding,
              recbole ? "RecBole .inter" : kind_of_table(l, kind, sizeof(kind)),
-             l->header ? "with" : "without", columns);
+             l->header ? "with" : "without", files, columns);
     d->recognized = ease__copy_string(all);
     return d->recognized != NULL;
 }
@@ -107,6 +58,7 @@ static bool survey_rows(const ease__reading *r, const ease__layout *l, ease__sur
     ease__record record = {0};
     bool nomem = false, more = true;
 
+    s->commas = l->splitter.text[0] == ';';
     while (more && ease__sample_next(&t, &l->splitter, &record, &nomem))
         if (record.count == l->fields)
             more = ease__survey_add(s, record.fields);
@@ -141,17 +93,20 @@ static ease_status recognize_columns(dialect *d, const ease__reading *r,
 static ease_status settle(const ease__reading *r, const ease_read_options *o,
                           dialect *d, ease_error *err)
 {
+    char many[EASE__FILES_CHARS];
     ease_status status = ease__layout_of_pairs(r, o->separator, o->header, &d->layout,
                                                err);
 
     if (status)
         return status;
-    status = o->columns ? set_columns(d, ease__input_name(r->in), o->columns, err)
+    status = o->columns ? ease__find_columns(d->layout.names, d->layout.fields,
+                                             ease__input_name(r->in), o->columns,
+                                             &d->columns, err)
                         : recognize_columns(d, r, err);
     /* A time is named where a value is missed: it may have been meant. */
-    if (!status &&
-        !describe(d, ease__input_coding(r->in),
-                  r->timed || (ease__wants_values(o) && d->columns.value < 0)))
+    if (!status && !describe(d, ease__input_coding(r->in), ease__in_files(r, many),
+                             r->timed || r->dated ||
+                                 (ease__wants_values(o) && d->columns.value < 0)))
         status = ease__fail(err, EASE_E_NOMEM, "recognizing columns");
     return status;
 }
@@ -166,12 +121,16 @@ static ease_status read_rows(const ease__reading *r, const ease_read_options *o,
         .kind = EASE__ROWS_TABLE,
         .splitter = l->splitter,
         .fields = l->fields,
+        .header = l->header ? l->names : NULL,
         .user = d->columns.user,
         .item = d->columns.item,
         .value = d->columns.value,
-        .time = r->timed ? d->columns.time : -1,
+        .time = r->timed || r->dated ? d->columns.time : -1,
         .weighted = o->weights != 0,
         .timed = r->timed && d->columns.time >= 0,
+        .dated = r->dated && d->columns.time >= 0,
+        .since = o->since,
+        .until = o->until,
         .min_rating = o->min_rating,
     };
     ease_status status;
@@ -180,8 +139,8 @@ static ease_status read_rows(const ease__reading *r, const ease_read_options *o,
     status = ease__blocks_read(r->in, &form, l->lines + 1, r->block_bytes, o, r->draft,
                                err);
     if (!status && r->draft->counts.rows == 0 && l->header)
-        status = ease__fail(err, EASE_E_DATA, "%s: a header and no rows",
-                            ease__input_name(r->in));
+        status = ease__fail_empty(err, "%s: a header and no rows",
+                                  ease__input_name(r->in));
     return status;
 }
 
@@ -194,6 +153,8 @@ ease_status ease__read_table(const ease__reading *r, const ease_read_options *o,
 
     if (!status)
         status = ease__check_values(name, d.recognized, d.columns.value >= 0, o, err);
+    if (!status)
+        status = ease__check_times(name, d.recognized, d.columns.time >= 0, o, err);
     if (!status)
         status = read_rows(r, o, &d, err);
     if (!status)
@@ -228,6 +189,7 @@ const ease__reader ease__table_reader = {
                         ".inter and other separated text",
                .values = 1,
                .times = 1},
+    .parts = true,
     .recognize = recognize,
     .read = read_table,
 };

@@ -12,8 +12,10 @@ void ease__events_free(ease__events *e)
     ease__free(e->part);
     ease__free(e->begin);
     ease__free(e->order);
-    ease__ids_free(&e->user_ids);
-    ease__ids_free(&e->item_ids);
+    if (!e->borrowed) {
+        ease__ids_free(&e->user_ids);
+        ease__ids_free(&e->item_ids);
+    }
     ease__free(e->recognized);
     *e = (ease__events){0};
 }
@@ -68,8 +70,8 @@ static bool take_records(ease__draft *d, ease__events *e)
     return true;
 }
 
-/* Takes over the rows of an input that has rows itself: events are ordered by user. */
-static bool take_rows(ease_interactions *x, ease__events *e)
+/* Events in the order of rows: by user. */
+static bool copy_rows(const ease_interactions *x, ease__events *e)
 {
     if (!allocate(e, x->nnz, false))
         return false;
@@ -78,6 +80,14 @@ static bool take_rows(ease_interactions *x, ease__events *e)
             e->user[i] = (uint32_t)u;
     if (x->nnz)
         memcpy(e->item, x->cols, (size_t)x->nnz * sizeof(*e->item));
+    return true;
+}
+
+/* Takes over the rows of an input that has rows itself. */
+static bool take_rows(ease_interactions *x, ease__events *e)
+{
+    if (!copy_rows(x, e))
+        return false;
     e->user_ids = x->user_ids;
     e->item_ids = x->item_ids;
     e->recognized = x->recognized;
@@ -234,8 +244,8 @@ static ease_status read_events(ease__reading *r, ease__events *e, ease_error *er
 }
 
 ease_status ease__events_read(const char *path, const ease_read_options *o,
-                              size_t block_bytes, bool timed, ease__events *out,
-                              ease_error *err)
+                              size_t block_bytes, bool timed, bool dated,
+                              ease__events *out, ease_error *err)
 {
     ease__events e = {0};
     ease__budget budget;
@@ -245,6 +255,7 @@ ease_status ease__events_read(const char *path, const ease_read_options *o,
                        .o = &used,
                        .block_bytes = block_bytes,
                        .timed = timed,
+                       .dated = dated || ease__wants_times(o),
                        .draft = &draft,
                        .x = ease__alloc_zero(1, sizeof(*r.x))};
     ease_status status;
@@ -258,6 +269,34 @@ ease_status ease__events_read(const char *path, const ease_read_options *o,
         status = read_events(&r, &e, err);
     ease__reading_close(&r);
     ease_interactions_free(r.x);
+    if (status) {
+        ease__events_free(&e);
+        return status;
+    }
+    *out = e;
+    return EASE_OK;
+}
+
+ease_status ease__events_of_rows(const ease_interactions *x, const ease_read_options *o,
+                                 ease__events *out, ease_error *err)
+{
+    static const char name[] = "interactions";
+    ease__events e = {.borrowed = true};
+    ease__draft none = {0};
+    ease__budget budget;
+    ease_status status = check_count(x->nnz, name, err);
+
+    ease__budget_start(&budget, o->memory_limit);
+    if (!status)
+        status = check_memory(&none, x, &budget, name, err);
+    if (!status && !copy_rows(x, &e))
+        status = ease__fail(err, EASE_E_NOMEM, "dividing %lld interactions",
+                            (long long)x->nnz);
+    if (!status) {
+        e.user_ids = x->user_ids;
+        e.item_ids = x->item_ids;
+        status = finish(&e, o, name, err);
+    }
     if (status) {
         ease__events_free(&e);
         return status;

@@ -88,7 +88,7 @@ ease_status ease__check_blank(const char *name, const char *sample, size_t bytes
     if (at < bytes)
         return EASE_OK;
     if (whole)
-        return ease__fail(err, EASE_E_DATA, "%s: empty", name);
+        return ease__fail_empty(err, "%s: empty", name);
     return ease__fail(err, EASE_E_DATA, "%s: nothing but blank lines in its first %s",
                       name, ease__size_text(bytes, seen));
 }
@@ -126,7 +126,7 @@ static bool looks_numeric(const ease__field *f)
 {
     double value;
 
-    return ease__parse_double(f->text, f->length, &value) != EASE__NUMBER_BAD ||
+    return ease__parse_decimal(f->text, f->length, true, &value) != EASE__NUMBER_BAD ||
            ease__names_no_number(f) || ease__looks_like_date(f->text, f->length);
 }
 
@@ -346,10 +346,17 @@ void ease__layout_free(ease__layout *l)
 static ease_status check_text(const char *name, const char *sample, size_t bytes,
                               ease_error *err)
 {
-    if (bytes >= 2 && memcmp(sample, "\xff\xfe", 2) == 0)
-        return ease__fail(err, EASE_E_PARSE, "%s: UTF-16 text; UTF-8 is needed", name);
+    if (bytes >= 4 && memcmp(sample, "PAR1", 4) == 0)
+        return ease__fail(
+            err, EASE_E_PARSE,
+            "%s: a Parquet file; convert it to CSV: duckdb -csv -c \"FROM "
+            "'%s'\"",
+            name, name);
     if (memchr(sample, '\0', bytes))
-        return ease__fail(err, EASE_E_PARSE, "%s: looks like a binary file", name);
+        return ease__fail(err, EASE_E_PARSE,
+                          "%s: looks like a binary file, or like UTF-16 without its "
+                          "mark",
+                          name);
     return EASE_OK;
 }
 

@@ -31,14 +31,11 @@ static ease_status recognize(const ease__reading *r, bool *is, ease_error *err)
 
 static ease_status describe(const ease__reading *r, ease_error *err)
 {
-    size_t files = ease__input_files(r->in);
-    char all[120], many[40] = "";
+    char all[120], many[EASE__FILES_CHARS];
 
-    if (files > 1)
-        snprintf(many, sizeof(many), " in %zu files", files);
     snprintf(all, sizeof(all),
              "%sNetflix Prize%s: movie lines, then customer,rating,date",
-             ease__input_coding(r->in), many);
+             ease__input_coding(r->in), ease__in_files(r, many));
     return ease__set_recognized(r, all, err);
 }
 
@@ -52,6 +49,9 @@ static ease_status read_netflix(const ease__reading *r, ease_error *err)
                            .time = 2,
                            .weighted = r->o->weights != 0,
                            .timed = r->timed,
+                           .dated = r->dated,
+                           .since = r->o->since,
+                           .until = r->o->until,
                            .min_rating = r->o->min_rating};
     ease_status status = ease__check_no_table(
         ease__input_name(r->in), "the Netflix Prize's form", false, r->o, err);
@@ -74,6 +74,7 @@ const ease__reader ease__netflix_reader = {
                .values = 1,
                .times = 1},
     .series = true,
+    .parts = true,
     .recognize = recognize,
     .read = read_netflix,
 };

@@ -6,12 +6,16 @@
 
 #include "core/sized.h"
 #include "input/datasets.h"
+#include "input/parts.h"
 #include "read/layout.h"
 #include "read/readers.h"
 
 void ease_read_options_defaults(ease_read_options *o)
 {
-    static const ease_read_options defaults = {.header = -1, .min_rating = (double)NAN};
+    static const ease_read_options defaults = {.header = -1,
+                                               .min_rating = (double)NAN,
+                                               .since = (double)NAN,
+                                               .until = (double)NAN};
 
     ease__options_defaults(o, &defaults, sizeof(defaults));
 }
@@ -43,6 +47,10 @@ ease_status ease__check_read_options(const ease_read_options *o, ease_error *err
         return ease__fail(err, EASE_E_ARG, "unknown way to fold repeated rows");
     if (o->min_user < 0 || o->min_item < 0)
         return ease__fail(err, EASE_E_ARG, "a minimal count below 0");
+    if (o->half_life != 0.0 && !(o->half_life > 0.0 && isfinite(o->half_life)))
+        return ease__fail(err, EASE_E_ARG, "a half-life is a number of days above 0");
+    if (o->since >= o->until)
+        return ease__fail(err, EASE_E_ARG, "`since` is not before `until`");
     if (o->guess && ease__info_check(o->guess, "ease_columns", err))
         return EASE_E_ARG;
     return ease__threads_check(o->threads, err);
@@ -63,6 +71,21 @@ ease_status ease__check_values(const char *name, const char *recognized, bool va
     return ease__fail(err, EASE_E_ARG, "%s: %s need%s a column of values; this is %s",
                       name, o->weights ? "weights" : "a minimal rating",
                       o->weights ? "" : "s", recognized);
+}
+
+bool ease__wants_times(const ease_read_options *o)
+{
+    return o->half_life > 0.0 || !isnan(o->since) || !isnan(o->until);
+}
+
+ease_status ease__check_times(const char *name, const char *recognized, bool times,
+                              const ease_read_options *o, ease_error *err)
+{
+    if (times || !ease__wants_times(o))
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG, "%s: %s need%s a column of times; this is %s",
+                      name, o->half_life > 0.0 ? "a half-life" : "since and until",
+                      o->half_life > 0.0 ? "s" : "", recognized);
 }
 
 ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
@@ -99,6 +122,16 @@ ease_status ease__check_no_table(const char *name, const char *form, bool separa
                       given, form);
 }
 
+const char *ease__in_files(const ease__reading *r, char to[EASE__FILES_CHARS])
+{
+    size_t files = ease__input_files(r->in);
+
+    to[0] = '\0';
+    if (files > 1)
+        snprintf(to, EASE__FILES_CHARS, " in %zu files", files);
+    return to;
+}
+
 ease_status ease__set_recognized(const ease__reading *r, const char *words,
                                  ease_error *err)
 {
@@ -124,8 +157,10 @@ ease_status ease__reading_open(ease__reading *r, ease_error *err)
     ease_status status;
 
     r->reader = r->o->format ? ease__reader_named(r->o->format) : NULL;
-    status = ease__data_open(r->path, r->reader && r->reader->series, r->o->hooks,
-                             &r->in, &series, err);
+    status = ease__data_open(r->path, r->o->more, r->reader && r->reader->series,
+                             r->o->hooks, &r->in, &series, err);
+    if (!status && r->o->encoding)
+        status = ease__input_set_charset(r->in, r->o->encoding, err);
     if (!status && series && !r->reader)
         r->reader = reader_of_series();
     return status;
@@ -140,7 +175,8 @@ void ease__reading_close(ease__reading *r)
 static ease_status refuse_own_files(const char *path, ease_error *err)
 {
     ease_file_kind kind = EASE_FILE_OTHER;
-    ease_status status = ease_file_recognize(path, &kind, err);
+    ease_status status = ease__is_pattern(path) ? EASE_OK
+                                                : ease_file_recognize(path, &kind, err);
 
     if (status || kind == EASE_FILE_OTHER)
         return status;
@@ -165,10 +201,43 @@ static ease_status recognize(ease__reading *r, ease_error *err)
                       ease__input_name(r->in));
 }
 
+/* Spark writes parts without rows as empty files. */
+static ease_status pass_empty_files(ease__reading *r, ease_error *err)
+{
+    size_t got = 0;
+    bool more = true;
+
+    while (more) {
+        const char *data;
+        ease_status status = ease__input_peek(r->in, 1, &data, &got, err);
+
+        if (status || got)
+            return status;
+        status = ease__input_next(r->in, &more, err);
+        if (status)
+            return status;
+    }
+    return EASE_OK;
+}
+
+static ease_status check_parts(const ease__reading *r, ease_error *err)
+{
+    size_t files = ease__input_files(r->in);
+
+    if (files < 2 || r->reader->parts)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG,
+                      "%s: %zu files of the format %s, which are not parts of one: "
+                      "tables and JSON lines can be",
+                      ease__input_name(r->in), files, r->reader->format.name);
+}
+
 ease_status ease__reading_run(ease__reading *r, ease_error *err)
 {
     ease_status status = refuse_own_files(r->path, err);
 
+    if (!status)
+        status = pass_empty_files(r, err);
     if (!status)
         status = ease__sample(r->in, r->o->memory_limit, &r->sample, &r->sample_bytes,
                               &r->whole, err);
@@ -177,7 +246,15 @@ ease_status ease__reading_run(ease__reading *r, ease_error *err)
                                    r->whole, err);
     if (!status && !r->reader)
         status = recognize(r, err);
-    return status ? status : r->reader->read(r, err);
+    if (!status)
+        status = check_parts(r, err);
+    if (!status)
+        status = ease__check_times(ease__input_name(r->in), r->reader->format.name,
+                                   r->reader->format.times, r->o, err);
+    if (!status)
+        status = r->reader->read(r, err);
+    return status ? status
+                  : ease__draft_age(r->draft, r->o, ease__input_name(r->in), err);
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -194,6 +271,8 @@ ease_status ease__interactions_read(const char *path, const ease_read_options *o
         .path = path, .o = &used, .block_bytes = block_bytes, .draft = &draft, .x = x};
     ease_status status;
 
+    r.timed = o->half_life > 0.0;
+    r.dated = ease__wants_times(o);
     ease__budget_start(&budget, o->memory_limit);
     used.memory_limit = budget.limit;
     if (!x)

@@ -15,6 +15,8 @@ typedef struct ease__reading {
     const ease_read_options *o; /* checked by ease__check_read_options */
     size_t block_bytes;         /* size of blocks of text; 0: the default */
     bool timed;                 /* keep times if the input has them */
+    bool dated;                 /* times are dates: convert them to seconds since 1970,
+                                   and drop rows outside the options' bounds */
     /* The result is either the records and ids of the draft, or the rows of x if the
      * input has rows itself (x->row_ptr is not NULL then). Nothing is folded or
      * filtered yet. draft->timed says whether records have times. */
@@ -33,6 +35,7 @@ typedef struct ease__reading {
 struct ease__reader {
     ease_format format; /* the public description */
     bool series; /* a directory of numbered files (input/datasets.h) has this format */
+    bool parts;  /* several files of this format can be one data set */
     /* Sets *is if the input has this format, by the sample, the path and the options.
      * Consumes nothing. Fails only with EASE_E_NOMEM and EASE_E_IO: input that is not
      * understood is not of this format. */
@@ -50,6 +53,7 @@ struct ease__reader {
     READER(ease__mtx_reader)       \
     READER(ease__netflix_reader)   \
     READER(ease__split_reader)     \
+    READER(ease__json_reader)      \
     READER(ease__adjacency_reader) \
     READER(ease__table_reader)
 
@@ -83,6 +87,10 @@ ease_status ease__check_claim(const char *name, int64_t users, int64_t items,
 
 /* True if the options use values: weights or a minimal rating. */
 bool ease__wants_values(const ease_read_options *o);
+/* The same for times: bounds or a half-life. */
+bool ease__wants_times(const ease_read_options *o);
+ease_status ease__check_times(const char *name, const char *recognized, bool times,
+                              const ease_read_options *o, ease_error *err);
 /* Fails with EASE_E_ARG if the options use values and the file has none. */
 ease_status ease__check_values(const char *name, const char *recognized, bool values,
                                const ease_read_options *o, ease_error *err);
@@ -90,6 +98,10 @@ ease_status ease__check_values(const char *name, const char *recognized, bool va
  * separator unless `separated`. `form` is what the input is instead. */
 ease_status ease__check_no_table(const char *name, const char *form, bool separated,
                                  const ease_read_options *o, ease_error *err);
+
+/* Writes " in 12 files", or nothing for one file. Returns `to`. */
+enum { EASE__FILES_CHARS = 32 };
+const char *ease__in_files(const ease__reading *r, char to[EASE__FILES_CHARS]);
 
 /* Sets draft->recognized to a copy of `words`. */
 ease_status ease__set_recognized(const ease__reading *r, const char *words,

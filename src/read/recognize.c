@@ -65,7 +65,7 @@ void ease__survey_free(ease__survey *s)
     *s = (ease__survey){0};
 }
 
-static void tally_value(ease__tally *t, const ease__field *f)
+static void tally_value(ease__tally *t, const ease__field *f, bool commas)
 {
     double v = (double)NAN;
     ease__number_fault fault;
@@ -73,7 +73,7 @@ static void tally_value(ease__tally *t, const ease__field *f)
     if (f->length == 0)
         return;
     t->filled++;
-    fault = ease__parse_double(f->text, f->length, &v);
+    fault = ease__parse_decimal(f->text, f->length, !commas, &v);
     if (fault == EASE__NUMBER_BAD && !ease__names_no_number(f)) {
         t->dates += ease__looks_like_date(f->text, f->length);
         return;
@@ -91,7 +91,7 @@ bool ease__survey_add(ease__survey *s, const ease__field *fields)
     if (s->rows == s->most)
         return false;
     for (size_t i = 0; i < s->columns; i++) {
-        tally_value(&s->tallies[i], &fields[i]);
+        tally_value(&s->tallies[i], &fields[i], s->commas);
         s->hashes[i * s->most + s->rows] = XXH3_64bits(fields[i].text,
                                                        fields[i].length);
     }

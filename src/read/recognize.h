@@ -23,6 +23,7 @@ typedef struct ease__tally {
 typedef struct ease__survey {
     size_t columns, rows, most; /* most: the largest number of rows to look at */
     bool in_memory;             /* names may be numbers, which they may not in files */
+    bool commas;                /* 1,234 is a decimal number: see ease__parse_decimal */
     ease__tally *tallies;
     uint64_t *hashes; /* of the values, columns x most */
 } ease__survey;

@@ -8,6 +8,7 @@
 
 #include "text/moment.h"
 #include "text/number.h"
+#include "text/roles.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -84,6 +85,7 @@ typedef struct cursor {
     int pair_count;
     ease__key user;  /* of the row before */
     ease__name item; /* of the heading */
+    ease__json_shape shape;
 } cursor;
 
 /* Reports the first bad line of the block, where parsing ends. */
@@ -299,7 +301,7 @@ INLINE bool value_of(const ease__row_form *form, ease__block *b, ease__name v,
         *out = (double)(10 * first + third) / 10.0;
         return true;
     }
-    fault = ease__parse_double(v.text, v.length, out);
+    fault = ease__parse_decimal(v.text, v.length, form->splitter.text[0] != ';', out);
     if (fault == EASE__NUMBER_OK && form->weighted && !isfinite((float)*out))
         fault = EASE__NUMBER_RANGE;
     return fault == EASE__NUMBER_OK || bad_value(b, v, fault);
@@ -317,15 +319,38 @@ INLINE bool keep_value(const ease__row_form *form, ease__block *b, double number
     return true;
 }
 
-static bool time_of(ease__block *b, ease__name v, double *out)
+INLINE bool time_of(const ease__row_form *form, ease__block *b, ease__name v,
+                    double *out)
 {
     char shown[EASE__EXCERPT_CHARS], what[EASE__BLOCK_WHAT];
+    bool small = false;
 
-    if (ease__parse_moment(v.text, v.length, out))
+    if (ease__parse_ten_digits(v.text, v.length, out))
         return true;
+    if (form->dated ? ease__parse_instant(v.text, v.length, out, &small)
+                    : ease__parse_moment(v.text, v.length, out)) {
+        b->small += small;
+        return true;
+    }
     snprintf(what, sizeof(what), v.length ? "'%s' is not a time" : "the time is empty",
              ease__excerpt(v.text, v.length, shown));
     return bad_line(b, EASE_E_PARSE, what);
+}
+
+/* Counts a time; false: its row is not kept. */
+INLINE bool keep_time(const ease__row_form *form, ease__block *b, double time)
+{
+    if (!form->dated)
+        return true;
+    if (time < form->since || time >= form->until) {
+        b->outside++;
+        return false;
+    }
+    if (time < b->oldest)
+        b->oldest = time;
+    if (time > b->newest)
+        b->newest = time;
+    return true;
 }
 
 static bool empty_id(ease__block *b, bool user)
@@ -355,7 +380,8 @@ static bool ragged(const ease__row_form *form, cursor *c, size_t found, bool mor
     return bad_line(c->block, EASE_E_PARSE, what);
 }
 
-/* timed is a constant here, as kind is: most readers do not want times. */
+/* timed is a constant here, as kind is: most readers do not want times. True: they are
+ * kept, or decide which rows are kept. */
 INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
                             ease__split_kind kind, bool timed)
 {
@@ -383,9 +409,9 @@ INLINE bool parse_table_row(const ease__row_form *form, cursor *c,
         return empty_id(b, user.length == 0);
     if (form->value >= 0 && !value_of(form, b, value, &number))
         return false;
-    if (timed && !time_of(b, time, &moment))
+    if (timed && !time_of(form, b, time, &moment))
         return false;
-    if (!keep_value(form, b, number))
+    if (!keep_value(form, b, number) || (timed && !keep_time(form, b, moment)))
         return true;
     return add_pair(form, c, user_key(c, user), item, (float)number, moment);
 }
@@ -418,6 +444,45 @@ INLINE bool parse_adjacency_row(const ease__row_form *form, cursor *c,
             return false;
     }
     return true;
+}
+
+/* ---- JSON lines ------------------------------------------------------------ */
+
+static bool no_field(const ease__row_form *form, ease__block *b, int field,
+                     const ease__name *found)
+{
+    char what[EASE__BLOCK_WHAT];
+
+    snprintf(what, sizeof(what), found->text ? "'%.60s' is empty" : "no '%.60s'",
+             form->json.path[field]);
+    return bad_line(b, EASE_E_PARSE, what);
+}
+
+static bool parse_json_row(const ease__row_form *form, cursor *c, bool timed)
+{
+    enum { USER, ITEM, VALUE, TIME };
+    ease__name found[EASE__JSON_FIELDS];
+    ease__block *b = c->block;
+    double number = 1.0, moment = 0.0;
+    char what[EASE__JSON_WHAT];
+
+    if (!ease__json_row(&form->json, &c->shape, &c->at, c->end, found, what))
+        return bad_line(b, EASE_E_PARSE, what);
+    for (int field = USER; field <= ITEM; field++)
+        if (found[field].length == 0)
+            return no_field(form, b, field, &found[field]);
+    if (found[VALUE].text && !value_of(form, b, found[VALUE], &number))
+        return false;
+    if (!found[VALUE].text && (form->weighted || !isnan(form->min_rating)))
+        return no_field(form, b, VALUE, &found[VALUE]);
+    if (timed && !found[TIME].text)
+        return no_field(form, b, TIME, &found[TIME]);
+    if (timed && !time_of(form, b, found[TIME], &moment))
+        return false;
+    if (!keep_value(form, b, number) || (timed && !keep_time(form, b, moment)))
+        return true;
+    return add_pair(form, c, user_key(c, found[USER]), found[ITEM], (float)number,
+                    moment);
 }
 
 /* ---- rows below headings --------------------------------------------------- */
@@ -462,9 +527,9 @@ INLINE bool parse_headed_row(const ease__row_form *form, cursor *c, bool timed)
         return empty_id(b, true);
     if (!value_of(form, b, field[1], &number))
         return false;
-    if (timed && !time_of(b, field[2], &moment))
+    if (timed && !time_of(form, b, field[2], &moment))
         return false;
-    if (!keep_value(form, b, number))
+    if (!keep_value(form, b, number) || (timed && !keep_time(form, b, moment)))
         return true;
     return add_pair(form, c, user_key(c, field[0]), c->item, (float)number, moment);
 }
@@ -553,6 +618,76 @@ static const char *pass_head(const ease__row_form *form, const char *start,
         return start;
     *lines = 1;
     return at;
+}
+
+/* ---- where a further file of a table begins -------------------------------- */
+
+static const char *skip_mark(const char *p, const char *end)
+{
+    return end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? p + 3 : p;
+}
+
+static bool same_name(const ease__field *a, const ease__field *b)
+{
+    return a->length == b->length && strncasecmp(a->text, b->text, a->length) == 0;
+}
+
+/* How a first line is a header. */
+typedef struct heading {
+    size_t fields, same; /* names that are those of the header, at their places */
+    bool shared;         /* a name of the header is there, or ... */
+    bool user, item;     /* ... names of a user and an item */
+} heading;
+
+static void compare_name(const ease__row_form *form, const ease__field *f, heading *h)
+{
+    ease__role role = ease__name_role(f).role;
+
+    h->user = h->user || role == EASE__ROLE_USER;
+    h->item = h->item || role == EASE__ROLE_ITEM;
+    for (size_t i = 0; form->header && i < form->fields; i++)
+        if (f->length && same_name(f, &form->header[i])) {
+            h->shared = true;
+            h->same += i == h->fields;
+        }
+    h->fields++;
+}
+
+/* Passes the header of a file other than the first, which must be that of the first
+ * file or missing. False: it is another one. */
+static bool pass_header(const ease__row_form *form, cursor *c)
+{
+    const char *at = c->at;
+    ease__field_stop stop;
+    heading h = {0};
+    ease__field f;
+
+    do {
+        stop = ease__field_next(&form->splitter, &at, c->end, &f);
+        compare_name(form, &f, &h);
+    } while (stop == EASE__FIELD_MORE);
+    if (form->header && h.same == form->fields && h.fields == form->fields) {
+        for (const char *p = c->at; p < at; p++)
+            c->block->lines += *p == '\n';
+        c->at = at;
+        return true;
+    }
+    if (!h.shared && !(h.user && h.item))
+        return true;
+    c->block->lines++;
+    return bad_line(c->block, EASE_E_PARSE,
+                    form->header ? "another header than that of the first file"
+                                 : "a header, which the first file does not have");
+}
+
+static bool begin_file(const ease__row_form *form, cursor *c)
+{
+    c->at = skip_mark(c->at, c->end);
+    if (form->kind != EASE__ROWS_TABLE)
+        return true;
+    while (c->at < c->end && skip_blank_line(c, form->splitter.kind))
+        c->block->lines++;
+    return c->at == c->end || pass_header(form, c);
 }
 
 /* Most are counts of a few digits. */
@@ -646,6 +781,8 @@ INLINE void parse_lines(const ease__row_form *form, cursor *c, ease__row_kind ki
             good = parse_adjacency_row(form, c, split);
         else if (kind == EASE__ROWS_HEADED)
             good = parse_headed_row(form, c, timed);
+        else if (kind == EASE__ROWS_JSON)
+            good = parse_json_row(form, c, timed);
         else if (kind == EASE__ROWS_TRIPLETS)
             good = parse_triplet_row(form, c, split);
         else
@@ -659,7 +796,7 @@ INLINE void parse_split(const ease__row_form *form, cursor *c, ease__split_kind 
         parse_lines(form, c, EASE__ROWS_ADJACENCY, split, false);
     else if (form->kind == EASE__ROWS_TRIPLETS)
         parse_lines(form, c, EASE__ROWS_TRIPLETS, split, true);
-    else if (form->timed)
+    else if (form->timed || form->dated)
         parse_lines(form, c, EASE__ROWS_TABLE, split, true);
     else
         parse_lines(form, c, EASE__ROWS_TABLE, split, false);
@@ -672,8 +809,14 @@ static void parse_all(const ease__row_form *form, cursor *c)
         parse_lines(form, c, EASE__ROWS_COORDINATES, EASE__SPLIT_BLANKS, false);
         return;
     }
+    if (form->kind == EASE__ROWS_JSON) {
+        parse_lines(form, c, EASE__ROWS_JSON, EASE__SPLIT_BLANKS,
+                    form->timed || form->dated);
+        return;
+    }
     if (form->kind == EASE__ROWS_HEADED) {
-        parse_lines(form, c, EASE__ROWS_HEADED, EASE__SPLIT_BYTE, form->timed);
+        parse_lines(form, c, EASE__ROWS_HEADED, EASE__SPLIT_BYTE,
+                    form->timed || form->dated);
         return;
     }
     switch (form->splitter.kind) {
@@ -741,6 +884,8 @@ static void parse_files(const ease__row_form *form, cursor *c, const char *nul)
         if (form->kind == EASE__ROWS_TRIPLETS && (i || b->opens_file)) {
             c->at = pass_head(form, c->at, c->end, &head);
             b->lines += head;
+        } else if ((i || b->opens_file) && !begin_file(form, c)) {
+            return;
         }
         parse_all(form, c);
     }
@@ -756,10 +901,14 @@ void ease__parse_block(const ease__row_form *form, ease__block *b)
     c.mark = EACH_BYTE(form->splitter.text[0]);
     c.block = b;
     c.pair_count = 0;
+    c.shape.values = 0;
     c.user = (ease__key){0};
     c.item = (ease__name){b->above.text, b->above.length};
     b->status = EASE_OK;
     b->lines = b->below_rating = b->unlike_one = b->negative = 0;
+    b->outside = b->small = 0;
+    b->oldest = (double)INFINITY;
+    b->newest = -(double)INFINITY;
     b->bad_file = 0;
     if (!start_newcomers(&b->users) || !start_newcomers(&b->items) ||
         !grow_records(form, b)) {

@@ -5,6 +5,7 @@
 
 #include "data/dictionary.h"
 #include "data/draft.h"
+#include "read/json_rows.h"
 #include "read/layout.h"
 
 typedef enum ease__row_kind {
@@ -12,6 +13,7 @@ typedef enum ease__row_kind {
     EASE__ROWS_ADJACENCY,
     EASE__ROWS_COORDINATES, /* numbers from 1, as in MatrixMarket */
     EASE__ROWS_HEADED,      /* rows without an item, below a heading with its number */
+    EASE__ROWS_JSON,        /* an object in each line */
     EASE__ROWS_TRIPLETS     /* item, item, number: records are timed by the number */
 } ease__row_kind;
 
@@ -19,12 +21,16 @@ typedef enum ease__row_kind {
 typedef struct ease__row_form {
     ease__row_kind kind;
     ease__splitter splitter;
+    const ease__field *header;   /* of a table: of its first file; NULL: none */
     size_t fields;               /* of each row; adjacency has any number */
     int user, item, value, time; /* -1: none */
     bool weighted;               /* values are kept */
     bool timed;                  /* times are kept */
-    double min_rating;           /* NaN: none */
-    int64_t rows, columns;       /* of coordinates */
+    bool dated; /* times are dates: rows outside `since` .. `until` are dropped */
+    double since, until;    /* seconds since 1970; NaN: no bound */
+    double min_rating;      /* NaN: none */
+    int64_t rows, columns;  /* of coordinates */
+    ease__json_fields json; /* of JSON lines: user, item, value, time */
 } ease__row_form;
 
 enum {
@@ -70,6 +76,9 @@ typedef struct ease__block {
     int64_t lines; /* after the last break */
     int64_t below_rating;
     int64_t unlike_one, negative; /* rows kept with a value other than 1, below 0 */
+    int64_t outside;              /* rows whose date is outside the bounds */
+    int64_t small;                /* dates that are small numbers, see moment.h */
+    double oldest, newest;        /* of the rows kept, if dated */
     ease_status status;           /* of the first bad line, ... */
     int64_t bad_line;             /* ... counted from 1 within the block, ... */
     size_t bad_file;              /* ... or after this many breaks */

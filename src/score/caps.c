@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "score/course.h"
@@ -102,7 +103,7 @@ typedef struct scratch {
 
 typedef struct work {
     const ease__list_job *job;
-    const ease__caps *caps;
+    const ease__caps *caps; /* NULL: none */
     ease__list_maker *make;
     int threads;
     scratch *scratches; /* by thread */
@@ -118,6 +119,7 @@ typedef struct work {
 typedef struct growing {
     ease_rec *list;
     int32_t count, most;
+    ease_row denied; /* items that it must not have */
 } growing;
 
 static int32_t longer_length(int32_t wanted, int32_t n)
@@ -127,10 +129,25 @@ static int32_t longer_length(int32_t wanted, int32_t n)
     return length < n ? (int32_t)length : n;
 }
 
+static int compare_items(const void *a, const void *b)
+{
+    const int32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static bool is_denied(ease_row denied, int32_t item)
+{
+    return denied.count > 0 && bsearch(&item, denied.items, (size_t)denied.count,
+                                       sizeof(item), compare_items);
+}
+
 static bool is_capped(const work *w, const scratch *s, int32_t item)
 {
-    ease_row tags = ease_model_item_tags(w->job->model, item);
+    ease_row tags = {0};
 
+    if (w->caps)
+        tags = ease_model_item_tags(w->job->model, item);
     for (int32_t i = 0; i < tags.count; i++)
         if (s->used[tags.items[i]] >= w->caps->most[tags.items[i]])
             return true;
@@ -139,18 +156,20 @@ static bool is_capped(const work *w, const scratch *s, int32_t item)
 
 static void count_tags(const work *w, const scratch *s, int32_t item, int32_t by)
 {
-    ease_row tags = ease_model_item_tags(w->job->model, item);
+    ease_row tags = {0};
 
+    if (w->caps)
+        tags = ease_model_item_tags(w->job->model, item);
     for (int32_t i = 0; i < tags.count; i++)
         s->used[tags.items[i]] += by;
 }
 
-/* Takes sorted items as far as the caps allow. */
+/* Takes sorted items as far as the caps and the denied items allow. */
 static void take_items(const work *w, const scratch *s, const ease_rec *recs,
                        int32_t count, growing *g)
 {
     for (int32_t i = 0; i < count && g->count < g->most; i++) {
-        if (is_capped(w, s, recs[i].item))
+        if (is_denied(g->denied, recs[i].item) || is_capped(w, s, recs[i].item))
             continue;
         count_tags(w, s, recs[i].item, 1);
         g->list[g->count++] = recs[i];
@@ -168,16 +187,17 @@ static void take_best(const work *w, const scratch *s, float *scores, growing *g
 
     for (int32_t i = 0; i < g->count; i++)
         scores[g->list[i].item] = -INFINITY;
+    for (int32_t i = 0; i < g->denied.count; i++)
+        scores[g->denied.items[i]] = -INFINITY;
     do {
         best = (ease__topk){
             .recs = s->recs,
             .capacity = longer_length(g->most - g->count, n),
         };
-        for (int32_t j = 0; j < n; j++)
+        for (int32_t j = 0; w->caps && j < n; j++)
             if (scores[j] > -INFINITY && is_capped(w, s, j))
                 scores[j] = -INFINITY;
-        ease__topk_offer(&best, scores, 0, n, allowed);
-        ease__topk_sort(&best);
+        ease__choose_best(w->job->model, scores, allowed, &best);
         take_items(w, s, best.recs, best.count, g);
         for (int32_t i = 0; i < best.count; i++)
             scores[best.recs[i].item] = -INFINITY;
@@ -216,6 +236,8 @@ static void make_list(const work *w, int64_t u, const ease_rec *recs, int32_t co
     ease_status status = EASE_OK;
     ease_error err = {0};
 
+    if (l->o->denied)
+        g.denied = l->o->denied[u];
     take_items(w, s, recs, count, &g);
     if (g.count < g.most && count == w->length && count < l->model->info.items)
         status = complete(w, s, u, &g, &err);
@@ -261,6 +283,7 @@ static ease_status run_some(work *w, int64_t first, int64_t count, ease_error *e
     o.k = w->length;
     o.users = l->o->users ? l->o->users + first : NULL;
     o.hooks = c.hooks;
+    o.denied = NULL; /* left out below */
     job.o = &o;
     job.histories = l->histories + first;
     job.count = count;
@@ -284,7 +307,8 @@ static ease_status run_some(work *w, int64_t first, int64_t count, ease_error *e
 
 static bool allocate(work *w)
 {
-    size_t size = (size_t)w->size, tags = (size_t)ease_model_tags(w->job->model);
+    size_t size = (size_t)w->size;
+    size_t tags = w->caps ? (size_t)ease_model_tags(w->job->model) : 1;
 
     w->scratches = ease__alloc_zero((size_t)w->threads, sizeof(*w->scratches));
     w->recs = ease__alloc_array(ease__size_mul(size, (size_t)w->length),
@@ -312,7 +336,7 @@ static void release(work *w)
     ease__free(w->counts);
 }
 
-ease_status ease__capped_lists(const ease__list_job *l, const ease__caps *caps,
+ease_status ease__chosen_lists(const ease__list_job *l, const ease__caps *caps,
                                ease__list_maker *make, ease_error *err)
 {
     int32_t n = l->model->info.items;
@@ -326,7 +350,7 @@ ease_status ease__capped_lists(const ease__list_job *l, const ease__caps *caps,
     w.size = MOST_BYTES / ((int64_t)w.length * (int64_t)sizeof(*w.recs));
     w.size = w.size < 1 ? 1 : w.size < l->count ? w.size : l->count;
     if (!allocate(&w))
-        status = ease__fail(err, EASE_E_NOMEM, "%lld lists with caps",
+        status = ease__fail(err, EASE_E_NOMEM, "%lld lists with caps or denied items",
                             (long long)l->count);
     for (int64_t first = 0, step; !status && first < l->count; first += step) {
         step = l->count - first < w.size ? l->count - first : w.size;

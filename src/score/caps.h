@@ -1,4 +1,5 @@
-/* Lists with caps: at most so many items of a list may have the same tag. */
+/* Lists whose items depend on each other or on the history: caps (at most so many items
+ * of a list may have the same tag) and denied items (each history has others). */
 #ifndef EASE_SCORE_CAPS_H
 #define EASE_SCORE_CAPS_H
 
@@ -13,14 +14,14 @@ ease_status ease__caps_new(const ease_model *m, const ease_cap *caps, int64_t co
                            ease__caps **out, ease_error *err);
 void ease__caps_free(ease__caps *c);
 
-/* Makes the lists of a job without caps. */
+/* Makes the lists of a job without caps and denied items. */
 typedef ease_status ease__list_maker(const ease__list_job *l, ease_error *err);
 
-/* Makes the lists of a job with caps: the items of longer lists, which `make` makes,
- * are taken in their order as far as the caps allow. A list that is too short then is
- * completed from the scores of all items: it is the list of the whole catalog. Fails as
- * `make` and ease__final_scores do, or with EASE_E_NOMEM. */
-ease_status ease__capped_lists(const ease__list_job *l, const ease__caps *caps,
+/* Makes the lists of a job with caps (NULL: none) and denied items: the items of longer
+ * lists, which `make` makes, are taken in their order as far as both allow. A list that
+ * is too short then is completed from the scores of all items: it is the list of the
+ * whole catalog. Fails as `make` and ease__final_scores do, or with EASE_E_NOMEM. */
+ease_status ease__chosen_lists(const ease__list_job *l, const ease__caps *caps,
                                ease__list_maker *make, ease_error *err);
 
 #endif

@@ -4,25 +4,51 @@
 
 #include "score/scoring.h"
 
-/* Adds the rows of the history, in its order, to the base, in ranges of columns that
- * stay in the first-level cache. */
+/* Adds rows of columns from .. to-1, one after the other. */
+static void add_parts(const ease_model *m, ease_row history, int32_t from, int32_t to,
+                      float *scores)
+{
+    for (int32_t h = 0; h < history.count; h++)
+        ease__model_add_row(m, history.items[h],
+                            history.weights ? history.weights[h] : 1.0f, from, to,
+                            scores + from);
+}
+
+/* Adds the first n columns, a multiple of EASE__PANEL, of rows of floats or halves.
+ * Several are read at once: the processor prefetches each of them, and sums stay in
+ * registers meanwhile. */
+static void add_streams(const ease_model *m, ease_row history, int32_t n, float *scores)
+{
+    const void *rows[EASE__STREAMS];
+
+    for (int32_t from = 0; from < history.count; from += EASE__STREAMS) {
+        ease__streams r = {.rows = rows};
+
+        for (int32_t h = from; h < history.count && r.count < EASE__STREAMS; h++)
+            rows[r.count++] = ease__row_at(m, history.items[h]);
+        r.x = history.weights ? history.weights + from : NULL;
+        if (m->form->store->halves)
+            m->kernels->add_halves(scores, r, m->unit, (size_t)n);
+        else
+            m->kernels->add_floats(scores, r, (size_t)n);
+    }
+}
+
+/* Adds the rows of the history, in its order, to the base. */
 static void add_rows(const ease_model *m, ease_row history, float *scores)
 {
-    enum { STRETCH = 4096 };
-    int32_t n = m->info.items;
+    enum { STRETCH = 4096 }; /* columns that stay in the first-level cache */
+    int32_t n = m->info.items, done = m->stride ? n - n % EASE__PANEL : 0;
 
-    for (int32_t from = 0, to; from < n; from = to) {
-        float *part = scores + from;
-
-        to = n - from > STRETCH ? from + STRETCH : n;
-        if (m->base)
-            memcpy(part, m->base + from, (size_t)(to - from) * sizeof(*part));
-        else
-            memset(part, 0, (size_t)(to - from) * sizeof(*part));
-        for (int32_t h = 0; h < history.count; h++)
-            ease__model_add_row(m, history.items[h],
-                                history.weights ? history.weights[h] : 1.0f, from, to,
-                                part);
+    if (m->base)
+        memcpy(scores, m->base, (size_t)n * sizeof(*scores));
+    else
+        memset(scores, 0, (size_t)n * sizeof(*scores));
+    if (done)
+        add_streams(m, history, done, scores);
+    for (int32_t to; done < n; done = to) {
+        to = n - done > STRETCH ? done + STRETCH : n;
+        add_parts(m, history, done, to, scores);
     }
 }
 

@@ -37,41 +37,66 @@ static ease_status take_options(const ease_recommend_options *given,
                                 .allowed = taken->allowed,
                                 .users = taken->users,
                                 .threads = taken->threads,
-                                .hooks = taken->hooks};
+                                .hooks = taken->hooks,
+                                .denied = taken->denied};
     return status;
 }
 
-static ease_status bad_history(int64_t number, int32_t at, const char *what,
-                               ease_error *err)
+/* A row of a call, for messages. */
+typedef struct named_row {
+    const char *name; /* "history", "denied row" */
+    int64_t number;   /* -1: the only one */
+} named_row;
+
+static ease_status bad_row(named_row of, int32_t at, const char *what, ease_error *err)
 {
-    if (number < 0)
-        return ease__fail_at(err, EASE_E_ARG, at, "history, place %d: %s", (int)at,
+    if (of.number < 0)
+        return ease__fail_at(err, EASE_E_ARG, at, "%s, place %d: %s", of.name, (int)at,
                              what);
-    return ease__fail_at(err, EASE_E_ARG, number, "history %lld, place %d: %s",
-                         (long long)number, (int)at, what);
+    return ease__fail_at(err, EASE_E_ARG, of.number, "%s %lld, place %d: %s", of.name,
+                         (long long)of.number, (int)at, what);
 }
 
-/* Items strictly increasing and of this model, weights finite. `number` names the
- * history in the message; -1: the only one. */
-static ease_status check_history(const ease_model *m, ease_row history, int64_t number,
-                                 ease_error *err)
+/* Items strictly increasing and of this model, weights finite. */
+static ease_status check_row(const ease_model *m, ease_row row, named_row of,
+                             ease_error *err)
 {
     int32_t previous = -1;
 
-    if (history.count < 0 || (history.count > 0 && !history.items))
-        return bad_history(number, 0, "no items where there should be", err);
-    for (int32_t h = 0; h < history.count; h++) {
-        int32_t item = history.items[h];
+    if (row.count < 0 || (row.count > 0 && !row.items))
+        return bad_row(of, 0, "no items where there should be", err);
+    for (int32_t h = 0; h < row.count; h++) {
+        int32_t item = row.items[h];
 
         if (item < 0 || item >= m->info.items)
-            return bad_history(number, h, "no item of this model", err);
+            return bad_row(of, h, "no item of this model", err);
         if (item <= previous)
-            return bad_history(number, h, "items are not strictly increasing", err);
-        if (history.weights && !isfinite(history.weights[h]))
-            return bad_history(number, h, "its weight is not finite", err);
+            return bad_row(of, h, "items are not strictly increasing", err);
+        if (row.weights && !isfinite(row.weights[h]))
+            return bad_row(of, h, "its weight is not finite", err);
         previous = item;
     }
     return EASE_OK;
+}
+
+static ease_status check_history(const ease_model *m, ease_row history, int64_t number,
+                                 ease_error *err)
+{
+    return check_row(m, history, (named_row){"history", number}, err);
+}
+
+/* Denied rows (NULL: none) have the rules of histories, but no weights. */
+static ease_status check_denied(const ease_model *m, const ease__list_options *o,
+                                int64_t count, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int64_t u = 0; o->denied && !status && u < count; u++) {
+        ease_row row = {.items = o->denied[u].items, .count = o->denied[u].count};
+
+        status = check_row(m, row, (named_row){"denied row", u}, err);
+    }
+    return status;
 }
 
 static ease_status check_users(const ease_model *m, const ease__list_options *o,
@@ -87,10 +112,8 @@ static ease_status check_users(const ease_model *m, const ease__list_options *o,
 /* Writes the scores of all items for an empty history, their shares of users. */
 static void score_popular(const ease_model *m, float *scores)
 {
-    double users = m->info.users > 0 ? (double)m->info.users : 1.0;
-
     for (int32_t j = 0; j < m->info.items; j++)
-        scores[j] = (float)(m->popularity[j] / users);
+        scores[j] = ease__share_of_users(m, j);
 }
 
 /* Makes the list of empty histories. `scores` is scratch of n. */
@@ -124,8 +147,7 @@ int32_t ease__best_of_scores(const ease_model *m, ease_row history,
     ease__topk best = {.recs = recs, .capacity = ease__list_length(m, o)};
 
     finish_scores(m, history, o, scores);
-    ease__topk_offer(&best, scores, 0, m->info.items, o->allowed);
-    ease__topk_sort(&best);
+    ease__choose_best(m, scores, o->allowed, &best);
     return best.count;
 }
 
@@ -221,6 +243,8 @@ static ease_status make_single(const ease__list_job *l, ease_error *err)
     ease_row history = l->histories[0];
     ease_status status;
 
+    if (l->similar && f->list_similar && !s->model->base)
+        return f->list_similar(s, history, l->o, l->recs, l->counts, err);
     if (f->list && !l->similar && history.count > 0)
         return f->list(s, history, l->o, l->recs, l->counts, err);
     status = raw_scores(s, l, 0, err);
@@ -230,7 +254,7 @@ static ease_status make_single(const ease__list_job *l, ease_error *err)
     return status;
 }
 
-/* Makes a single list with factors and caps. */
+/* Makes a single list with factors, caps and denied items. */
 static ease_status run_single(const ease__list_job *l,
                               const ease_recommend_options *given,
                               ease__list_options *o, ease_error *err)
@@ -244,8 +268,8 @@ static ease_status run_single(const ease__list_job *l,
     if (!status && given->cap_count > 0)
         status = ease__caps_new(l->model, given->caps, given->cap_count, &caps, err);
     if (!status)
-        status = caps ? ease__capped_lists(l, caps, make_single, err)
-                      : make_single(l, err);
+        status = caps || o->denied ? ease__chosen_lists(l, caps, make_single, err)
+                                   : make_single(l, err);
     ease__caps_free(caps);
     return status;
 }
@@ -271,6 +295,8 @@ ease_status ease_recommend(ease_scorer *s, ease_row history,
     status = take_options(given, &taken, &o, err);
     if (!status)
         status = check_history(s->model, history, -1, err);
+    if (!status)
+        status = check_denied(s->model, &o, 1, err);
     if (!status)
         status = check_users(s->model, &o, 1, err);
     return status ? status : run_single(&l, &taken, &o, err);
@@ -306,6 +332,8 @@ ease_status ease_similar(ease_scorer *s, int32_t item,
     status = take_options(given, &taken, &o, err);
     if (!status && !s->model->form->scoring->similar)
         status = cannot(s->model, "similarity", err);
+    if (!status)
+        status = check_denied(s->model, &o, 1, err);
     o.keep_seen = 0; /* never list the item itself */
     return status ? status : run_single(&l, &taken, &o, err);
 }
@@ -365,6 +393,8 @@ static ease_status check_all(const ease__list_job *l, ease_error *err)
 
     for (int64_t u = 0; !status && u < l->count; u++)
         status = check_history(l->model, l->histories[u], u, err);
+    if (!status)
+        status = check_denied(l->model, l->o, l->count, err);
     return status ? status : check_users(l->model, l->o, l->count, err);
 }
 
@@ -398,7 +428,7 @@ static ease_status make_many(const ease__list_job *l, ease_error *err)
                                        : run_with_popular(&job, err);
 }
 
-/* Makes all lists with factors and caps. */
+/* Makes all lists with factors, caps and denied items. */
 static ease_status run_many(const ease_model *m, const ease_recommend_options *given,
                             ease__list_options *o, const ease__list_job *l,
                             ease_error *err)
@@ -413,7 +443,8 @@ static ease_status run_many(const ease_model *m, const ease_recommend_options *g
     if (!status && given->cap_count > 0)
         status = ease__caps_new(m, given->caps, given->cap_count, &caps, err);
     if (!status)
-        status = caps ? ease__capped_lists(l, caps, make_many, err) : make_many(l, err);
+        status = caps || o->denied ? ease__chosen_lists(l, caps, make_many, err)
+                                   : make_many(l, err);
     ease__free(factors);
     ease__caps_free(caps);
     return status;

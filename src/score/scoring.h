@@ -25,6 +25,9 @@ typedef struct ease__list_options {
     const float *factors;
     int threads;
     const ease_hooks *hooks;
+    /* A row of items that are left out for each history; NULL: none. Only
+     * ease__chosen_lists() heeds them, as it does caps. */
+    const ease_row *denied;
 } ease__list_options;
 
 /* The checked arguments of a call. */
@@ -67,6 +70,14 @@ struct ease__scoring {
      * has no similarities. */
     ease_status (*similar)(const ease_model *m, int32_t item, float *out,
                            ease_error *err);
+    /* Makes the list of the items similar to the one in a history faster than from all
+     * similarities; NULL: the list is made from those of `similar`. */
+    ease_status (*list_similar)(ease_scorer *s, ease_row history,
+                                const ease__list_options *o, ease_rec *recs,
+                                int32_t *count, ease_error *err);
+    /* In lists, items of score or similarity 0 are in order of popularity, as nothing
+     * of the history reaches them. Not if the model has a base. */
+    bool popular_zeros;
     /* Computes the contribution of each item of a history to the score of an item, and
      * their sum with the base; NULL: scores are not sums over the history. */
     ease_status (*explain)(const ease_model *m, ease_row history, int32_t item,
@@ -88,6 +99,16 @@ ease_status ease__explain_rows(const ease_model *m, ease_row history, int32_t it
  * items of the history are minus infinity unless o->keep_seen. */
 ease_status ease__final_scores(ease_scorer *s, const ease__list_job *l, int64_t u,
                                ease_error *err);
+
+/* Fills an empty list with the best of n scores, sorted; items of score 0 have the
+ * order that the form gives them (popular_zeros). NaN and minus infinity are never
+ * chosen. */
+void ease__choose_best(const ease_model *m, const float *scores, const uint8_t *allowed,
+                       ease__topk *best);
+/* Appends items of score 0, the most popular first, to a sorted list that has free
+ * places. */
+void ease__add_zeros(const ease_model *m, const float *scores, const uint8_t *allowed,
+                     ease__topk *best);
 
 /* Makes a list of the best of n scores, which are multiplied by their factors and
  * changed, without the items of the history unless o->keep_seen. Returns the length of
@@ -114,6 +135,14 @@ static inline ease_rec *ease__list_at(const ease__list_job *l, int64_t u)
 bool ease__popularity_power_is_valid(double power);
 ease_status ease__popularity_factors(const ease_model *m, double power, float **out,
                                      ease_error *err);
+
+/* The share of users that have an item: its score for an empty history. */
+static inline float ease__share_of_users(const ease_model *m, int32_t item)
+{
+    double users = m->info.users > 0 ? (double)m->info.users : 1.0;
+
+    return (float)(m->popularity[item] / users);
+}
 
 /* Sets list u to the list of an empty history. */
 void ease__list_popular(const ease__list_job *l, int64_t u);

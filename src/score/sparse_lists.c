@@ -6,11 +6,17 @@
 #include "score/course.h"
 #include "score/scoring.h"
 
+/* Popular items that lists are completed from before all items are looked at. */
+enum { POPULAR = 1024 };
+
 /* Scratch of one thread. */
 typedef struct sums {
     float *scores;    /* n; between lists all are `untouched` */
     int32_t *touched; /* n + 1: items with a sum, in the order of their first part */
     int32_t count;    /* of touched items */
+    ease__topk
+        popular;   /* the most popular of the allowed items; empty: not yet chosen */
+    bool filtered; /* `popular` lacks items that are not allowed */
 } sums;
 
 /* ---- one list -------------------------------------------------------------------- */
@@ -26,12 +32,13 @@ static inline bool is_untouched(float score)
 
 /* Adds a row. Products are rounded before they are added, as in the kernels of dense
  * rows. Whether an item is new cannot be predicted, hence the loop has no branch. */
-static void add_row(const ease__sparse *rows, int32_t item, float x, sums *s)
+static void add_row(const ease_model *m, int32_t item, float x, sums *s)
 {
-    int32_t count = s->count;
+    const ease__sparse *rows = &m->sparse;
+    int32_t count = s->count, n = m->info.items;
 
     for (uint64_t at = rows->starts[item]; at < rows->starts[item + 1]; at++) {
-        int32_t column = rows->columns[at];
+        int32_t column = ease__sparse_column(rows, at, n);
         float part = rows->weights[at] * x + 0.0f, sum = s->scores[column];
 
         s->touched[count] = column;
@@ -41,35 +48,65 @@ static void add_row(const ease__sparse *rows, int32_t item, float x, sums *s)
     s->count = count;
 }
 
-static void choose_touched(const sums *s, const ease__list_options *o, ease__topk *best)
+/* Multiplies the sums by their factors, and excludes the items of the history. */
+static void finish_sums(ease_row history, const ease__list_options *o, sums *s)
 {
-    const float *factors = o->factors;
-    const uint8_t *allowed = o->allowed;
-    float least = ease__topk_least(best);
+    for (int32_t t = 0; o->factors && t < s->count; t++)
+        s->scores[s->touched[t]] *= o->factors[s->touched[t]];
+    for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
+        s->scores[history.items[h]] = -INFINITY;
+}
+
+/* Appends the best of the positive or of the negative scores. */
+static void add_touched(const sums *s, bool negative, const uint8_t *allowed,
+                        ease__topk *best)
+{
+    ease__topk more = {.recs = best->recs + best->count,
+                       .capacity = best->capacity - best->count};
+    float least = negative ? -INFINITY : 0;
 
     for (int32_t t = 0; t < s->count; t++) {
         ease_rec rec = {s->touched[t], s->scores[s->touched[t]]};
 
-        if (factors)
-            rec.score *= factors[rec.item];
-        if (rec.score < least || (allowed && !allowed[rec.item]))
+        if (!(rec.score >= least) || rec.score == 0 || (rec.score > 0) == negative ||
+            (allowed && !allowed[rec.item]))
             continue;
-        ease__topk_offer_one(best, rec);
-        least = ease__topk_least(best);
+        ease__topk_offer_one(&more, rec);
+        least = fmaxf(least, ease__topk_least(&more));
     }
+    ease__topk_sort(&more);
+    best->count += more.count;
 }
 
-/* Offers the other items, whose score is 0 with any factor, in ascending order, until
- * one is not chosen. */
-static void choose_untouched(const sums *s, int32_t n, const uint8_t *allowed,
-                             ease__topk *best)
+static void choose_popular(const ease_model *m, const uint8_t *allowed, sums *s)
 {
-    if (ease__topk_least(best) > 0)
+    for (int32_t j = 0; j < m->info.items; j++)
+        if (!allowed || allowed[j])
+            ease__topk_offer_one(&s->popular,
+                                 (ease_rec){j, ease__share_of_users(m, j)});
+    ease__topk_sort(&s->popular);
+    s->filtered = allowed != NULL;
+}
+
+/* Appends items of score 0, the most popular first: what nothing of the history
+ * reaches. */
+static void add_popular(const ease_model *m, const uint8_t *allowed, sums *s,
+                        ease__topk *best)
+{
+    int32_t before = best->count;
+
+    if (s->popular.count == 0)
+        choose_popular(m, allowed, s);
+    for (int32_t i = 0; i < s->popular.count && best->count < best->capacity; i++) {
+        int32_t item = s->popular.recs[i].item;
+
+        if (s->scores[item] == 0)
+            best->recs[best->count++] = (ease_rec){item, 0};
+    }
+    if (best->count == best->capacity || s->popular.count < s->popular.capacity)
         return;
-    for (int32_t j = 0; j < n; j++)
-        if (is_untouched(s->scores[j]) && (!allowed || allowed[j]) &&
-            !ease__topk_offer_one(best, (ease_rec){j, 0}))
-            return;
+    best->count = before;
+    ease__add_zeros(m, s->scores, allowed, best);
 }
 
 static void clear(ease_row history, sums *s)
@@ -85,17 +122,16 @@ static void clear(ease_row history, sums *s)
 static int32_t make_list(const ease_model *m, ease_row history,
                          const ease__list_options *o, sums *s, ease_rec *recs)
 {
-    int32_t n = m->info.items;
     ease__topk best = {.recs = recs, .capacity = ease__list_length(m, o)};
 
     for (int32_t h = 0; h < history.count; h++)
-        add_row(&m->sparse, history.items[h], history.weights ? history.weights[h] : 1,
-                s);
-    for (int32_t h = 0; h < history.count && !o->keep_seen; h++)
-        s->scores[history.items[h]] = -INFINITY;
-    choose_touched(s, o, &best);
-    choose_untouched(s, n, o->allowed, &best);
-    ease__topk_sort(&best);
+        add_row(m, history.items[h], history.weights ? history.weights[h] : 1, s);
+    finish_sums(history, o, s);
+    add_touched(s, false, o->allowed, &best);
+    if (best.count < best.capacity)
+        add_popular(m, o->allowed, s, &best);
+    if (best.count < best.capacity)
+        add_touched(s, true, o->allowed, &best);
     clear(history, s);
     return best.count;
 }
@@ -108,6 +144,7 @@ static void sums_free(void *scratch)
         return;
     ease__free(s->scores);
     ease__free(s->touched);
+    ease__free(s->popular.recs);
     ease__free(s);
 }
 
@@ -119,8 +156,10 @@ static ease_status sums_new(const ease_model *m, void **out, ease_error *err)
     if (s) {
         s->scores = ease__alloc_array(n, sizeof(*s->scores));
         s->touched = ease__alloc_array(n + 1, sizeof(*s->touched));
+        s->popular.capacity = POPULAR;
+        s->popular.recs = ease__alloc_array(POPULAR, sizeof(*s->popular.recs));
     }
-    if (!s || !s->scores || !s->touched) {
+    if (!s || !s->scores || !s->touched || !s->popular.recs) {
         sums_free(s);
         return ease__fail(err, EASE_E_NOMEM, "scores of %d items", (int)n);
     }
@@ -130,42 +169,81 @@ static ease_status sums_new(const ease_model *m, void **out, ease_error *err)
     return EASE_OK;
 }
 
+/* Makes a list from the rows of the history alone. The items that are allowed may be
+ * others than in the call before. */
+static ease_status list_rows(ease_scorer *s, ease_row history,
+                             const ease__list_options *o, ease_rec *recs,
+                             int32_t *count, ease_error *err)
+{
+    ease_status status = ease__model_need_history(s->model, history, err);
+    sums *own = s->scratch;
+
+    if (status)
+        return status;
+    if (o->allowed || own->filtered)
+        own->popular.count = 0;
+    *count = make_list(s->model, history, o, own, recs);
+    return ease__container_unchanged(&s->model->file, err);
+}
+
 /* With a base, untouched items have different scores: such a model is scored like a
  * dense one. */
 static ease_status list_one(ease_scorer *s, ease_row history,
                             const ease__list_options *o, ease_rec *recs, int32_t *count,
                             ease_error *err)
 {
-    const ease_model *m = s->model;
     ease_status status;
 
-    if (m->base) {
-        status = ease__score_rows(s, history, EASE_NO_USER, err);
-        if (!status)
-            *count = ease__best_of_scores(m, history, o, s->scores, recs);
-        return status;
-    }
-    status = ease__model_need_history(m, history, err);
-    if (status)
-        return status;
-    *count = make_list(m, history, o, s->scratch, recs);
-    return ease__container_unchanged(&m->file, err);
+    if (!s->model->base)
+        return list_rows(s, history, o, recs, count, err);
+    status = ease__score_rows(s, history, EASE_NO_USER, err);
+    if (!status)
+        *count = ease__best_of_scores(s->model, history, o, s->scores, recs);
+    return status;
+}
+
+/* The similarities of an item are its weights, the scores of a history of it alone. */
+static ease_status list_similar(ease_scorer *s, ease_row history,
+                                const ease__list_options *o, ease_rec *recs,
+                                int32_t *count, ease_error *err)
+{
+    return list_rows(s, history, o, recs, count, err);
 }
 
 /* ---- many ------------------------------------------------------------------------ */
 
 enum { USERS = 16 }; /* that a thread takes at a time */
 
-static void list_block(const ease__list_job *l, int64_t first, sums *s)
+/* Verifies the rows of a history; whether the file has changed is asked in the end. */
+static ease_status need_rows(const ease_model *m, ease_row history, ease_error *err)
+{
+    ease_status status = EASE_OK;
+
+    for (int32_t h = 0; !status && h < history.count; h++) {
+        ease__window row = {history.items[h], history.items[h] + 1, 0, m->info.items};
+
+        status = m->form->store->need(m, row, EASE__WHOLE, err);
+    }
+    return status;
+}
+
+static ease_status list_block(const ease__list_job *l, int64_t first, sums *s,
+                              ease_error *err)
 {
     int64_t end = l->count - first > USERS ? first + USERS : l->count;
+    ease_status status = EASE_OK;
 
-    for (int64_t u = first; u < end; u++)
-        if (l->histories[u].count > 0)
+    for (int64_t u = first; !status && u < end; u++) {
+        if (l->histories[u].count == 0) {
+            ease__list_popular(l, u);
+            continue;
+        }
+        status = need_rows(l->model, l->histories[u], err);
+        if (!status)
             l->counts[u] = make_list(l->model, l->histories[u], l->o, s,
                                      ease__list_at(l, u));
-        else
-            ease__list_popular(l, u);
+    }
+    return status;
 }
 
 static ease_status list_blocks(const ease__list_job *l, int threads, void **scratches,
@@ -175,10 +253,16 @@ static ease_status list_blocks(const ease__list_job *l, int threads, void **scra
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int64_t b = 0; b < c.parts; b++) {
+        ease_error own = {0};
+        ease_status status;
+
         if (ease__course_over(&c))
             continue;
-        list_block(l, b * USERS, scratches[omp_get_thread_num()]);
-        ease__course_advance(&c);
+        status = list_block(l, b * USERS, scratches[omp_get_thread_num()], &own);
+        if (status)
+            ease__course_fail(&c, status, &own);
+        else
+            ease__course_advance(&c);
     }
     return ease__course_end(&c, &l->model->file, err);
 }
@@ -207,5 +291,7 @@ const ease__scoring ease__scoring_sparse = {
     .list = list_one,
     .many = list_many,
     .similar = ease__similar_rows,
+    .list_similar = list_similar,
+    .popular_zeros = true,
     .explain = ease__explain_rows,
 };

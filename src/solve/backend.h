@@ -93,6 +93,9 @@ typedef struct ease_backend_file {
 /* Arguments of an inversion beside the matrix, and its results beside the status. */
 typedef struct ease_backend_call {
     int32_t threads; /* of the host that may be used, at least 1 */
+    /* The most bytes of a device's memory to use; 0: what is free. A backend that can
+     * work with less than a matrix takes keeps the matrix on the host. */
+    size_t device_memory;
     /* Receives the progress of the work, from 0 to 1, never decreasing. The backend
      * calls it in the thread that called the backend: once at the start, at least
      * twice a second, and with 1 at the end of an inversion that succeeded. If
@@ -116,7 +119,7 @@ typedef struct ease_backend_call {
 typedef struct ease_backend_scratch {
     size_t host_bytes;       /* in host memory, as pages in use */
     size_t device_bytes;     /* in the memory of a device; 0: there is none */
-    size_t device_available; /* free there now; 0: unknown */
+    size_t device_available; /* free there now, or the limit; 0: unknown */
 } ease_backend_scratch;
 
 /* Memory and traffic of an inversion in a file. */
@@ -137,16 +140,16 @@ typedef struct ease_backend {
      * probe has succeeded. */
     int32_t (*probe)(char why[EASE_BACKEND_TEXT]);
 
-    /* Sets *out to the memory that `invert` needs for a matrix of this shape. The
-     * caller adds host_bytes to its plan, and fails before any work if device_bytes
-     * exceeds device_available. */
+    /* Sets *out to the memory that `invert` uses for a matrix of this shape, with this
+     * limit of device memory (0: what is free). The caller adds host_bytes to its plan,
+     * and fails before any work if device_bytes exceeds device_available. */
     void (*scratch)(const ease_backend_matrix *shape, int32_t threads,
-                    ease_backend_scratch *out);
+                    size_t device_memory, ease_backend_scratch *out);
 
     /* Measures or estimates, in about 50 ms, the flops per second of the inversion of a
      * matrix of this shape: items^3 flops, whatever the algorithm, divided by the time
-     * including transfers to and from a device. Of `call`, only threads and the results
-     * are used. */
+     * including transfers to and from a device. Of `call`, only threads, device_memory
+     * and the results are used. */
     int32_t (*rate)(const ease_backend_matrix *shape, ease_backend_call *call,
                     double *flops_a_second);
 
@@ -164,6 +167,14 @@ typedef struct ease_backend {
     void (*file_scratch)(const ease_backend_matrix *shape, int32_t threads,
                          size_t memory, ease_backend_file_scratch *out);
     int32_t (*invert_file)(const ease_backend_file *file, ease_backend_call *call);
+
+    /* If `invert` computes a matrix of this shape, with this limit of device memory, by
+     * a fast arithmetic and does not check the result itself: a table that computes it
+     * more accurately in the same precision, for a caller whose check has failed. It
+     * stands for the same hardware; its own `careful` is NULL. Otherwise, or if
+     * `careful` is NULL: there is none. */
+    const struct ease_backend *(*careful)(const ease_backend_matrix *shape,
+                                          int32_t threads, size_t device_memory);
 } ease_backend;
 
 typedef const ease_backend *ease_backend_entry(uint32_t abi);

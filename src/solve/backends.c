@@ -4,6 +4,16 @@
 #include <pthread.h>
 #include <string.h>
 
+/* The structures that plugins share with the library, as they are where sizes have 64
+ * bits. Once a version with this ABI is released, another size needs another ABI. */
+_Static_assert(sizeof(size_t) != 8 || (sizeof(ease_backend_matrix) == 32 &&
+                                       sizeof(ease_backend_file) == 56 &&
+                                       sizeof(ease_backend_call) == 536 &&
+                                       sizeof(ease_backend_scratch) == 24 &&
+                                       sizeof(ease_backend_file_scratch) == 16 &&
+                                       sizeof(ease_backend) == 80),
+               "what compiled plugins notice needs another EASE_BACKEND_ABI");
+
 #define ENTRY(backend) &backend,
 const ease_backend *const ease__backends[] = {EASE__BACKENDS(ENTRY) NULL};
 
@@ -140,14 +150,14 @@ ease_status ease__backend_check_precision(const ease_backend *b, ease__element e
 }
 
 ease_status ease__backend_check(const ease_backend *b, const ease__tiled *shape,
-                                int threads, ease_error *err)
+                                int threads, size_t device_memory, ease_error *err)
 {
     ease_status status = ease__backend_check_precision(b, shape->element, err);
     ease_backend_scratch s;
 
     if (status)
         return status;
-    s = ease__backend_scratch(b, shape, threads);
+    s = ease__backend_scratch(b, shape, threads, device_memory);
     if (s.device_available && s.device_bytes > s.device_available)
         return ease__fail(
             err, EASE_E_MEMORY_LIMIT,
@@ -256,12 +266,13 @@ static ease_status result_of(const ease_backend *b, int32_t returned,
 }
 
 ease_backend_scratch ease__backend_scratch(const ease_backend *b,
-                                           const ease__tiled *shape, int threads)
+                                           const ease__tiled *shape, int threads,
+                                           size_t device_memory)
 {
     ease_backend_matrix a = matrix_of(shape);
     ease_backend_scratch s = {0};
 
-    b->scratch(&a, ease__threads(threads), &s);
+    b->scratch(&a, ease__threads(threads), device_memory, &s);
     return s;
 }
 
@@ -277,22 +288,39 @@ ease_backend_file_scratch ease__backend_file_scratch(const ease_backend *b,
     return s;
 }
 
+const ease_backend *ease__backend_careful(const ease_backend *b,
+                                          const ease__tiled *shape, int threads,
+                                          size_t device_memory)
+{
+    ease_backend_matrix a = matrix_of(shape);
+
+    return b->careful ? b->careful(&a, ease__threads(threads), device_memory) : NULL;
+}
+
 ease_status ease__backend_rate(const ease_backend *b, const ease__tiled *shape,
-                               int threads, double *flops_a_second, ease_error *err)
+                               int threads, size_t device_memory,
+                               double *flops_a_second, ease_error *err)
 {
     ease_backend_matrix a = matrix_of(shape);
     ease_backend_call call = call_of(threads, NULL);
-    int32_t returned = b->rate(&a, &call, flops_a_second);
+    int32_t returned;
+
+    call.device_memory = device_memory;
+    returned = b->rate(&a, &call, flops_a_second);
 
     return result_of(b, returned, &a, &call, err);
 }
 
 ease_status ease__backend_invert(const ease_backend *b, const ease__tiled *a,
-                                 int threads, const ease_hooks *hooks, ease_error *err)
+                                 int threads, size_t device_memory,
+                                 const ease_hooks *hooks, ease_error *err)
 {
     ease_backend_matrix matrix = matrix_of(a);
     ease_backend_call call = call_of(threads, hooks);
-    int32_t returned = b->invert(&matrix, &call);
+    int32_t returned;
+
+    call.device_memory = device_memory;
+    returned = b->invert(&matrix, &call);
 
     return result_of(b, returned, &matrix, &call, err);
 }

@@ -7,7 +7,10 @@
 
 /* The built-in backends, one in a line; the first is the default. Each is a constant in
  * its own file. */
-#define EASE__BACKENDS(BACKEND) BACKEND(ease__cpu)
+#define EASE__BACKENDS(BACKEND) \
+    BACKEND(ease__cpu)          \
+    BACKEND(ease__cuda)         \
+    BACKEND(ease__auto)
 
 #define EASE__DECLARE_BACKEND(backend) extern const ease_backend backend;
 EASE__BACKENDS(EASE__DECLARE_BACKEND)
@@ -31,7 +34,7 @@ ease_status ease__backend_load(const char *path, const ease_backend **out,
 /* Checks, before a matrix of this shape is made, that the backend has its precision and
  * the memory on its device. Fails with EASE_E_BACKEND or EASE_E_MEMORY_LIMIT. */
 ease_status ease__backend_check(const ease_backend *b, const ease__tiled *shape,
-                                int threads, ease_error *err);
+                                int threads, size_t device_memory, ease_error *err);
 /* Checks the precision only: the functions of a backend must not be called with a
  * precision that it lacks. */
 ease_status ease__backend_check_precision(const ease_backend *b, ease__element element,
@@ -39,17 +42,24 @@ ease_status ease__backend_check_precision(const ease_backend *b, ease__element e
 /* Fails with EASE_E_BACKEND if the backend inverts in memory only. */
 ease_status ease__backend_check_file(const ease_backend *b, ease_error *err);
 
-/* Call the functions of a backend. Failures have the matching ease_status; for
- * EASE_E_NOT_POSDEF err->where is the item. */
+/* Call the functions of a backend; device_memory: see ease_backend_call. Failures have
+ * the matching ease_status; for EASE_E_NOT_POSDEF err->where is the item. */
 ease_backend_scratch ease__backend_scratch(const ease_backend *b,
-                                           const ease__tiled *shape, int threads);
+                                           const ease__tiled *shape, int threads,
+                                           size_t device_memory);
+/* NULL: there is no more accurate one in this precision. */
+const ease_backend *ease__backend_careful(const ease_backend *b,
+                                          const ease__tiled *shape, int threads,
+                                          size_t device_memory);
 ease_backend_file_scratch ease__backend_file_scratch(const ease_backend *b,
                                                      const ease__tiled *shape,
                                                      int threads, size_t memory);
 ease_status ease__backend_rate(const ease_backend *b, const ease__tiled *shape,
-                               int threads, double *flops_a_second, ease_error *err);
+                               int threads, size_t device_memory,
+                               double *flops_a_second, ease_error *err);
 ease_status ease__backend_invert(const ease_backend *b, const ease__tiled *a,
-                                 int threads, const ease_hooks *hooks, ease_error *err);
+                                 int threads, size_t device_memory,
+                                 const ease_hooks *hooks, ease_error *err);
 ease_status ease__backend_invert_file(const ease_backend *b, const ease__tilefile *f,
                                       size_t memory, int threads,
                                       const ease_hooks *hooks, ease_error *err);

@@ -77,9 +77,10 @@ static int32_t result_of(ease_status status, const ease_error *err,
 enum { THREAD_BYTES = 3000000 };
 
 static void scratch(const ease_backend_matrix *shape, int32_t threads,
-                    ease_backend_scratch *out)
+                    size_t device_memory, ease_backend_scratch *out)
 {
     (void)shape;
+    (void)device_memory;
     *out = (ease_backend_scratch){.host_bytes = (size_t)threads * THREAD_BYTES};
 }
 

@@ -7,13 +7,21 @@
 
 /* ---- y = A x --------------------------------------------------------------------- */
 
-static inline double entry(const void *tile, bool wide, size_t at)
+static inline double entry(const void *tile, ease__element element, size_t at)
 {
-    return wide ? ((const double *)tile)[at] : (double)((const float *)tile)[at];
+    switch (element) {
+    case EASE__U32:
+        return (double)((const uint32_t *)tile)[at];
+    case EASE__F32:
+        return (double)((const float *)tile)[at];
+    case EASE__F64:
+        break;
+    }
+    return ((const double *)tile)[at];
 }
 
 /* In eight sums, for the vector units, always added up in the same order. */
-static double dot(const void *tile, bool wide, size_t from, size_t count,
+static double dot(const void *tile, ease__element element, size_t from, size_t count,
                   const double *x)
 {
     enum { LANES = 8 };
@@ -22,9 +30,9 @@ static double dot(const void *tile, bool wide, size_t from, size_t count,
 
     for (; c + LANES <= count; c += LANES)
         for (size_t lane = 0; lane < LANES; lane++)
-            sums[lane] += entry(tile, wide, from + c + lane) * x[c + lane];
+            sums[lane] += entry(tile, element, from + c + lane) * x[c + lane];
     for (; c < count; c++)
-        total += entry(tile, wide, from + c) * x[c];
+        total += entry(tile, element, from + c) * x[c];
     for (size_t lane = 0; lane < LANES; lane++)
         total += sums[lane];
     return total;
@@ -37,41 +45,35 @@ static int32_t rows_of(const ease__tiled *a, int32_t block)
     return left < a->edge ? left : a->edge;
 }
 
-/* y_b += A_bj x_j; of a diagonal tile, the lower half without the diagonal. */
-static void add_tile(const ease__tiled *a, int32_t b, int32_t j, const double *x,
-                     double *y)
+void ease__times_tile(const ease__tiled *a, const void *tile, int32_t b, int32_t j,
+                      const double *x, double *y)
 {
-    const void *tile = ease__tile(a, b, j);
-    bool wide = a->element == EASE__F64;
+    ease__element element = a->element;
     int32_t rows = rows_of(a, b), columns = rows_of(a, j);
 
     x += (size_t)j * (size_t)a->edge;
-    y += (size_t)b * (size_t)a->edge;
     for (int32_t r = 0; r < rows; r++) {
         size_t from = (size_t)r * (size_t)a->edge;
         int32_t count = b == j ? r : columns;
 
-        y[r] += dot(tile, wide, from, (size_t)count, x);
+        y[r] += dot(tile, element, from, (size_t)count, x);
     }
 }
 
-/* y_b += A_ib' x_i; of a diagonal tile, the lower half with the diagonal. */
-static void add_transposed(const ease__tiled *a, int32_t b, int32_t i, const double *x,
-                           double *y)
+void ease__times_transposed(const ease__tiled *a, const void *tile, int32_t b,
+                            int32_t i, const double *x, double *y)
 {
-    const void *tile = ease__tile(a, i, b);
-    bool wide = a->element == EASE__F64;
+    ease__element element = a->element;
     int32_t rows = rows_of(a, i), columns = rows_of(a, b);
 
     x += (size_t)i * (size_t)a->edge;
-    y += (size_t)b * (size_t)a->edge;
     for (int32_t r = 0; r < rows; r++) {
         size_t from = (size_t)r * (size_t)a->edge;
         int32_t to = b == i ? r + 1 : columns;
         double factor = x[r];
 
         for (int32_t c = 0; c < to; c++)
-            y[c] += entry(tile, wide, from + (size_t)c) * factor;
+            y[c] += entry(tile, element, from + (size_t)c) * factor;
     }
 }
 
@@ -79,14 +81,16 @@ void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int thr
 {
 #pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
     for (int32_t b = 0; b < a->last; b++) {
+        double *sums = y + (size_t)b * (size_t)a->edge;
+
         if (b >= a->first) {
             for (int32_t r = 0; r < rows_of(a, b); r++)
-                y[(size_t)b * (size_t)a->edge + (size_t)r] = 0;
+                sums[r] = 0;
             for (int32_t j = 0; j <= b; j++)
-                add_tile(a, b, j, x, y);
+                ease__times_tile(a, ease__tile(a, b, j), b, j, x, sums);
         }
         for (int32_t i = b > a->first ? b : a->first; i < a->last; i++)
-            add_transposed(a, b, i, x, y);
+            ease__times_transposed(a, ease__tile(a, i, b), b, i, x, sums);
     }
 }
 
@@ -94,13 +98,13 @@ void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int thr
 
 static const double ALLOWED_RESIDUAL = 2e-4;
 
-static void add_to_diagonal(ease__tiled *a, const double *diagonal)
+void ease__add_to_diagonal(ease__tiled *a, int32_t b, const double *diagonal)
 {
-    size_t edge = (size_t)a->edge;
+    void *tile = ease__tile(a, b, b);
 
-    for (int32_t i = a->first * a->edge; i < a->last * a->edge; i++) {
-        void *tile = ease__tile(a, i / a->edge, i / a->edge);
-        size_t at = (size_t)(i % a->edge) * (edge + 1);
+    for (int32_t r = 0; r < a->edge; r++) {
+        int64_t i = (int64_t)b * a->edge + r;
+        size_t at = (size_t)r * ((size_t)a->edge + 1);
         double add = i < a->n ? diagonal[i] : 1;
 
         if (a->element == EASE__F64)
@@ -108,6 +112,12 @@ static void add_to_diagonal(ease__tiled *a, const double *diagonal)
         else
             ((float *)tile)[at] = (float)((double)((float *)tile)[at] + add);
     }
+}
+
+static void add_to_diagonals(ease__tiled *a, const double *diagonal)
+{
+    for (int32_t b = a->first; b < a->last; b++)
+        ease__add_to_diagonal(a, b, diagonal);
 }
 
 static double distance(const double *a, const double *b, int32_t n)
@@ -119,13 +129,7 @@ static double distance(const double *a, const double *b, int32_t n)
     return sqrt(sum);
 }
 
-/* The vectors of the check: v, w = A v, and P w, of n numbers each. */
-typedef struct check {
-    double *v, *w, *back;
-    double size; /* ||v|| */
-} check;
-
-static ease_status check_new(int32_t n, check *c, ease_error *err)
+ease_status ease__check_new(int32_t n, ease__check *c, ease_error *err)
 {
     ease__random random;
     double size = 0;
@@ -144,8 +148,8 @@ static ease_status check_new(int32_t n, check *c, ease_error *err)
     return EASE_OK;
 }
 
-static ease_status check_residual(const check *c, const ease__tiled *a,
-                                  double *residual, ease_error *err)
+ease_status ease__check_residual(const ease__check *c, const ease__tiled *a,
+                                 double *residual, ease_error *err)
 {
     *residual = distance(c->back, c->v, a->n) / c->size;
     if (!(*residual <= ALLOWED_RESIDUAL)) /* NaN is not */
@@ -159,26 +163,26 @@ static ease_status check_residual(const check *c, const ease__tiled *a,
 }
 
 ease_status ease__solve(ease__tiled *a, const double *diagonal, const ease_backend *b,
-                        int threads, const ease_hooks *hooks, double *residual,
-                        ease_error *err)
+                        int threads, size_t device_memory, const ease_hooks *hooks,
+                        double *residual, ease_error *err)
 {
-    check c = {0};
-    ease_status status = ease__backend_check(b, a, threads, err);
+    ease__check c = {0};
+    ease_status status = ease__backend_check(b, a, threads, device_memory, err);
 
     if (!status)
-        status = check_new(a->n, &c, err);
+        status = ease__check_new(a->n, &c, err);
     if (status)
         return status;
-    add_to_diagonal(a, diagonal);
+    add_to_diagonals(a, diagonal);
     ease__tiled_times(a, c.v, c.w, threads);
     status = ease__progress(hooks, "checking", 0)
                  ? ease__cancelled(err)
-                 : ease__backend_invert(b, a, threads, hooks, err);
+                 : ease__backend_invert(b, a, threads, device_memory, hooks, err);
     if (!status) {
         ease__tiled_times(a, c.w, c.back, threads);
         status = ease__progress(hooks, "checking", 1)
                      ? ease__cancelled(err)
-                     : check_residual(&c, a, residual, err);
+                     : ease__check_residual(&c, a, residual, err);
     }
     ease__free(c.v);
     if (!status)
@@ -189,17 +193,17 @@ ease_status ease__solve(ease__tiled *a, const double *diagonal, const ease_backe
 /* ---- in a file ------------------------------------------------------------------- */
 
 /* Work on one band of rows after the other, whose diagonal tiles it may change. */
-typedef void band_work(ease__tiled *band, check *c, const double *diagonal,
+typedef void band_work(ease__tiled *band, ease__check *c, const double *diagonal,
                        int threads);
 
-static void multiply_matrix(ease__tiled *band, check *c, const double *diagonal,
+static void multiply_matrix(ease__tiled *band, ease__check *c, const double *diagonal,
                             int threads)
 {
-    add_to_diagonal(band, diagonal);
+    add_to_diagonals(band, diagonal);
     ease__tiled_times(band, c->v, c->w, threads);
 }
 
-static void multiply_inverse(ease__tiled *band, check *c, const double *diagonal,
+static void multiply_inverse(ease__tiled *band, ease__check *c, const double *diagonal,
                              int threads)
 {
     (void)diagonal;
@@ -207,7 +211,7 @@ static void multiply_inverse(ease__tiled *band, check *c, const double *diagonal
     ease__tiled_mirror_diagonal(band, threads);
 }
 
-static ease_status for_bands(const ease__tilefile *f, band_work *work, check *c,
+static ease_status for_bands(const ease__tilefile *f, band_work *work, ease__check *c,
                              const double *diagonal, size_t memory, int threads,
                              const ease_hooks *hooks, ease_error *err)
 {
@@ -234,13 +238,13 @@ ease_status ease__solve_file(const ease__tilefile *f, const double *diagonal,
                              const ease_backend *b, size_t memory, int threads,
                              const ease_hooks *hooks, double *residual, ease_error *err)
 {
-    check c = {0};
+    ease__check c = {0};
     ease_status status = ease__backend_check_file(b, err);
 
     if (!status)
-        status = ease__backend_check(b, &f->shape, threads, err);
+        status = ease__backend_check(b, &f->shape, threads, 0, err);
     if (!status)
-        status = check_new(f->shape.n, &c, err);
+        status = ease__check_new(f->shape.n, &c, err);
     if (!status)
         status = for_bands(f, multiply_matrix, &c, diagonal, memory, threads, hooks,
                            err);
@@ -250,7 +254,7 @@ ease_status ease__solve_file(const ease__tilefile *f, const double *diagonal,
         status = for_bands(f, multiply_inverse, &c, diagonal, memory, threads, hooks,
                            err);
     if (!status)
-        status = check_residual(&c, &f->shape, residual, err);
+        status = ease__check_residual(&c, &f->shape, residual, err);
     ease__free(c.v);
     return status;
 }

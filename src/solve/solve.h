@@ -49,14 +49,39 @@ int32_t ease__invert_file_columns(const ease__tiled *shape, int threads, size_t 
  * order, from the first on, give the same bits as the whole. */
 void ease__tiled_times(const ease__tiled *a, const double *x, double *y, int threads);
 
+/* The terms of one tile, for matrices whose tiles lie elsewhere; `a` gives the shape
+ * alone. For y = A x, block b of y is set to 0, and gets the terms of the tiles (b, j),
+ * j = 0 .. b, then those of the transposed tiles (i, b), i = b .. tiles-1. `y` is the
+ * block, x the whole vector. */
+void ease__times_tile(const ease__tiled *a, const void *tile, int32_t b, int32_t j,
+                      const double *x, double *y);
+void ease__times_transposed(const ease__tiled *a, const void *tile, int32_t b,
+                            int32_t i, const double *x, double *y);
+
+/* The vectors of the check: v, w = A v, and P w, of n numbers each. */
+typedef struct ease__check {
+    double *v, *w, *back;
+    double size; /* ||v|| */
+} ease__check;
+
+/* Allocates the vectors and sets v, which n determines. Free c->v. */
+ease_status ease__check_new(int32_t n, ease__check *c, ease_error *err);
+/* Fails with EASE_E_ACCURACY unless the residual is at most 2e-4. */
+ease_status ease__check_residual(const ease__check *c, const ease__tiled *a,
+                                 double *residual, ease_error *err);
+
+/* Adds diagonal_i to entry (i, i) of diagonal tile (b, b), and 1 to the diagonal of the
+ * padding. */
+void ease__add_to_diagonal(ease__tiled *a, int32_t b, const double *diagonal);
+
 /* Adds diagonal_i to entry (i, i), and 1 to the diagonal of the padding, inverts in
  * place, and checks the result: with a random v and w = A v computed before,
  * *residual = ||P w - v|| / ||v||. Afterwards both halves of the diagonal tiles are
  * valid. Fails before any work as ease__backend_check does, later as the backend does,
  * and with EASE_E_ACCURACY unless the residual is at most 2e-4 (NaN is not). */
 ease_status ease__solve(ease__tiled *a, const double *diagonal, const ease_backend *b,
-                        int threads, const ease_hooks *hooks, double *residual,
-                        ease_error *err);
+                        int threads, size_t device_memory, const ease_hooks *hooks,
+                        double *residual, ease_error *err);
 
 /* Does the same as ease__solve in a file, with `memory` bytes for tiles in memory.
  * Fails with EASE_E_BACKEND if the backend cannot work in a file. */

@@ -420,25 +420,39 @@ static bool choose_moment(double *t, int64_t n, double share, double *from)
     return true;
 }
 
-/* Moves the train events from a moment on to the part `to`. */
-static ease_status cut_by_time(ease__split *s, double *times, uint8_t to, double *from,
-                               ease_error *err)
+/* Moves the train events from a moment on to the part `to`: from `given`, or if that is
+ * NaN from a moment that is chosen by the share. */
+static ease_status cut_by_time(ease__split *s, double *times, uint8_t to, double given,
+                               double *from, ease_error *err)
 {
     ease__events *e = &s->events;
-    int64_t n = 0;
+    int64_t n = 0, moved = 0;
 
+    *from = given;
     for (int64_t i = 0; i < e->count; i++)
         if (e->part[i] == EASE__TRAIN)
             times[n++] = e->time[i];
-    if (!choose_moment(times, n, s->options.share, from))
+    if (isnan(given) && !choose_moment(times, n, s->options.share, from))
         return ease__fail(err, EASE_E_DATA,
                           "%s: too few different times to divide by: all of %lld "
                           "interactions have one",
                           s->data, (long long)n);
     for (int64_t i = 0; i < e->count; i++)
-        if (e->part[i] == EASE__TRAIN && e->time[i] >= *from)
+        if (e->part[i] == EASE__TRAIN && e->time[i] >= *from) {
             e->part[i] = to;
-    return EASE_OK;
+            moved++;
+        }
+    if (moved > 0 && moved < n)
+        return EASE_OK;
+    return ease__fail(err, EASE_E_DATA,
+                      "%s: the %s data would be empty: %s of %lld interactions are %s "
+                      "the date where the %s data begin",
+                      s->data,
+                      moved                     ? "training"
+                      : to == EASE__TEST_TARGET ? "test"
+                                                : "validation",
+                      "all", (long long)n, moved ? "from" : "before",
+                      to == EASE__TEST_TARGET ? "test" : "validation");
 }
 
 static ease_status divide_time(ease__split *s, ease_error *err)
@@ -448,10 +462,11 @@ static ease_status divide_time(ease__split *s, ease_error *err)
 
     if (!times)
         return no_memory(s, err);
-    status = cut_by_time(s, times, EASE__TEST_TARGET, &s->test_from, err);
+    status = cut_by_time(s, times, EASE__TEST_TARGET, s->options.test_from,
+                         &s->test_from, err);
     if (!status)
-        status = cut_by_time(s, times, EASE__VALIDATION_TARGET, &s->validation_from,
-                             err);
+        status = cut_by_time(s, times, EASE__VALIDATION_TARGET,
+                             s->options.validation_from, &s->validation_from, err);
     ease__free(times);
     return status;
 }

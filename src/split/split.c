@@ -1,5 +1,6 @@
 #include "split/split.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 
 void ease_split_options_defaults(ease_split_options *o)
 {
-    static const ease_split_options defaults = {.seed = 98765};
+    static const ease_split_options defaults = {
+        .seed = 98765, .test_from = (double)NAN, .validation_from = (double)NAN};
 
     ease__options_defaults(o, &defaults, sizeof(defaults));
 }
@@ -59,11 +61,31 @@ static ease_status settle_options(ease__split *s, ease_error *err)
                           "the protocol %s holds out a share of the items twice, for "
                           "testing and for validation: it must be below 0.5",
                           p->name);
+    if ((!isnan(o->test_from) || !isnan(o->validation_from)) && !p->needs_time)
+        return ease__fail(err, EASE_E_ARG, "the protocol %s divides by no date",
+                          p->name);
+    if (o->validation_from >= o->test_from)
+        return ease__fail(err, EASE_E_ARG,
+                          "the validation data do not begin before the test data");
+    if (o->share != 0.0 && !isnan(o->test_from) && !isnan(o->validation_from))
+        return ease__fail(err, EASE_E_ARG, "a share, where both dates are given");
     if (p->strong && !o->heldout_users)
         o->heldout_users = 10000;
     if (o->share == 0.0)
         o->share = p->items ? 0.1 : 0.2;
     return EASE_OK;
+}
+
+ease_status ease__split_settle(ease__split *s, const ease_split_options *o,
+                               ease_error *err)
+{
+    ease_status status = EASE__OPTIONS_TAKE(ease_split_options, &s->options, o, err);
+
+    if (!status)
+        status = settle_recipe(s, err);
+    if (!status)
+        status = ease__find_protocol(s->options.protocol, &s->protocol, err);
+    return status ? status : settle_options(s, err);
 }
 
 static ease_status settle_reading(ease__split *s, const ease_read_options *r,
@@ -84,6 +106,10 @@ static ease_status settle_reading(ease__split *s, const ease_read_options *r,
         return status;
     if (s->reading.weights)
         return ease__fail(err, EASE_E_ARG, "the files of a split have no weights");
+    if (s->reading.half_life > 0.0)
+        return ease__fail(err, EASE_E_ARG,
+                          "the files of a split have no weights, which a half-life "
+                          "makes");
     if (s->reading.repeat != EASE_REPEAT_FIRST && s->reading.repeat != EASE_REPEAT_LAST)
         return ease__fail(err, EASE_E_ARG,
                           "a split keeps the first or the last row of a pair");
@@ -141,8 +167,9 @@ static ease_status count_data(const ease__split *s, ease_interactions_info *coun
 static ease_status read_and_divide(ease__split *s, const char *path,
                                    ease_split_info *info, ease_error *err)
 {
+    bool dated = !isnan(s->options.test_from) || !isnan(s->options.validation_from);
     ease_status status = ease__events_read(path, &s->reading, 0, s->protocol->timed,
-                                           &s->events, err);
+                                           dated, &s->events, err);
 
     if (status)
         return status;
@@ -173,15 +200,9 @@ ease_status ease_split(const char *data, const ease_read_options *r,
     if (!data || !*data || !o || !dir || !*dir)
         return ease__fail(err, EASE_E_ARG,
                           "data, options and a directory are required");
-    status = EASE__OPTIONS_TAKE(ease_split_options, &s.options, o, err);
+    status = ease__split_settle(&s, o, err);
     if (!status && info)
         status = ease__info_check(info, "ease_split_info", err);
-    if (!status)
-        status = settle_recipe(&s, err);
-    if (!status)
-        status = ease__find_protocol(s.options.protocol, &s.protocol, err);
-    if (!status)
-        status = settle_options(&s, err);
     if (!status)
         status = settle_reading(&s, r, err);
     if (!status)

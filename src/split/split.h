@@ -56,6 +56,28 @@ ease_status ease__find_protocol(const char *name, const ease__protocol **out,
 ease_status ease__split_divide(ease__split *s, ease_error *err);
 void ease__split_free(ease__split *s);
 
+/* A table of a split: which events it has. */
+typedef struct ease__part_table {
+    int which;     /* of ease__split_tables; -1: the end */
+    uint8_t parts; /* the parts of its events */
+    uint8_t with;  /* only users with events of this part; 0: all */
+    bool by_user;  /* users ascending; else in the order of the file */
+} ease__part_table;
+
+/* The tables of a split that is divided. */
+const ease__part_table *ease__part_tables(const ease__split *s);
+/* True if a user has events of these parts. */
+bool ease__user_has(const ease__events *e, uint32_t user, uint8_t parts);
+
+/* Replaces options of 0 by their defaults, which the recipe and the protocol give, and
+ * finds these. */
+ease_status ease__split_settle(ease__split *s, const ease_split_options *o,
+                               ease_error *err);
+
+/* Gives parts to the caller; those that a caller with an older header has no member for
+ * are freed. */
+void ease__split_give(const ease_split_parts *p, ease_split_parts *out);
+
 /* Writes all files of the split into the directory `dir`, and syncs them. */
 ease_status ease__split_write(const ease__split *s, const char *dir,
                               ease_split_info *info, ease_error *err);

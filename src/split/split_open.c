@@ -7,6 +7,7 @@
 
 #include "core/sized.h"
 #include "read/split_files.h"
+#include "split/split.h"
 
 typedef struct opening {
     const char *dir;
@@ -118,7 +119,7 @@ static ease_status read_undisturbed(opening *o, ease_split_parts *p, ease_error 
     char *record = ease__split_path(o->dir, EASE__SPLIT_RECORD);
     identity at = {.dir = open_inode(o->dir), .record = open_inode(record)};
     ease_status status = record ? read_all(o, p, err)
-                                : ease__fail(err, EASE_E_NOMEM, "reading %s", o->dir);
+                                : ease__fail(err, EASE_E_NOMEM, "reading a split");
 
     if (status != EASE_E_NOMEM &&
         (!is_same(at.dir, o->dir) || !is_same(at.record, record)))
@@ -143,9 +144,7 @@ static ease_status check_directory(const char *dir, ease_error *err)
     return ease__fail_errno(err, "%s: cannot open the split", dir);
 }
 
-/* Takes over the parts. Those that a caller with an older header has no member for are
- * freed. */
-static void give_parts(const ease_split_parts *p, ease_split_parts *out)
+void ease__split_give(const ease_split_parts *p, ease_split_parts *out)
 {
     ease_split_parts rest = *p;
 
@@ -171,7 +170,7 @@ ease_status ease_split_open(const char *dir, ease_split_parts *out, ease_error *
         ease_split_close(&p);
         return status;
     }
-    give_parts(&p, out);
+    ease__split_give(&p, out);
     return EASE_OK;
 }
 

@@ -5,44 +5,13 @@
 #include <string.h>
 
 #include "core/output.h"
+#include "read/readers.h"
 #include "read/split_files.h"
 #include "read/titles.h"
 #include "split/split.h"
 #include "text/number.h"
 
 static const char stage_writing[] = "writing";
-
-/* ---- the tables of a split ---------------------------------------------------- */
-
-typedef struct table {
-    int which;     /* of ease__split_tables; -1: the end */
-    uint8_t parts; /* the parts of its events */
-    uint8_t with;  /* only users with events of this part; 0: all */
-    bool by_user;  /* users ascending; else in the order of the file */
-} table;
-
-static const table strong_tables[] = {
-    {EASE__TABLE_TRAIN, EASE__TRAIN, 0, false},
-    {EASE__TABLE_VALIDATION_INPUT, EASE__VALIDATION_INPUT, 0, true},
-    {EASE__TABLE_VALIDATION_TARGET, EASE__VALIDATION_TARGET, 0, true},
-    {EASE__TABLE_TEST_INPUT, EASE__TEST_INPUT, 0, true},
-    {EASE__TABLE_TEST_TARGET, EASE__TEST_TARGET, 0, true},
-    {-1, 0, 0, false}};
-
-static const table weak_tables[] = {
-    {EASE__TABLE_VALIDATION_TRAIN, EASE__TRAIN, 0, false},
-    {EASE__TABLE_TRAIN, EASE__TRAIN | EASE__VALIDATION_TARGET, 0, false},
-    {EASE__TABLE_VALIDATION_INPUT, EASE__TRAIN, EASE__VALIDATION_TARGET, true},
-    {EASE__TABLE_VALIDATION_TARGET, EASE__VALIDATION_TARGET, 0, true},
-    {EASE__TABLE_TEST_INPUT, EASE__TRAIN | EASE__VALIDATION_TARGET, EASE__TEST_TARGET,
-     true},
-    {EASE__TABLE_TEST_TARGET, EASE__TEST_TARGET, 0, true},
-    {-1, 0, 0, false}};
-
-static const table *tables_of(const ease__split *s)
-{
-    return s->protocol->strong ? strong_tables : weak_tables;
-}
 
 /* ---- writing a file ----------------------------------------------------------- */
 
@@ -125,14 +94,6 @@ static void put_event(writing *w, sheet *f, ease_split_part *part, uint32_t even
     w->user_seen[user] = w->item_seen[item] = 1;
 }
 
-static bool has_any(const ease__events *e, uint32_t user, uint8_t parts)
-{
-    for (int64_t i = e->begin[user]; i < e->begin[user + 1]; i++)
-        if (e->part[e->order[i]] & parts)
-            return true;
-    return false;
-}
-
 static bool is_stopped(const writing *w, sheet *f, int64_t done, int64_t all)
 {
     if (!f->status && done % 65536 == 0 &&
@@ -141,7 +102,7 @@ static bool is_stopped(const writing *w, sheet *f, int64_t done, int64_t all)
     return f->status != EASE_OK;
 }
 
-static void put_in_file_order(writing *w, sheet *f, const table *t,
+static void put_in_file_order(writing *w, sheet *f, const ease__part_table *t,
                               ease_split_part *part)
 {
     const ease__events *e = &w->s->events;
@@ -151,7 +112,8 @@ static void put_in_file_order(writing *w, sheet *f, const table *t,
             put_event(w, f, part, (uint32_t)i);
 }
 
-static void put_by_user(writing *w, sheet *f, const table *t, ease_split_part *part)
+static void put_by_user(writing *w, sheet *f, const ease__part_table *t,
+                        ease_split_part *part)
 {
     const ease__events *e = &w->s->events;
     int64_t users = w->s->user_count;
@@ -159,7 +121,7 @@ static void put_by_user(writing *w, sheet *f, const table *t, ease_split_part *p
     for (int64_t n = 0; n < users && !is_stopped(w, f, n, users); n++) {
         uint32_t user = w->s->ascending[n];
 
-        if (t->with && !has_any(e, user, t->with))
+        if (t->with && !ease__user_has(e, user, t->with))
             continue;
         for (int64_t i = e->begin[user]; i < e->begin[user + 1]; i++)
             if (e->part[e->order[i]] & t->parts)
@@ -188,12 +150,12 @@ static ease_status end_file(sheet *f)
     return f->status;
 }
 
-static ease_split_part *counts_of(ease_split_info *info, const table *t)
+static ease_split_part *counts_of(ease_split_info *info, const ease__part_table *t)
 {
     return (ease_split_part *)((char *)info + ease__split_tables[t->which].at);
 }
 
-static ease_status write_table(writing *w, const table *t, ease_error *err)
+static ease_status write_table(writing *w, const ease__part_table *t, ease_error *err)
 {
     const char *name = ease__split_tables[t->which].name;
     ease_split_part *part = counts_of(w->info, t);
@@ -362,11 +324,17 @@ static void put_source(sheet *f, const ease__split *s, const ease_split_info *in
     put_real(f, "min_rating", r->min_rating);
     put_count(f, "min_user", r->min_user);
     put_count(f, "min_item", r->min_item);
+    if (!isnan(r->since))
+        put_real(f, "since", r->since);
+    if (!isnan(r->until))
+        put_real(f, "until", r->until);
     put_key(f, "one_pass");
     put_text(f, r->one_pass ? "true" : "false");
     put_word(f, "repeat", r->repeat == EASE_REPEAT_LAST ? "last" : "first");
     put_count(f, "rows", info->data->rows);
     put_count(f, "below_rating", info->data->below_rating);
+    if (ease__wants_times(r))
+        put_count(f, "outside_time", info->data->outside_time);
     put_count(f, "repeated", info->data->repeated);
     put_count(f, "filtered", info->data->filtered);
     put_count(f, "users", info->data->users);
@@ -374,10 +342,10 @@ static void put_source(sheet *f, const ease__split *s, const ease_split_info *in
     put_count(f, "interactions", info->data->interactions);
 }
 
-static void put_parts(sheet *f, const table *tables, ease_split_info *info)
+static void put_parts(sheet *f, const ease__part_table *tables, ease_split_info *info)
 {
     put_key(f, "parts");
-    for (const table *t = tables; t->which >= 0; t++) {
+    for (const ease__part_table *t = tables; t->which >= 0; t++) {
         const ease_split_part *part = counts_of(info, t);
 
         put_text(f, t > tables ? ",\n    " : "{\n    ");
@@ -404,7 +372,7 @@ static ease_status write_record(writing *w, ease_error *err)
     put_string(&f, ease_version());
     put_protocol(&f, w->s);
     put_source(&f, w->s, w->info);
-    put_parts(&f, tables_of(w->s), w->info);
+    put_parts(&f, ease__part_tables(w->s), w->info);
     put_text(&f, "\n}\n");
     return end_file(&f);
 }
@@ -417,7 +385,8 @@ static ease_status write_all(writing *w, ease_error *err)
 
     if (!status)
         status = write_items(w, err);
-    for (const table *t = tables_of(w->s); !status && t->which >= 0; t++)
+    for (const ease__part_table *t = ease__part_tables(w->s); !status && t->which >= 0;
+         t++)
         status = write_table(w, t, err);
     if (!status && w->s->protocol->strong)
         w->info->validation_train = w->info->train;

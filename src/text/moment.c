@@ -1,7 +1,9 @@
 #include "text/moment.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "text/fields.h"
 #include "text/number.h"
 
 typedef struct scan {
@@ -89,14 +91,31 @@ static bool take_zone(scan *s, double *seconds)
     return true;
 }
 
-bool ease__parse_moment(const char *text, size_t length, double *out)
+/* Most times are whole numbers of a few digits. */
+static bool parse_number(const char *text, size_t length, double *out)
+{
+    enum { EXACT_DIGITS = 15 };
+    uint64_t n = 0;
+    size_t i = 0;
+
+    if (length >= 8 && length <= EXACT_DIGITS && ease__take_eight(text, &n))
+        i = 8;
+    if (length > 0 && length <= EXACT_DIGITS)
+        for (; i < length && text[i] >= '0' && text[i] <= '9'; i++)
+            n = 10 * n + (uint64_t)(text[i] - '0');
+    if (i == length && i > 0) {
+        *out = (double)n;
+        return true;
+    }
+    return ease__parse_double(text, length, out) == EASE__NUMBER_OK;
+}
+
+static bool parse_date(const char *text, size_t length, double *out)
 {
     scan s = {text, text + length};
     double clock = 0.0, zone = 0.0;
     int64_t days;
 
-    if (ease__parse_double(text, length, out) == EASE__NUMBER_OK)
-        return true;
     if (!take_date(&s, &days))
         return false;
     if ((take(&s, ' ') || take(&s, 'T')) &&
@@ -104,6 +123,62 @@ bool ease__parse_moment(const char *text, size_t length, double *out)
         return false;
     *out = 86400.0 * (double)days + clock - zone;
     return s.at == s.end;
+}
+
+bool ease__parse_moment(const char *text, size_t length, double *out)
+{
+    return parse_number(text, length, out) || parse_date(text, length, out);
+}
+
+double ease__instant_of(double number, bool *small)
+{
+    double size = fabs(number);
+    int64_t n, year, month, day;
+
+    *small = size < 1e8;
+    if (!*small)
+        return number / (size < 1e11   ? 1.0
+                         : size < 1e14 ? 1e3
+                         : size < 1e17 ? 1e6
+                                       : 1e9);
+    n = (int64_t)size;
+    year = n / 10000;
+    month = n / 100 % 100;
+    day = n % 100;
+    if (year >= 1900 && year <= 2100 && month >= 1 && month <= 12 && day >= 1 &&
+        day <= 31 && number == (double)n) {
+        *small = false;
+        return 86400.0 * (double)days_of((int)year, (int)month, (int)day);
+    }
+    return number;
+}
+
+bool ease__parse_instant(const char *text, size_t length, double *out, bool *small)
+{
+    double number;
+    bool date = length >= 10 && text[4] == '-' && text[7] == '-'; /* not a number */
+
+    if (!date && parse_number(text, length, &number)) {
+        *out = ease__instant_of(number, small);
+        return true;
+    }
+    *small = false;
+    return parse_date(text, length, out);
+}
+
+ease_status ease_time_parse(const char *text, double *seconds, ease_error *err)
+{
+    char shown[EASE__EXCERPT_CHARS];
+    bool small;
+
+    if (!text || !seconds)
+        return ease__fail(err, EASE_E_ARG, "a time is required");
+    if (ease__parse_instant(text, strlen(text), seconds, &small))
+        return EASE_OK;
+    return ease__fail(err, EASE_E_ARG,
+                      "'%s' is not a time such as 2024-01-31, 2024-01-31T18:00 or "
+                      "1706659200",
+                      ease__excerpt(text, strlen(text), shown));
 }
 
 /* Reads up to `most` digits at *at, and moves *at past them. Returns their number. */

@@ -136,6 +136,31 @@ ease__number_fault ease__parse_double(const char *text, size_t length, double *o
     return EASE__NUMBER_OK;
 }
 
+ease__number_fault ease__parse_decimal(const char *text, size_t length, bool thousands,
+                                       double *out)
+{
+    enum { MOST_CHARS = 64 };
+    ease__number_fault fault = ease__parse_double(text, length, out);
+    const char *comma = length < MOST_CHARS ? memchr(text, ',', length) : NULL;
+    char pointed[MOST_CHARS];
+    size_t behind;
+
+    if (fault != EASE__NUMBER_BAD || !comma)
+        return fault;
+    behind = (size_t)(text + length - comma) - 1;
+    if (comma == text || behind == 0 || memchr(text, '.', length))
+        return fault;
+    for (size_t i = 0; i < length; i++)
+        if ((text[i] < '0' || text[i] > '9') && text + i != comma &&
+            (i || (text[i] != '-' && text[i] != '+')))
+            return fault; /* exponents and blanks do not go with a comma */
+    if (thousands && behind == 3)
+        return fault;
+    memcpy(pointed, text, length);
+    pointed[comma - text] = '.';
+    return ease__parse_double(pointed, length, out);
+}
+
 ease__number_fault ease__parse_int(const char *text, size_t length, int64_t *out)
 {
     const char *p = text, *end = text + length;

@@ -13,6 +13,11 @@ typedef enum ease__number_fault {
 /* Parses digits with an optional sign, point and exponent; spaces around them are
  * ignored. The result is the nearest double for any number of digits. */
 ease__number_fault ease__parse_double(const char *text, size_t length, double *out);
+/* The same, and a number with one comma in place of the point: 3,5. With `thousands`, a
+ * comma before exactly three digits (1,234) may separate thousands: the number is
+ * bad. */
+ease__number_fault ease__parse_decimal(const char *text, size_t length, bool thousands,
+                                       double *out);
 /* Parses digits with an optional sign and nothing else. */
 ease__number_fault ease__parse_int(const char *text, size_t length, int64_t *out);
 

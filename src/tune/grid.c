@@ -160,7 +160,7 @@ static ease_status train_point(ease__tuner *t, const plan *p, int point,
     o.metric = t->o.metric;
     o.unknown = t->o.unknown;
     o.hooks = hooks;
-    return ease_train(t->x, &o, out, err);
+    return ease__train(t->x, &o, out, err);
 }
 
 /* Writes the settings of a point for users; with the number of rounds if it is not

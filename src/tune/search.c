@@ -11,12 +11,15 @@
  *  4. The settings that need no solve, and the rest of the solves with half the step.
  *
  * The best values of some settings that need no solve depend on the inverse. One step
- * of each is therefore tried at every inverse that is nearly the best. */
+ * of each is therefore tried at every inverse that is nearly the best.
+ *
+ * A member of the family that has no inverse (ease-sparse) is trained instead, without
+ * the scales of items, which its weights are multiplied by afterwards. What would need
+ * another inverse counts as a solve all the same. */
 #include <math.h>
 #include <string.h>
 
-#include "model/dense.h"
-#include "tune/tune.h"
+#include "tune/solve_trial.h"
 
 /* The solves of a search. A start where the size of the regularizer is far from the
  * best one adds a solve for each step towards it, up to the second number. */
@@ -49,6 +52,7 @@ typedef struct search {
     ease_gram *gram;
     double gram_power; /* the user power of `gram` */
     ease__dense dense; /* the inverse at hand; dense.model NULL: none */
+    float *unscaled;   /* without inverses: the weights at hand without scales */
     point at;          /* that the inverse was solved for */
     bool wide;         /* in float64 */
     axis axes[EASE__MOST_AXES + 1];
@@ -71,6 +75,12 @@ static bool may_solve(const search *s)
     return !s->solves_allowed || s->result->solves < s->solves_allowed;
 }
 
+/* True if trials are read off an inverse. */
+static bool has_inverse(const search *s)
+{
+    return s->method->info.from_gram;
+}
+
 /* ---- the inverse at hand --------------------------------------------------------- */
 
 static bool same_inverse(const search *s, const point *a, const point *b)
@@ -85,53 +95,20 @@ static bool same_inverse(const search *s, const point *a, const point *b)
 static ease_status load(search *s, const point *p, ease_error *err)
 {
     double power = family_of(s, p).user_power;
-    const ease_interactions *x = s->t->x;
-    ease__element element;
-    ease_status status;
 
     if (s->gram && s->gram_power == power)
         return EASE_OK;
     ease_gram_free(s->gram);
     s->gram = NULL;
-    status = ease__gram_element(x, s->order.o.precision, &element, err);
-    if (status)
-        return status;
-    if (element == EASE__U32 && power != 0)
-        element = s->order.o.precision == EASE_F64 ? EASE__F64 : EASE__F32;
     ease__dense_order_set(&s->order, p->values);
     s->gram_power = power;
-    return ease__dense_load(x, &s->order, element, NULL, &s->gram, err);
-}
-
-static ease_status solve_once(search *s, const point *p, bool wide, ease_error *err)
-{
-    ease_gram *copy = NULL;
-    ease_status status = ease_gram_copy(s->gram, &copy, err);
-
-    if (status)
-        return status;
-    if (wide)
-        status = ease__gram_widen(copy, &s->order.o, err);
-    if (status) {
-        ease_gram_free(copy);
-        return status;
-    }
-    s->order.o.lambda = p->lambda;
-    ease__dense_order_set(&s->order, p->values);
-    return ease__dense_solve(copy, &s->order, &s->dense, err);
-}
-
-static bool numerical(ease_status status)
-{
-    return status == EASE_E_ACCURACY || status == EASE_E_NOT_POSDEF;
+    return ease__trial_load(s->t->x, &s->order, &s->gram, err);
 }
 
 /* Makes the inverse at hand that of the point. The one before is freed first: there is
  * never more than one. */
 static ease_status solve(search *s, const point *p, ease_error *err)
 {
-    bool wide = s->order.o.precision == EASE_F64;
-    ease_error first = {0};
     ease_status status;
 
     ease__dense_free(&s->dense);
@@ -139,27 +116,108 @@ static ease_status solve(search *s, const point *p, ease_error *err)
     if (status)
         return status;
     s->result->solves++;
-    status = solve_once(s, p, wide, &first);
-    if (numerical(status) && !wide) {
-        ease_error second = {0};
-        ease_status again = solve_once(s, p, true, &second);
-
-        wide = true;
-        if (!numerical(again) && again != EASE_E_MEMORY_LIMIT) {
-            status = again;
-            first = second;
-        }
-    }
-    if (status && err)
-        *err = first;
+    s->order.o.lambda = p->lambda;
+    ease__dense_order_set(&s->order, p->values);
     s->at = *p;
-    s->wide = wide;
-    return status;
+    return ease__trial_solve(s->gram, &s->order, &s->wide, &s->dense, err);
+}
+
+/* Two points that differ in one setting. */
+static void two_points(const search *s, int setting, point *a, point *b)
+{
+    *a = (point){.lambda = 1};
+    for (int i = 0; s->method->settings[i].name; i++)
+        a->values[i] = s->method->settings[i].value;
+    *b = *a;
+    b->values[setting] = a->values[setting] == 0.5 ? 0.25 : 0.5;
+}
+
+/* True for the settings of the scales of items. */
+static bool is_scale(const search *s, int setting)
+{
+    ease__family f, g;
+    point a, b;
+
+    two_points(s, setting, &a, &b);
+    f = family_of(s, &a);
+    g = family_of(s, &b);
+    return f.input != g.input || f.output != g.output;
+}
+
+/* True if the weights of two points differ in the scales of items alone. */
+static bool same_unscaled(const search *s, const point *a, const point *b)
+{
+    for (int i = 0; s->method->settings[i].name; i++)
+        if (a->values[i] != b->values[i] && !is_scale(s, i))
+            return false;
+    return a->lambda == b->lambda;
+}
+
+static void drop_model(search *s)
+{
+    ease__dense_free(&s->dense);
+    ease__free(s->unscaled);
+    s->unscaled = NULL;
+}
+
+/* Trains a method that has no inverse, without the scales of items. The memory is
+ * checked by training: the copy and the scaled weights together take no more than the
+ * second copy of all weights while they are transposed, which training counts. */
+static ease_status train_unscaled(search *s, const point *p, ease_error *err)
+{
+    ease_train_options o = s->order.o;
+    char settings[EASE__SETTINGS_CHARS];
+    const ease__sparse *w;
+    size_t bytes;
+    point plain = *p;
+    ease_status status;
+
+    if (!s->dense.model || !same_inverse(s, p, &s->at))
+        s->result->solves++;
+    drop_model(s);
+    for (int i = 0; s->method->settings[i].name; i++)
+        if (is_scale(s, i))
+            plain.values[i] = 0;
+    ease__settings_print(s->method->settings, plain.values, NULL, settings);
+    o.lambda = p->lambda;
+    o.settings = settings;
+    status = ease_train(s->t->x, &o, &s->dense.model, err);
+    if (status)
+        return status;
+    w = &s->dense.model->sparse;
+    bytes = (size_t)w->starts[s->t->x->items] * sizeof(*w->weights);
+    s->unscaled = ease__alloc_array(bytes + 1, 1);
+    if (!s->unscaled)
+        return ease__fail(err, EASE_E_NOMEM, "weights of %zu bytes", bytes);
+    memcpy(s->unscaled, w->weights, bytes);
+    return EASE_OK;
+}
+
+/* Makes the model of a point whose method has no inverse. The model has the bits of one
+ * that is trained with these settings. */
+static ease_status train(search *s, const point *p, ease_error *err)
+{
+    ease__family f = family_of(s, p);
+    char settings[EASE__SETTINGS_CHARS];
+    ease_status status = EASE_OK;
+
+    if (!s->dense.model || !same_unscaled(s, p, &s->at))
+        status = train_unscaled(s, p, err);
+    if (status)
+        return status;
+    s->at = *p;
+    ease__settings_print(s->method->settings, p->values, NULL, settings);
+    status = ease__model_set_settings(s->dense.model, settings, err);
+    if (!status)
+        status = ease__sparse_scale(&f, s->t->x, s->unscaled, s->dense.model, err);
+    return status ? status : ease__sparse_check(s->dense.model, err);
 }
 
 /* Makes the model at hand that of the point. */
 static ease_status make(search *s, const point *p, ease_error *err)
 {
+    if (!has_inverse(s))
+        return train(s, p, err);
     if (!s->dense.model || !same_inverse(s, p, &s->at))
         return solve(s, p, err);
     return ease__dense_read(&s->dense, p->values, err);
@@ -245,13 +303,13 @@ static ease_status visit(search *s, const point *p, double *score, ease_error *e
         *score = score_of(s, s->result->tried[s->result->count - 1].trial.mean);
         return EASE_OK;
     }
-    ease__dense_free(&s->dense); /* it may be half made */
+    drop_model(s); /* it may be half made */
     if (status == EASE_E_CANCELLED && s->result->count > 0) {
         s->result->stopped = 1;
         s->go_on = false;
         return EASE_OK;
     }
-    if (numerical(status)) {
+    if (ease__is_numerical(status)) {
         ease__log(s->order.o.hooks, 1, "lambda %g is left out: %s", p->lambda,
                   found.text);
         s->t->why = found;
@@ -516,16 +574,6 @@ static ease_status try_grid(search *s, const ease__grid *g, const point *start,
 
 /* ---- beginning and end ----------------------------------------------------------- */
 
-/* Two points that differ in one setting. */
-static void two_points(const search *s, int setting, point *a, point *b)
-{
-    *a = (point){.lambda = 1};
-    for (int i = 0; s->method->settings[i].name; i++)
-        a->values[i] = s->method->settings[i].value;
-    *b = *a;
-    b->values[setting] = a->values[setting] == 0.5 ? 0.25 : 0.5;
-}
-
 static bool needs_solve(const search *s, int setting)
 {
     point a, b;
@@ -585,7 +633,7 @@ static void find_start(search *s, point *start)
 }
 
 /* Keeps what ease_tuning_train() needs: the inverse of the best trial if it is at hand,
- * else the Gram matrix that it is solved from. */
+ * else the Gram matrix that it is solved from. Without inverses it is the model. */
 static ease_status finish(search *s, ease_error *err)
 {
     ease_tuning *t = s->result;
@@ -594,6 +642,14 @@ static ease_status finish(search *s, ease_error *err)
 
     if (t->count == 0)
         return EASE_OK;
+    if (!has_inverse(s)) {
+        s->order.o.hooks = NULL;
+        if (!s->dense.model || !equal(&s->best, &s->at))
+            status = train(s, &s->best, err);
+        t->model = s->dense.model;
+        s->dense.model = NULL;
+        return status;
+    }
     if (at_hand && ease__dense_read(&s->dense, s->best.values, NULL) == EASE_OK) {
         t->model = s->dense.model;
         s->dense.model = NULL;
@@ -641,7 +697,9 @@ static ease_status begin(search *s, point *start, ease__grid *grid, ease_error *
     ease_status status;
 
     t->train.lambda = 1; /* any: each trial has its own */
-    status = ease__dense_order_take(&t->train, &s->order, err);
+    s->order.o = t->train;
+    status = has_inverse(s) ? ease__dense_order_take(&t->train, &s->order, err)
+                            : EASE_OK;
     if (!status)
         status = ease__settings_parse(s->method->settings, s->method->info.name,
                                       t->train.settings, start->values, fixed, err);
@@ -695,7 +753,7 @@ ease_status ease__tune_family(ease__tuner *t, ease_error *err)
 
     memset(&start, 0, sizeof(start));
     status = begin(&s, &start, &grid, err);
-    if (!status)
+    if (!status && has_inverse(&s))
         status = check_memory(&s, err);
     if (!status && t->o.lambdas)
         status = try_grid(&s, &grid, &start, err);
@@ -706,7 +764,7 @@ ease_status ease__tune_family(ease__tuner *t, ease_error *err)
     }
     if (!status)
         status = finish(&s, err);
-    ease__dense_free(&s.dense);
+    drop_model(&s);
     ease_gram_free(s.gram);
     return status;
 }

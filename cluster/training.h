@@ -1,0 +1,19 @@
+/* Trains a model from a Gram file, over all processes of a group. */
+#ifndef EASE_CLUSTER_TRAINING_H
+#define EASE_CLUSTER_TRAINING_H
+
+#include "group.h"
+
+typedef struct train_order {
+    const char *gram, *output;
+    ease_train_options options;
+    ease_storage storage;
+    size_t memory_limit; /* of each process; 0: what its machine has, shared */
+    int threads;         /* of each process */
+    bool quiet, verbose;
+} train_order;
+
+/* All processes call this, with the same order. */
+ease_status train_cluster(const group *g, const train_order *order, ease_error *err);
+
+#endif

@@ -1,0 +1,273 @@
+"""The program ease-cluster: several processes write the model file of one machine."""
+
+import filecmp
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import BUILD, PATIENCE, Case, main, run
+
+CLUSTER = os.path.join(BUILD, "ease-cluster")
+PROCESSES = 1, 2, 3, 4, 5, 8
+# Tile edges are 512: two tile rows with padding, and fewer tiles than processes; three
+# tile rows; six.
+ITEMS = 600, 1300, 2600
+# Some 10^12 flops: mpirun ends the processes a second after it was interrupted.
+LONG = 10000
+
+
+def command(processes, *args):
+    return ["mpirun", "--oversubscribe", "--allow-run-as-root", "-np", str(processes), CLUSTER,
+            *map(str, args)]
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(child) for child in f.read().split()]
+
+
+@unittest.skipUnless(os.path.exists(CLUSTER) and shutil.which("mpirun"),
+                     "no ease-cluster: make cluster builds it")
+class Cluster(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.store = tempfile.mkdtemp(prefix="ease-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.store, ignore_errors=True)
+        for items in *ITEMS, LONG:
+            data = os.path.join(cls.store, f"{items}.csv")
+            run("synth", "-o", data, "--users", 3000, "--items", items, "--interactions",
+                80000, "--seed", items, "--quiet")
+            run("gram", data, "-o", cls.gram(items), "--quiet")
+
+    @classmethod
+    def gram(cls, items):
+        return os.path.join(cls.store, f"{items}.gram")
+
+    def train(self, processes, *args, code=0):
+        done = subprocess.run(command(processes, "train", "-o", "c.ease", "--threads", 1, *args),
+                              cwd=self.dir, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr
+
+    def start(self, items, processes):
+        p = subprocess.Popen(command(processes, "train", "-o", "c.ease", "--threads", 1,
+                                     "--gram", self.gram(items), "--lambda", 5),
+                             cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True)
+        self.addCleanup(p.kill)
+        return p
+
+    def expect_same(self, processes, *args):
+        """Each number of processes writes the file of one machine. Returns what the last
+        run said."""
+        said = ""
+        self.ease("train", "-o", "one.ease", "--quiet", *args)
+        for count in processes:
+            said = self.train(count, *args)
+            self.assertTrue(filecmp.cmp(self.path("one.ease"), self.path("c.ease"), False),
+                            f"{count} processes: {args}")
+            os.remove(self.path("c.ease"))
+        return said
+
+    def fails(self, code, pattern, processes, *args):
+        """One line of the program's own, and no file."""
+        said = self.train(processes, *args, code=code)
+        lines = [line for line in said.splitlines() if line.startswith("ease-cluster: ")]
+        self.assertEqual(len(lines), 1, said)
+        self.assertRegex(lines[0], pattern)
+        self.assertEqual([f for f in os.listdir(self.dir) if f.endswith(("part", ".ease"))], [])
+
+    # ---- the same file ---------------------------------------------------------------
+
+    def test_any_number_of_processes_writes_the_same_file(self):
+        for items in ITEMS:
+            self.expect_same(PROCESSES if items < 2600 else (2, 4),
+                             "--gram", self.gram(items), "--lambda", 50)
+
+    def test_every_kind_storage_and_precision_is_the_same(self):
+        for args in (("--kind", "covariance", "--storage", "f32"),
+                     ("--kind", "correlation", "--precision", "f64", "--storage", "packed"),
+                     ("--storage", "packed")):
+            self.expect_same((3, 4), "--gram", self.gram(1300), "--lambda", 50, *args)
+
+    def test_weighted_data_is_the_same(self):
+        with open(self.path("w.csv"), "w") as f:
+            f.write("user,item,weight\n")
+            for u in range(900):
+                for k in range(1, 6):
+                    f.write(f"u{u},i{(u * k * k) % 700},{k / 4}\n")
+        self.ease("gram", "w.csv", "-o", "w.gram", "--weights", "--quiet")
+        self.expect_same((2, 3), "--gram", self.path("w.gram"), "--lambda", 5)
+
+    def test_several_threads_write_the_same_file(self):
+        args = "--gram", self.gram(2600), "--lambda", 5
+        self.ease("train", "-o", "one.ease", "--quiet", *args)
+        self.train(2, *args, "--threads", 2)
+        self.assertTrue(filecmp.cmp(self.path("one.ease"), self.path("c.ease"), False))
+
+    # ---- numerical failures ----------------------------------------------------------
+
+    def gram_of(self, items, entries):
+        rows = [f"i{i},i{i},{entries[0]}" for i in range(items)]
+        rows += [f"i{i},i{j},{x}" for i, j, x in entries[1:]]
+        self.write("made.csv", "\n".join(rows) + "\n")
+        self.ease("gram", "import", "made.csv", "-o", "made.gram", "--users", 2000000, "--quiet")
+        return self.path("made.gram")
+
+    def test_what_float32_cannot_solve_is_solved_in_float64(self):
+        twins = self.gram_of(700, [1000000, (640, 650, 1000000)])
+        said = self.expect_same((2,), "--gram", twins, "--lambda", 0.01)
+        self.assertIn("solving again in float64", said)
+
+    def test_a_pivot_that_is_not_positive_names_its_item(self):
+        impossible = self.gram_of(1200, [10, (640, 650, 10), (640, 1100, 10)])
+        self.fails(5, 'not positive definite at item "i1100"', 3, "--gram", impossible,
+                   "--lambda", 0.5)
+
+    def test_a_lambda_that_leaves_no_weights_is_refused(self):
+        self.fails(5, "every weight would be 0", 2, "--gram", self.gram(600), "--lambda", 1e300)
+
+    # ---- bad input -------------------------------------------------------------------
+
+    def test_bad_input_ends_with_the_codes_of_ease(self):
+        gram = self.gram(600)
+        self.write("text.gram", "no Gram file")
+        self.fails(2, "--lambda L is required", 2, "--gram", gram)
+        self.fails(2, "--gram FILE is required", 2, "--lambda", 5)
+        self.fails(2, "does not take 'none'", 2, "--gram", gram, "--lambda", 5, "--kind", "none")
+        self.fails(2, "unknown option.*--lamda", 2, "--gram", gram, "--lamda", 5)
+        self.fails(1, "none.gram: cannot open", 2, "--gram", "none.gram", "--lambda", 5)
+        self.fails(3, "text.gram: not an ease", 2, "--gram", "text.gram", "--lambda", 5)
+        self.fails(1, "cannot write to the directory", 2, "--gram", gram, "--lambda", 5,
+                   "-o", "none/m")
+
+    def test_a_damaged_gram_file_is_refused(self):
+        with open(self.gram(1300), "rb") as f:
+            content = bytearray(f.read())
+        content[-70000] ^= 1
+        damaged = self.write("damaged.gram", bytes(content))
+        self.fails(3, "checksum", 3, "--gram", damaged, "--lambda", 5)
+
+    def test_too_little_memory_is_refused_by_numbers(self):
+        self.fails(4, "needs .* for each: the limit is 30", 2, "--gram", self.gram(1300),
+                   "--lambda", 5, "--memory-limit", "30M")
+
+    # ---- ending early ----------------------------------------------------------------
+
+    def ended_early(self, p):
+        said, _ = p.communicate(timeout=PATIENCE)
+        self.assertNotEqual(p.returncode, 0, said)
+        self.assertEqual(self.read("c.ease"), b"old")
+        self.assertEqual(os.listdir(self.dir), ["c.ease"])
+        return said
+
+    def test_a_killed_process_ends_all_and_keeps_the_old_model(self):
+        self.write("c.ease", "old")
+        for victim in 0, 2:
+            p = self.start(2600, 3)
+            while not re.match("plan: ", p.stdout.readline()):
+                pass
+            os.kill(children(p.pid)[victim], signal.SIGKILL)
+            self.assertIn("signal 9", self.ended_early(p))
+
+    def test_an_interrupt_ends_all_and_keeps_the_old_model(self):
+        self.write("c.ease", "old")
+        p = self.start(LONG, 2)
+        while not re.match("plan: ", p.stdout.readline()):
+            pass
+        p.send_signal(signal.SIGINT)
+        self.assertIn("ease-cluster: interrupted", self.ended_early(p))
+
+    def test_a_process_that_is_interrupted_exits_with_130(self):
+        p = subprocess.Popen([CLUSTER, "train", "-o", "c.ease", "--gram", self.gram(2600),
+                              "--lambda", "5"], cwd=self.dir, stderr=subprocess.PIPE, text=True)
+        while not re.match("plan: ", p.stderr.readline()):
+            pass
+        p.send_signal(signal.SIGINT)
+        self.assertEqual(p.communicate(timeout=PATIENCE)[1], "ease-cluster: interrupted\n")
+        self.assertEqual(p.returncode, 130)
+        self.assertEqual(os.listdir(self.dir), [])
+
+    def test_a_silent_process_ends_the_others_within_a_minute(self):
+        self.write("c.ease", "old")
+        p = self.start(2600, 3)
+        while not re.match("plan: ", p.stdout.readline()):
+            pass
+        began = time.monotonic()
+        os.kill(children(p.pid)[1], signal.SIGSTOP)
+        said = self.ended_early(p)
+        self.assertIn("has heard nothing of process", said)
+        self.assertLess(time.monotonic() - began, 60)
+
+
+def grid(processes):
+    rows = max(r for r in range(1, processes + 1)
+               if r * r <= processes and processes % r == 0)
+    return rows, processes // rows
+
+
+def tiles_sent(tiles, processes):
+    """By the book: for every version of a tile that others read in the sweep, the number
+    of other processes that own a tile which is written with it."""
+    rows, columns = grid(processes)
+    sent = 0
+
+    def owner(i, j):
+        return i % rows, j % columns
+
+    def send(i, j, written):
+        nonlocal sent
+        sent += len({owner(*t) for t in written} - {owner(i, j)})
+
+    for k in range(tiles):
+        below, left = range(k + 1, tiles), range(k)
+        send(k, k, [(i, k) for i in below] + [(k, j) for j in left])
+        for i in below:
+            send(i, k, [(i, j) for j in below if j <= i] + [(m, i) for m in below if m >= i])
+            send(i, k, [(i, j) for j in left])
+        for j in left:
+            send(k, j, [(i, j) for i in below])
+            send(k, j, [(i, j) for i in left if i >= j] + [(j, m) for m in left if m <= j])
+    return sent
+
+
+class Planning(Case):
+    def plan(self, items, nodes, *more, code=0):
+        return self.ease("plan", "--items", items, "--nodes", nodes, "--json", "--quiet", *more,
+                         code=code)
+
+    def test_the_bytes_sent_are_those_of_all_reads_of_the_sweep(self):
+        for tiles, items in (1, 500), (2, 600), (3, 1300), (8, 4000):
+            for nodes in 1, 2, 3, 4, 6, 8, 12, 16:
+                for more, size in ((), 4), (("--precision", "f64"), 8):
+                    found = json.loads(self.plan(items, nodes, *more).out)
+                    edge = found["tile_edge"]
+                    self.assertEqual(-(-items // edge), tiles)
+                    self.assertEqual(found["network_bytes"],
+                                     tiles_sent(tiles, nodes) * edge * edge * size)
+
+    def test_more_machines_need_less_memory_each(self):
+        few, many = (json.loads(self.plan(20000, nodes).out)["node_peak_bytes"]
+                     for nodes in (2, 8))
+        self.assertLess(many, few)
+        self.assertGreater(many, 2 * 20000**2 / 8)
+
+    def test_what_does_not_fit_is_refused_by_numbers(self):
+        said = self.plan(1000000, 4, "--memory-limit", "10G", code=4).err
+        self.assertRegex(said, "needs .* on each: .* are available: use more machines")
+
+    def test_options_that_do_not_go_together_are_refused(self):
+        self.fails(2, "--nodes does not go with --update", "plan", "--items", 100, "--nodes", 2,
+                   "--update", 1)
+        self.fails(2, "--network goes with --nodes", "plan", "--items", 100, "--network", "1G")
+
+
+if __name__ == "__main__":
+    main()
