@@ -269,7 +269,7 @@ static void send_last(const link_entry *e, problem_code code, const char *text)
 
 /* A client that has begun a request is told that it is late, by the thread of its
  * connection alone, which may be answering just now: that thread learns of it as it
- * reads the end of what arrives. */
+ * reads what arrives, or the end of it. */
 static void end_late(links *l, link_entry *e, link_state state, double now)
 {
     bool told = e->told > 0;
@@ -307,7 +307,8 @@ static size_t refuse(link_entry *e, problem_code code, const char *why)
     return 0;
 }
 
-/* Whether nothing more arrives because the time for it is over. */
+/* Whether the time for a request is over. Bytes may still arrive: the socket, shut down
+ * for reading, passes them on, and libmicrohttpd reads its end only if none are left. */
 static bool is_late(const link_entry *e)
 {
     return e->scanner.state != SCAN_BROKEN && atomic_load(&e->late) &&
@@ -326,7 +327,7 @@ static size_t receive(void *user, int fd, const char *data, size_t count)
 
     if (!e)
         return count;
-    if (!count && is_late(e))
+    if (is_late(e))
         return refuse(e, PROBLEM_timeout, "the request did not arrive within its time");
     passed = scanner_feed(&e->scanner, data, count);
     atomic_store_explicit(&e->begun, e->scanner.state != SCAN_START,

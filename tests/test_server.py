@@ -564,6 +564,19 @@ class Malformed(Served):
                 self.assertIn(statuses(answer), ([408], []))
                 self.assertLess(time.monotonic() - started, 60)
 
+    def test_bytes_that_keep_arriving_do_not_extend_the_time_for_a_body(self):
+        body = BODY + b" " * 1900
+        with self.server.connect() as s:
+            s.sendall(POST + b"Content-Length: %d\r\n\r\n" % len(body))
+            try:
+                for byte in body:
+                    s.sendall(bytes((byte,)))
+                    time.sleep(0.001)
+            except OSError:
+                pass
+            answer = read_all(s)
+        self.assertIn(statuses(answer), ([408], []), answer)
+
     def test_a_silent_connection_ends_without_an_answer(self):
         with self.server.connect() as s:
             self.assertEqual(read_all(s), b"")
