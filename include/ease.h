@@ -125,7 +125,7 @@ extern "C" {
     (EASE_VERSION_MAJOR * 1000000 + EASE_VERSION_MINOR * 1000 + EASE_VERSION_PATCH)
 
 /* The version of the loaded library, which may be newer than the header that a program
- * was compiled with: as a string, "0.1.0", and as a number like EASE_VERSION_NUMBER. */
+ * was compiled with: as a string, "0.2.0", and as a number like EASE_VERSION_NUMBER. */
 EASE_API const char *ease_version(void);
 EASE_API int ease_version_number(void);
 
