@@ -73,7 +73,7 @@ class Module(unittest.TestCase):
     def run_tests(self, python, *how):
         """Runs the module's own tests, each of which counts."""
         tests = os.path.join(support.ROOT, "python", "tests")
-        done = run(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", tests, *how,
+        done = run(python, "-m", "pytest", "-q", "-rsfE", "-p", "no:cacheprovider", tests, *how,
                    cwd=PLACE, env=dict(os.environ, EASE_BUILD=support.BUILD, PYTHONPATH=tests,
                                        PYTHONDONTWRITEBYTECODE="1"))
         for skipped in re.findall(r"(?m)^SKIPPED (.*)$", done.stdout):
@@ -83,7 +83,8 @@ class Module(unittest.TestCase):
             support.elsewhere[what] += count
         if counts["failed"]:  # this test counts as one of them
             support.elsewhere["failed"] -= 1
-        self.assertEqual(done.returncode, 0, done.stdout[-6000:])
+        failures = done.stdout.partition("= FAILURES =")[2] or done.stdout[-6000:]
+        self.assertEqual(done.returncode, 0, failures[:12000])
         self.assertGreater(counts["passed"], 100)
 
     def test_the_wheel_is_of_the_stable_abi_and_of_many_systems(self):
