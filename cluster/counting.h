@@ -1,4 +1,4 @@
-/* Counts X'X of all users, of whom every process has some, into the tiles of a share. */
+/* Counts X'X of all users, of whom every process has some, into the tiles of all. */
 #ifndef EASE_CLUSTER_COUNTING_H
 #define EASE_CLUSTER_COUNTING_H
 

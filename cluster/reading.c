@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool reading_is(int letter)
 {
@@ -98,4 +99,24 @@ bool reading_take(int letter, const char *value, ease_read_options *o)
     default:
         return take_number(letter, value, o);
     }
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+ease_status reading_check_output(const char *output, const char *path,
+                                 const char *const *more, ease_error *err)
+{
+    bool same = is_same(output, path);
+
+    for (; !same && more && *more; more++)
+        same = is_same(output, *more);
+    return same ? ease__fail(err, EASE_E_ARG,
+                             "%s: the output is the input, which would be lost", output)
+                : EASE_OK;
 }

@@ -12,6 +12,7 @@
 #include "model/dense.h"
 #include "model/footprint.h"
 #include "pulse.h"
+#include "reading.h"
 #include "save.h"
 #include "solve/solve.h"
 #include "vectors.h"
@@ -405,6 +406,9 @@ ease_status train_cluster(const group *g, const train_order *order, ease_error *
         status = ease__train_options_take(&order->options, &o, err);
     if (!status)
         status = ease__dense_order_take(&o, &a.dense, err);
+    if (!status && g->rank == 0)
+        status = reading_check_output(order->output, a.data ? order->data : order->gram,
+                                      order->reading.more, err);
     if (!status && g->rank == 0)
         status = ease_output_check(order->output, 0, err);
     status = group_agree(g, status, err);
