@@ -65,7 +65,7 @@ bool reading_is(int letter);
 /* False if the option does not take this value. The text is borrowed. */
 bool reading_take(int letter, const char *value, ease_read_options *o);
 
-/* Fails with EASE_E_ARG if the output is this file, or one of `more` (NULL: none), which
+/* Fails with EASE_E_ARG if the output is this file or one of `more` (NULL: none), which
  * would be lost. */
 ease_status reading_check_output(const char *output, const char *path,
                                  const char *const *more, ease_error *err);
