@@ -34,9 +34,10 @@ static int report_reading(void *user, const char *stage, double fraction)
     return 0;
 }
 
-static void tell(const ease_interactions *x)
+static void tell(const ease_interactions *x, const char *path)
 {
-    fprintf(stderr, "%s\n%lld users, %d items, %lld interactions of %lld rows%s\n",
+    fprintf(stderr, "%s: %s\n%lld users, %d items, %lld interactions of %lld rows%s\n",
+            strcmp(path, "-") == 0 ? "standard input" : path,
             x->recognized ? x->recognized : "", (long long)x->users, (int)x->items,
             (long long)x->nnz, (long long)x->counts.rows, x->vals ? ", weighted" : "");
     if (x->counts.unused)
@@ -99,7 +100,7 @@ static ease_status read_all(dataset *d, const char *path, const ease_read_option
     if (status)
         return status;
     if (!d->quiet)
-        tell(d->rows);
+        tell(d->rows, path);
     return describe(d, err);
 }
 
