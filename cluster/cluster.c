@@ -6,19 +6,23 @@
 #include <string.h>
 
 #include "pulse.h"
+#include "reading.h"
 #include "training.h"
 
 enum { EXIT_USAGE = 2, EXIT_DATA = 3, EXIT_MEMORY = 4, EXIT_NUMERICAL = 5 };
 
 static const char help[] =
-    "Usage: mpirun -np P ease-cluster train --gram FILE.gram -o MODEL --lambda L "
+    "Usage: mpirun -np P ease-cluster train DATA... -o MODEL --lambda L [options]\n"
+    "       mpirun -np P ease-cluster train --gram FILE.gram -o MODEL --lambda L "
     "[options]\n"
     "\n"
-    "Trains the model that `ease train --gram` trains, on P processes of several\n"
-    "machines. Each has a share of the matrix. The Gram file and the directory of the\n"
-    "model must be shared by all machines; the model is the same file, byte for byte.\n"
+    "Trains the model that `ease train` trains, on P processes of several machines.\n"
+    "Each has a share of the matrix, and of the users of DATA. The directory of the\n"
+    "model and a Gram file must be shared by all machines; DATA is read by process 0\n"
+    "alone. The model is the same file, byte for byte.\n"
     "\n"
-    "  --gram FILE           X'X, made by ease gram\n"
+    "  DATA...               interactions, as for ease train; - is standard input\n"
+    "  --gram FILE           X'X, made by ease gram, in place of DATA\n"
     "  -o, --output MODEL    the model; an existing file is replaced by a complete "
     "one\n"
     "  --lambda L            regularization, above 0\n"
@@ -31,7 +35,10 @@ static const char help[] =
     "  --memory-limit SIZE   of each process, as in 500M or 2G\n"
     "  -q, --quiet           only errors\n"
     "  --verbose             also the bytes that are sent\n"
-    "  -h, --help\n";
+    "  -h, --help\n"
+    "\n"
+    "Reading DATA:\n"
+    "\n" READING_HELP;
 
 /* ---- failing --------------------------------------------------------------------- */
 
@@ -132,6 +139,7 @@ static const struct option options[] = {
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, VERBOSE},
     {"help", no_argument, NULL, 'h'},
+    READING_OPTIONS,
     {NULL, 0, NULL, 0}};
 
 static bool take_word(const char *const *words, const char *word, int *to)
@@ -150,6 +158,10 @@ static bool take_option(int letter, const char *value, train_order *o)
     static const char *const precisions[] = {"f32", "f64", NULL};
     int at = 0;
 
+    if (reading_is(letter)) {
+        o->reads = true;
+        return reading_take(letter, value, &o->reading);
+    }
     switch (letter) {
     case GRAM:
         o->gram = value;
@@ -187,6 +199,13 @@ static bool take_option(int letter, const char *value, train_order *o)
     }
 }
 
+static void take_data(char **paths, train_order *o)
+{
+    o->data = paths[0];
+    if (paths[0] && paths[1])
+        o->reading.more = (const char *const *)(paths + 1);
+}
+
 /* Returns 0, or the exit code after a message; -1 after the help. */
 static int parse(const group *g, int argc, char **argv, train_order *o)
 {
@@ -207,10 +226,13 @@ static int parse(const group *g, int argc, char **argv, train_order *o)
     }
     if (optind >= argc || strcmp(argv[optind], "train") != 0)
         return usage(g, "the verb 'train' is required", NULL);
-    if (optind + 1 < argc)
-        return usage(g, "unexpected argument", argv[optind + 1]);
-    if (!o->gram)
-        return usage(g, "--gram FILE is required", NULL);
+    take_data(argv + optind + 1, o);
+    if (!o->gram && !o->data)
+        return usage(g, "either DATA or --gram FILE is required", NULL);
+    if (o->gram && o->data)
+        return usage(g, "either DATA or --gram FILE, not both", NULL);
+    if (o->gram && o->reads)
+        return usage(g, "options for reading DATA do not apply to a Gram file", NULL);
     if (!o->output)
         return usage(g, "--output MODEL is required", NULL);
     if (isnan(o->options.lambda))
@@ -227,7 +249,9 @@ static int run(const group *g, train_order *o)
         o->threads = ease__threads(0) / g->neighbours;
         o->threads = o->threads < 1 ? 1 : o->threads;
     }
-    o->options.threads = o->threads;
+    o->options.threads = o->reading.threads = o->threads;
+    o->reading.memory_limit = o->memory_limit;
+    o->reading.columns_option = "--columns ";
     pulse_start(g, o->quiet);
     status = train_cluster(g, o, &err);
     pulse_end();
@@ -242,6 +266,7 @@ int main(int argc, char **argv)
 
     group_begin(&argc, &argv, &g);
     ease_train_options_init(&order.options);
+    ease_read_options_init(&order.reading);
     order.options.lambda = (double)NAN; /* not given */
     code = parse(&g, argc, argv, &order);
     if (code == 0)

@@ -145,11 +145,13 @@ ease_status engine_begin(const group *g, int threads, ease_error *err)
     remove_home(home);
     if (failed)
         return ease__fail(err, EASE_E_BACKEND, "StarPU does not start");
+    starpu_pause(); /* workers that wait for tasks keep processors busy */
     return EASE_OK;
 }
 
 void engine_end(void)
 {
+    starpu_resume();
     starpu_mpi_shutdown();
 }
 
@@ -393,8 +395,10 @@ ease_status engine_invert(const share *s, int threads, ease_error *err)
     if (status)
         return status;
     pulse_stage("solving", 3 * tiles * tiles * tiles);
+    starpu_resume();
     sweep(&g);
     finish(&g);
+    starpu_pause();
     failed = pulse_failed();
     failed = group_least(s->group, failed < 0 ? INT64_MAX : failed);
     if (failed == INT64_MAX)

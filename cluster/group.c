@@ -58,6 +58,37 @@ void group_join(const group *g, void *words, size_t count)
     }
 }
 
+enum { MOST_BYTES = 1 << 30 }; /* of a message */
+
+static size_t part_of(size_t count)
+{
+    return count < MOST_BYTES ? count : MOST_BYTES;
+}
+
+void group_share(const group *g, void *bytes, size_t count)
+{
+    for (char *at = bytes; count > 0; at += MOST_BYTES) {
+        MPI_Bcast(at, (int)part_of(count), MPI_BYTE, 0, g->all);
+        count -= part_of(count);
+    }
+}
+
+void group_send(const group *g, const void *bytes, size_t count, int to)
+{
+    for (const char *at = bytes; count > 0; at += MOST_BYTES) {
+        MPI_Send(at, (int)part_of(count), MPI_BYTE, to, 0, g->all);
+        count -= part_of(count);
+    }
+}
+
+void group_receive(const group *g, void *bytes, size_t count, int from)
+{
+    for (char *at = bytes; count > 0; at += MOST_BYTES) {
+        MPI_Recv(at, (int)part_of(count), MPI_BYTE, from, 0, g->all, MPI_STATUS_IGNORE);
+        count -= part_of(count);
+    }
+}
+
 double group_sum(const group *g, double mine)
 {
     MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_DOUBLE, MPI_SUM, g->all);

@@ -26,6 +26,11 @@ ease_status group_agree(const group *g, ease_status mine, ease_error *err);
 /* Arrays of which every process has set some of the entries, and zeroed the others:
  * afterwards every process has all of them, with their bits. */
 void group_join(const group *g, void *words, size_t count); /* of 8 bytes */
+/* Bytes of any number, which MPI's counts are too small for: from process 0 to all, and
+ * from one process to another. */
+void group_share(const group *g, void *bytes, size_t count);
+void group_send(const group *g, const void *bytes, size_t count, int to);
+void group_receive(const group *g, void *bytes, size_t count, int from);
 double group_sum(const group *g, double mine);
 int64_t group_least(const group *g, int64_t mine);
 int64_t group_most(const group *g, int64_t mine);

@@ -75,17 +75,9 @@ void share_narrow(share *s, int threads)
 
 void share_mirror(const share *s)
 {
-    size_t e = (size_t)s->t.edge;
-
-    for (int32_t b = 0; b < s->t.tiles; b++) {
-        float *tile = ease__tile(&s->t, b, b);
-
-        if (!share_mine(s, b, b))
-            continue;
-        for (size_t r = 0; r < e; r++)
-            for (size_t c = 0; c < r; c++)
-                tile[c * e + r] = tile[r * e + c];
-    }
+    for (int32_t b = 0; b < s->t.tiles; b++)
+        if (share_mine(s, b, b))
+            ease__tiled_mirror_tile(&s->t, b);
 }
 
 void share_diagonal(const share *s, double *diagonal)

@@ -6,11 +6,13 @@
 #include <sys/resource.h>
 
 #include "core/budget.h"
+#include "counting.h"
 #include "engine.h"
 #include "gram/gram_file.h"
 #include "model/dense.h"
 #include "model/footprint.h"
 #include "pulse.h"
+#include "reading.h"
 #include "save.h"
 #include "solve/solve.h"
 #include "vectors.h"
@@ -20,6 +22,7 @@ typedef struct attempt {
     const group *group;
     const train_order *order;
     const ease__gram_file *file;
+    dataset *data; /* NULL: the matrix is in the file */
     ease__dense_order dense;
     ease_gram *gram; /* everything but the matrix, whose shape it has */
     share share;
@@ -52,11 +55,16 @@ enum { VECTORS = 24, PROCESS_BYTES = 64 << 20 };
 static size_t need_of(const attempt *a)
 {
     const share *s = &a->share;
-    size_t ids = 2 * ease__ids_size(s->t.n, ease__ids_bytes(&a->file->ids));
+    const ease__ids *of = a->data ? &a->data->ids : &a->file->ids;
+    size_t ids = 2 * ease__ids_size(s->t.n, ease__ids_bytes(of));
     size_t own = (size_t)share_tiles(s, a->group->rank) * ease__tile_bytes(&s->t);
+    size_t work = engine_bytes(s, a->order->threads), counting;
 
-    return own + engine_bytes(s, a->order->threads) + ids +
-           (size_t)s->t.n * VECTORS * sizeof(double) + PROCESS_BYTES;
+    if (a->data) { /* before the engine has copies of tiles */
+        counting = counting_bytes(a->data, s, a->order->threads);
+        work = (work > counting ? work : counting) + dataset_bytes(a->data);
+    }
+    return own + work + ids + (size_t)s->t.n * VECTORS * sizeof(double) + PROCESS_BYTES;
 }
 
 /* The processes of a machine share its memory. */
@@ -64,6 +72,7 @@ static ease_status check_memory(const attempt *a, ease_error *err)
 {
     char need_text[EASE__SIZE_CHARS], have_text[EASE__SIZE_CHARS];
     uint64_t need = need_of(a), most = need, have = ease_memory_available();
+    uint64_t held = a->data ? dataset_bytes(a->data) : 0;
     size_t limit = a->order->memory_limit;
     ease_status status = EASE_OK;
 
@@ -79,6 +88,8 @@ static ease_status check_memory(const attempt *a, ease_error *err)
                             ease__size_text((size_t)need, need_text),
                             ease__size_text(limit, have_text));
     MPI_Allreduce(MPI_IN_PLACE, &need, 1, MPI_UINT64_T, MPI_SUM, a->group->machine);
+    MPI_Allreduce(MPI_IN_PLACE, &held, 1, MPI_UINT64_T, MPI_SUM, a->group->machine);
+    have += have ? held : 0;
     if (!status && have && need > have - have / 32)
         status = ease__fail(err, EASE_E_MEMORY_LIMIT,
                             "training %d items on %d processes needs %s on %s, which "
@@ -113,6 +124,18 @@ static ease_status read_tiles(attempt *a, ease_error *err)
     return group_agree(a->group, status, err);
 }
 
+static ease_status count_tiles(const attempt *a, ease_error *err)
+{
+    double began = ease__seconds();
+    uint64_t before = group_sent();
+    ease_status status = counting_fill(a->data, &a->share, a->order->threads, err);
+
+    if (!status && a->order->verbose)
+        note(a, "counted in %.1f s, sent for it: %.0f bytes", ease__seconds() - began,
+             group_sum(a->group, (double)(group_sent() - before)));
+    return status;
+}
+
 /* Converts X'X to the matrix that is solved, as ease__dense_prepare does. */
 static void prepare_tiles(attempt *a)
 {
@@ -142,8 +165,11 @@ static ease_status load(attempt *a, ease_error *err)
     ease_status status;
 
     a->gram = ease__alloc_zero(1, sizeof(*a->gram));
-    status = a->gram ? ease__gram_file_head(a->file, a->gram, err)
-                     : ease__fail(err, EASE_E_NOMEM, "reading %s", a->order->gram);
+    if (!a->gram)
+        status = ease__fail(err, EASE_E_NOMEM, "a Gram matrix");
+    else
+        status = a->data ? dataset_head(a->data, a->gram, err)
+                         : ease__gram_file_head(a->file, a->gram, err);
     if (!status)
         status = share_reserve(&a->share, err);
     if (!status) {
@@ -154,7 +180,7 @@ static ease_status load(attempt *a, ease_error *err)
         status = ease__check_new(a->share.t.n, &a->check, err);
     status = group_agree(a->group, status, err);
     if (!status)
-        status = read_tiles(a, err);
+        status = a->data ? count_tiles(a, err) : read_tiles(a, err);
     if (status)
         return status;
     prepare_tiles(a);
@@ -297,7 +323,8 @@ static ease_status try_once(attempt *a, ease__element element, ease_error *err)
 {
     ease_status status;
 
-    a->share = share_of(a->group, a->file->params.items, element);
+    a->share = share_of(a->group, a->data ? a->data->info.items : a->file->params.items,
+                        element);
     a->residual = EASE__UNSOLVED;
     status = check_memory(a, err);
     if (!status)
@@ -310,9 +337,12 @@ static ease_status train(attempt *a, ease_error *err)
     ease_gram_info info = {.size = sizeof(info)};
     double began = ease__seconds();
     ease__element element;
-    ease_status status = group_agree(a->group,
-                                     ease_gram_peek(a->order->gram, &info, err), err);
+    ease_status status = EASE_OK;
 
+    if (a->data)
+        info = a->data->info;
+    else
+        status = group_agree(a->group, ease_gram_peek(a->order->gram, &info, err), err);
     if (status)
         return status;
     element = ease__train_element(&info, a->dense.o.precision);
@@ -344,10 +374,31 @@ static ease_status check_same(const group *g, const ease__gram_file *f, ease_err
     return group_agree(g, status, err);
 }
 
+static ease_status open_gram(const attempt *a, ease__gram_file *file, ease_error *err)
+{
+    const group *g = a->group;
+    ease_status status = ease__gram_file_open(a->order->gram, file, err);
+
+    status = group_agree(g, status, err);
+    return status ? status : check_same(g, file, err);
+}
+
+static ease_status read_data(const attempt *a, ease_error *err)
+{
+    const train_order *o = a->order;
+    ease_status status = dataset_read(a->data, o->data, &o->reading, err);
+
+    if (!status)
+        counting_plan(a->data, (int)group_most(a->group, o->threads));
+    return status;
+}
+
 ease_status train_cluster(const group *g, const train_order *order, ease_error *err)
 {
     ease__gram_file file = {.file = EASE__CONTAINER_NONE};
-    attempt a = {.group = g, .order = order, .file = &file};
+    dataset data = {.group = g, .quiet = order->quiet};
+    attempt a = {
+        .group = g, .order = order, .file = &file, .data = order->gram ? NULL : &data};
     ease_train_options o;
     ease_status status = ease_train_options_check(&order->options, 1, err);
 
@@ -356,12 +407,13 @@ ease_status train_cluster(const group *g, const train_order *order, ease_error *
     if (!status)
         status = ease__dense_order_take(&o, &a.dense, err);
     if (!status && g->rank == 0)
+        status = reading_check_output(order->output, a.data ? order->data : order->gram,
+                                      order->reading.more, err);
+    if (!status && g->rank == 0)
         status = ease_output_check(order->output, 0, err);
     status = group_agree(g, status, err);
     if (!status)
-        status = group_agree(g, ease__gram_file_open(order->gram, &file, err), err);
-    if (!status)
-        status = check_same(g, &file, err);
+        status = a.data ? read_data(&a, err) : open_gram(&a, &file, err);
     if (!status)
         status = group_agree(g, engine_begin(g, order->threads, err), err);
     if (!status) {
@@ -369,5 +421,6 @@ ease_status train_cluster(const group *g, const train_order *order, ease_error *
         engine_end();
     }
     ease__gram_file_close(&file);
+    dataset_free(&data);
     return status;
 }

@@ -3,6 +3,7 @@
 import filecmp
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -15,8 +16,8 @@ from support import BUILD, PATIENCE, Case, main, run
 
 CLUSTER = os.path.join(BUILD, "ease-cluster")
 PROCESSES = 1, 2, 3, 4, 5, 8
-# Tile edges are 512: two tile rows with padding, and fewer tiles than processes; three
-# tile rows; six.
+# Tile edges are 304 and 448: two tile rows with padding, and fewer tiles than processes;
+# three tile rows; six.
 ITEMS = 600, 1300, 2600
 # Some 10^12 flops: mpirun ends the processes a second after it was interrupted.
 LONG = 10000
@@ -40,7 +41,7 @@ class Cluster(Case):
         cls.store = tempfile.mkdtemp(prefix="ease-test-")
         cls.addClassCleanup(shutil.rmtree, cls.store, ignore_errors=True)
         for items in *ITEMS, LONG:
-            data = os.path.join(cls.store, f"{items}.csv")
+            data = cls.data(items)
             run("synth", "-o", data, "--users", 3000, "--items", items, "--interactions",
                 80000, "--seed", items, "--quiet")
             run("gram", data, "-o", cls.gram(items), "--quiet")
@@ -48,6 +49,10 @@ class Cluster(Case):
     @classmethod
     def gram(cls, items):
         return os.path.join(cls.store, f"{items}.gram")
+
+    @classmethod
+    def data(cls, items):
+        return os.path.join(cls.store, f"{items}.csv")
 
     def train(self, processes, *args, code=0):
         done = subprocess.run(command(processes, "train", "-o", "c.ease", "--threads", 1, *args),
@@ -106,10 +111,126 @@ class Cluster(Case):
         self.ease("gram", "w.csv", "-o", "w.gram", "--weights", "--quiet")
         self.expect_same((2, 3), "--gram", self.path("w.gram"), "--lambda", 5)
 
+    # ---- from data -------------------------------------------------------------------
+
+    def test_data_give_the_same_file_at_any_number_of_processes(self):
+        for items in ITEMS:
+            self.expect_same((1, 2, 3, 5, 6) if items < 2600 else (2, 4, 9),
+                             self.data(items), "--lambda", 50)
+
+    def test_every_kind_storage_and_precision_is_the_same_from_data(self):
+        for args in (("--kind", "covariance", "--storage", "f32"),
+                     ("--kind", "correlation", "--precision", "f64", "--storage", "packed"),
+                     ("--storage", "packed", "--precision", "f64")):
+            self.expect_same((2, 3), self.data(1300), "--lambda", 50, *args)
+
+    def ratings(self):
+        """Values whose sums depend on the order of users, of pairs that repeat."""
+        draw = random.Random(1)
+        self.write("r.csv", "user,item,rating,time\n" + "".join(
+            f"u{u},i{int(1300 * draw.random() ** 2)},{draw.uniform(0.1, 5):.3f},"
+            f"{1700000000 + draw.randrange(10 ** 7)}\n"
+            for u in range(2000) for _ in range(draw.randrange(40))))
+        return self.path("r.csv")
+
+    def test_weights_are_added_in_the_order_of_one_machine(self):
+        ratings = self.ratings(), "--lambda", 5
+        self.expect_same((1, 2, 3, 5), *ratings, "--weights")
+        self.expect_same((3,), *ratings, "--weights", "--kind", "covariance")
+        self.expect_same((2,), *ratings, "--weights", "--kind", "correlation", "--precision",
+                         "f64")
+        self.expect_same((3,), *ratings, "--half-life", 30, "--columns", "user,item,,time",
+                         "--repeat", "max")
+
+    def test_values_beyond_float32_are_solved_in_float64(self):
+        with open(self.ratings(), encoding="ascii") as f:
+            rows = [line.split(",") for line in f.readlines()[1:]]
+        self.write("wide.csv", "user,item,rating\n" + "".join(
+            f"{u},{i},{value}e17\n" for u, i, value, _ in rows))
+        self.expect_same((2,), self.path("wide.csv"), "--lambda", 1e35, "--weights")
+
+    def test_data_that_float32_cannot_solve_are_solved_in_float64(self):
+        rows = [f"u{i},i{i},1000" for i in range(700)]
+        self.write("twins.csv", "\n".join(["user,item,rating", *rows, "u650,i640,1000",
+                                           "u640,i650,1000"]) + "\n")
+        said = self.expect_same((2,), self.path("twins.csv"), "--lambda", 0.01, "--weights")
+        self.assertIn("solving again in float64", said)
+
+    def test_data_are_read_by_the_options_of_ease_train(self):
+        ratings = self.ratings()
+        for args in (("--min-rating", 3, "--min-user", 5, "--min-item", 8),
+                     ("--min-user", 20, "--min-item", 12, "--one-pass"),
+                     ("--since", "2023-12-01", "--until", "1704067200"),
+                     ("--columns", "item,user"), ("--repeat", "sum", "--weights"),
+                     ("--header", "no", "--separator", "comma", "--columns", "1,2"),
+                     ("--format", "table", "--encoding", "latin-1")):
+            self.expect_same((2,), ratings, "--lambda", 5, *args)
+
+    def test_several_files_are_one_data_set(self):
+        self.expect_same((3,), self.data(600), self.data(1300), self.data(2600), "--lambda", 50)
+
+    def test_more_processes_than_users_write_the_same_file(self):
+        self.write("few.csv", "user,item\na,x\nb,y\nb,x\n")
+        self.expect_same((2, 5), self.path("few.csv"), "--lambda", 1)
+
+    def test_standard_input_is_read(self):
+        self.ease("train", self.data(600), "-o", "one.ease", "--lambda", 50, "--quiet")
+        with open(self.data(600), "rb") as f:
+            done = subprocess.run(command(2, "train", "-", "-o", "c.ease", "--lambda", 50,
+                                          "--threads", 1), cwd=self.dir, stdin=f,
+                                  stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(filecmp.cmp(self.path("one.ease"), self.path("c.ease"), False))
+
+    def test_bad_data_end_with_the_codes_of_ease(self):
+        data = self.data(600)
+        lambda_ = "--lambda", 5
+        self.fails(2, "either DATA or --gram FILE, not both", 2, data, "--gram", self.gram(600),
+                   *lambda_)
+        self.fails(2, "options for reading DATA do not apply", 2, "--gram", self.gram(600),
+                   "--weights", *lambda_)
+        self.fails(2, "does not take 'some'", 2, data, "--min-item", "some", *lambda_)
+        self.fails(2, "weights need a column of values", 2, data, "--weights", *lambda_)
+        self.fails(2, "no column 'a' in the header", 2, data, "--columns", "a,b", *lambda_)
+        self.fails(2, "format 'none'", 2, data, "--format", "none", *lambda_)
+        self.fails(1, "none.csv: cannot open", 3, "none.csv", *lambda_)
+        self.fails(3, "a Gram file of ours", 2, self.gram(600), *lambda_)
+        self.fails(3, "no interactions left", 2, data, "--min-user", 1000000, *lambda_)
+        self.fails(3, "bad.csv:3: ", 2, self.write("bad.csv", "user,item\na,b\nc\n"), *lambda_)
+
+    def test_the_input_is_not_replaced(self):
+        self.write("in.csv", "user,item\na,x\nb,y\nb,x\n")
+        self.fails(2, "the output is the input", 2, "in.csv", "--lambda", 5, "-o", "in.csv")
+        self.fails(2, "the output is the input", 2, self.data(600), "in.csv", "--lambda", 5,
+                   "-o", "in.csv")
+        shutil.copy(self.gram(600), self.path("in.gram"))
+        self.fails(2, "the output is the input", 2, "--gram", "in.gram", "--lambda", 5, "-o",
+                   "in.gram")
+
+    def test_too_little_memory_for_data_is_refused_by_numbers(self):
+        data = self.data(1300), "--lambda", 5, "--memory-limit"
+        self.fails(4, "reading needs .* the limit is 1 MB", 2, *data, "1M")
+        self.fails(4, "needs .* for each: the limit is 30", 2, *data, "30M")
+
+    def test_all_pairs_are_sent_once_from_process_to_process(self):
+        said = self.train(3, self.data(1300), "--lambda", 50, "--verbose")
+        sent = int(re.search("sent for it: ([0-9]+) bytes", said).group(1))
+        edge = json.loads(self.ease("plan", "--items", 1300, "--json", "--quiet",
+                                    "--nodes", 3).out)["tile_edge"]
+        rows = 2**20 // (4 * 1300)
+        begins = [b + k for b in range(0, 1300, edge) for k in range(0, edge, rows)
+                  if b + k < 1300]
+        strips = [(to - start) * to for start, to in zip(begins, [*begins[1:], 1300])]
+        pieces = sum(min(edge, 1300 - top) * (top + edge) for top in range(0, 1300, edge))
+        # Signs of life are sent meanwhile.
+        self.assertLess(abs(sent - 4 * (2 * sum(strips) + pieces)), 10000)
+
     def test_several_threads_write_the_same_file(self):
         args = "--gram", self.gram(2600), "--lambda", 5
         self.ease("train", "-o", "one.ease", "--quiet", *args)
         self.train(2, *args, "--threads", 2)
+        self.assertTrue(filecmp.cmp(self.path("one.ease"), self.path("c.ease"), False))
+        self.train(2, self.data(2600), "--lambda", 5, "--threads", 2)
         self.assertTrue(filecmp.cmp(self.path("one.ease"), self.path("c.ease"), False))
 
     # ---- numerical failures ----------------------------------------------------------
@@ -140,7 +261,7 @@ class Cluster(Case):
         gram = self.gram(600)
         self.write("text.gram", "no Gram file")
         self.fails(2, "--lambda L is required", 2, "--gram", gram)
-        self.fails(2, "--gram FILE is required", 2, "--lambda", 5)
+        self.fails(2, "either DATA or --gram FILE is required", 2, "--lambda", 5)
         self.fails(2, "does not take 'none'", 2, "--gram", gram, "--lambda", 5, "--kind", "none")
         self.fails(2, "unknown option.*--lamda", 2, "--gram", gram, "--lamda", 5)
         self.fails(1, "none.gram: cannot open", 2, "--gram", "none.gram", "--lambda", 5)
@@ -258,6 +379,14 @@ class Planning(Case):
                      for nodes in (2, 8))
         self.assertLess(many, few)
         self.assertGreater(many, 2 * 20000**2 / 8)
+
+    def test_data_are_held_by_all_and_read_by_one(self):
+        sizes = "--users", 1000000, "--interactions", 10**9
+        alone, few, many = (json.loads(self.plan(20000, nodes, *more).out)["node_peak_bytes"]
+                            for nodes, more in ((2, ()), (2, sizes), (64, sizes)))
+        self.assertGreater(few, alone + 8 * 10**9 // 2)
+        self.assertGreater(many, 12 * 10**9)
+        self.assertLess(many, 13 * 10**9)
 
     def test_what_does_not_fit_is_refused_by_numbers(self):
         said = self.plan(1000000, 4, "--memory-limit", "10G", code=4).err

@@ -104,6 +104,61 @@ static void gram_has_the_same_bits_at_any_number_of_threads(test *t)
     }
 }
 
+/* Rows from .. to-1 of X'X from the users of both parts, one after the other. */
+static void check_rows(test *t, const ease_interactions *x, int64_t middle,
+                       int32_t from, int32_t to)
+{
+    ease_gram *g = build(t, x, x->vals ? EASE__F64 : EASE__U32, 2);
+    size_t entry = x->vals ? sizeof(double) : sizeof(uint32_t);
+    char *rows = calloc((size_t)(to - from) * (size_t)to, entry);
+    double *wide = malloc((size_t)to * sizeof(*wide));
+    ease_error err;
+
+    for (int part = 0; part < 2; part++) {
+        ease_interactions some = *x;
+        ease__item_users users;
+
+        some.users = part ? x->users - middle : middle;
+        some.row_ptr = malloc(((size_t)some.users + 1) * sizeof(int64_t));
+        for (int64_t u = 0; u <= some.users; u++)
+            some.row_ptr[u] = x->row_ptr[part ? middle + u : u] -
+                              (part ? x->row_ptr[middle] : 0);
+        some.nnz = some.row_ptr[some.users];
+        some.cols += part ? x->row_ptr[middle] : 0;
+        if (x->vals)
+            some.vals += part ? x->row_ptr[middle] : 0;
+        if (check_status(t, ease__item_users_new(&some, 2, &users, &err), EASE_OK)) {
+            ease__gram_add_rows(&some, &users, from, to, 2, rows);
+            ease__item_users_free(&users);
+        }
+        free(some.row_ptr);
+    }
+    for (int32_t i = from; i < to; i++) {
+        ease__gram_store(EASE__F64, x->vals != NULL,
+                         rows + (size_t)(i - from) * (size_t)to * entry, (size_t)i + 1,
+                         wide);
+        for (int32_t j = 0; j <= i; j++)
+            check(t, wide[j] == ease_gram_at(g, i, j));
+    }
+    free(wide);
+    free(rows);
+    ease_gram_free(g);
+}
+
+static void users_in_parts_give_the_bits_of_all_at_once(test *t)
+{
+    for (int weighted = 0; weighted < 2; weighted++) {
+        ease_interactions *x = random_interactions(200, 600, 0.05, weighted, 3);
+
+        for (int64_t k = 0; weighted && k < x->nnz; k++)
+            x->vals[k] = 1 / (1 + x->vals[k]);
+        check_rows(t, x, 70, 0, 600);
+        check_rows(t, x, 199, 300, 307);
+        check_rows(t, x, 0, 599, 600);
+        free_interactions(x);
+    }
+}
+
 static void weights_round_once(test *t)
 {
     ease_interactions *x = random_interactions(300, 5, 1, true, 3);
@@ -378,6 +433,7 @@ static const test_case cases[] = {
     TEST(gram_equals_the_oracle_around_tile_borders),
     TEST(diagonal_tiles_are_whole_and_padding_is_zero),
     TEST(gram_has_the_same_bits_at_any_number_of_threads),
+    TEST(users_in_parts_give_the_bits_of_all_at_once),
     TEST(weights_round_once),
     TEST(users_without_items_change_nothing),
     TEST(description_and_ids_follow_the_data),

@@ -83,12 +83,29 @@ static size_t whole_bytes(double bytes)
     return bytes < 0x1p63 ? (size_t)bytes : SIZE_MAX;
 }
 
+/* Training from data: the strips of X'X that are in memory while pairs are counted. */
+static double strips_of(const ease_plan *p, size_t element)
+{
+    const double least = 1 << 20, rows_a_thread = 4, strips = 5;
+
+    return strips *
+           fmax(rows_a_thread * p->threads * (double)p->items * (double)element, least);
+}
+
+/* Training from data: process 0 reads it, with 12 bytes for an interaction, or 20 with
+ * weights. The plan's data has the transpose, 8 or 16 in all. */
+static double reading_of(const ease_plan *p)
+{
+    return (double)p->data_bytes + 4 * (double)p->interactions;
+}
+
 /* The same bounds as in cluster/: own tiles, copies of tiles of others, a handle for
- * each tile, vectors. */
-static double memory_of(const ease_plan *p, const grid *g, double tile)
+ * each tile, vectors, and before there are copies what counting needs. */
+static double memory_of(const ease_plan *p, const grid *g, double tile, size_t element)
 {
     const double handle = 4800, vectors = 24 * sizeof(double), process = 64 << 20;
     double tiles = (double)(g->tiles * (g->tiles + 1)) / 2;
+    double copies, held = 0, all;
     int64_t nodes = g->rows * g->columns;
     /* The fullest process: whole rows and columns of tiles more than its part. */
     double own = ceil((double)g->tiles / (double)g->rows) *
@@ -97,8 +114,13 @@ static double memory_of(const ease_plan *p, const grid *g, double tile)
                          (double)g->tiles / (double)g->columns + 2);
 
     own = fmin(nodes == 1 ? tiles : own + (double)g->tiles / (double)g->columns, tiles);
-    return (own + (nodes == 1 ? 0 : across)) * tile + tiles * handle +
-           (double)p->items * vectors + process;
+    copies = nodes == 1 ? 0 : across * tile;
+    if (p->interactions > 0) {
+        held = (double)p->data_bytes / (double)nodes;
+        copies = fmax(copies, strips_of(p, element));
+    }
+    all = own * tile + copies + tiles * handle + (double)p->items * vectors + process;
+    return p->interactions > 0 ? fmax(all + held, process + reading_of(p)) : all;
 }
 
 node_plan plan_nodes(const ease_plan *p, int64_t nodes, size_t element, double network)
@@ -109,7 +131,7 @@ node_plan plan_nodes(const ease_plan *p, int64_t nodes, size_t element, double n
     double sent = nodes > 1 ? count_tiles(&g) * tile : 0;
     node_plan n = {.nodes = nodes, .rows = g.rows, .columns = g.columns};
 
-    n.memory_bytes = whole_bytes(memory_of(p, &g, tile));
+    n.memory_bytes = whole_bytes(memory_of(p, &g, tile, element));
     n.sent_bytes = whole_bytes(sent);
     n.core_seconds = p->flops / (p->flops_a_second * (double)nodes);
     n.network_seconds = sent / ((double)nodes * network);

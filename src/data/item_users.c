@@ -9,9 +9,7 @@ void ease__item_users_free(ease__item_users *c)
     ease__free(c->vals);
 }
 
-/* The first user of part `part` of `parts`, chosen so that all parts have about as
- * many interactions. */
-static int64_t part_begin(const ease_interactions *x, int part, int parts)
+int64_t ease__part_begin(const ease_interactions *x, int part, int parts)
 {
     int64_t want = x->nnz / parts * part, low = 0, high = x->users;
 
@@ -69,8 +67,8 @@ static void transpose(const ease_interactions *x, int threads, int64_t *next,
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int p = 0; p < threads; p++) {
         int64_t *count = next + (size_t)p * n;
-        int64_t from = x->row_ptr[part_begin(x, p, threads)];
-        int64_t to = x->row_ptr[part_begin(x, p + 1, threads)];
+        int64_t from = x->row_ptr[ease__part_begin(x, p, threads)];
+        int64_t to = x->row_ptr[ease__part_begin(x, p + 1, threads)];
 
         memset(count, 0, n * sizeof(*count));
         for (int64_t k = from; k < to; k++)
@@ -79,7 +77,7 @@ static void transpose(const ease_interactions *x, int threads, int64_t *next,
     assign_places(x->items, threads, next, c->ptr);
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int p = 0; p < threads; p++)
-        scatter(x, part_begin(x, p, threads), part_begin(x, p + 1, threads),
+        scatter(x, ease__part_begin(x, p, threads), ease__part_begin(x, p + 1, threads),
                 next + (size_t)p * n, c);
 }
 

@@ -216,9 +216,34 @@ static void add_row(const ease_interactions *x, const ease__item_users *c,
     }
 }
 
-/* Copies `count` entries of a row (uint32 counts or double sums) to a row of a tile. */
-static void store(ease__element element, bool weighted, const void *row, size_t count,
-                  void *to)
+/* Adds row i of X'X to i + 1 entries: uint32 for ones without weights of users, else
+ * double. */
+static void add_to_row(const ease_interactions *x, const ease__item_users *c,
+                       const double *w, int32_t i, void *row)
+{
+    if (x->vals)
+        weigh_row(x, c, w, i, row);
+    else if (w)
+        add_row(x, c, w, i, row);
+    else
+        count_row(x, c, i, row);
+}
+
+void ease__gram_add_rows(const ease_interactions *x, const ease__item_users *c,
+                         int32_t from, int32_t to, int threads, void *rows)
+{
+    size_t line = (size_t)to * (x->vals ? sizeof(double) : sizeof(uint32_t));
+
+#pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
+    for (int32_t r = from; r < to; r++) {
+        int32_t i = to - 1 - (r - from); /* long rows first */
+
+        add_to_row(x, c, NULL, i, (char *)rows + (size_t)(i - from) * line);
+    }
+}
+
+void ease__gram_store(ease__element element, bool weighted, const void *row,
+                      size_t count, void *to)
 {
     const uint32_t *counts = row;
     const double *sums = row;
@@ -245,8 +270,8 @@ static void store_row(ease__tiled *g, bool weighted, int32_t i, void *row)
     for (int32_t b = 0; left > 0; b++) {
         size_t count = left < edge ? left : edge;
 
-        store(g->element, weighted, (char *)row + (size_t)b * edge * in_row, count,
-              (char *)ease__tile(g, i / g->edge, b) + line);
+        ease__gram_store(g->element, weighted, (char *)row + (size_t)b * edge * in_row,
+                         count, (char *)ease__tile(g, i / g->edge, b) + line);
         left -= count;
     }
     memset(row, 0, ((size_t)i + 1) * in_row);
@@ -329,12 +354,7 @@ static bool fill_rows(counting *work, const ease__item_users *c, ease_gram *gram
             if (stopped(work))
                 continue;
             sum_column(work, c, i, gram);
-            if (x->vals)
-                weigh_row(x, c, work->w, i, row);
-            else if (work->w)
-                add_row(x, c, work->w, i, row);
-            else
-                count_row(x, c, i, (uint32_t *)row);
+            add_to_row(x, c, work->w, i, row);
             store_row(g, doubles, i, row);
             atomic_fetch_add_explicit(&work->done, c->ptr[i + 1] - c->ptr[i],
                                       memory_order_relaxed);

@@ -2,7 +2,7 @@
 #ifndef EASE_GRAM_GRAM_H
 #define EASE_GRAM_GRAM_H
 
-#include "data/interactions.h"
+#include "data/item_users.h"
 #include "matrix/tiled.h"
 
 /* What is known if X'X was built from the interactions. With the user power b > 0 the
@@ -58,6 +58,15 @@ ease_status ease__gram_read_bands(const char *path, ease__element element,
 /* Allocates the matrix, or a band of it. */
 ease_status ease__gram_tiles_new(ease_gram *g, int32_t items, ease__element element,
                                  const ease__bands *bands, ease_error *err);
+
+/* The parts of ease__gram_build, for matrices whose tiles lie elsewhere. The first adds
+ * what the users of x contribute to rows from .. to-1, of `to` entries each: uint32 for
+ * data of ones, else double. Users that come in several calls, in their order, give the
+ * bits of one call. The second copies entries of a row to entries of a matrix. */
+void ease__gram_add_rows(const ease_interactions *x, const ease__item_users *c,
+                         int32_t from, int32_t to, int threads, void *rows);
+void ease__gram_store(ease__element element, bool weighted, const void *row,
+                      size_t count, void *to);
 
 /* Bytes of interactions with their ids, and bytes of scratch for building X'X. */
 size_t ease__interactions_bytes(const ease_interactions *x);

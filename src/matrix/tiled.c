@@ -187,23 +187,26 @@ void ease__tiled_narrow(ease__tiled *t, ease__element to)
     t->element = to;
 }
 
-void ease__tiled_mirror_diagonal(ease__tiled *t, int threads)
+void ease__tiled_mirror_tile(const ease__tiled *t, int32_t k)
 {
     size_t e = (size_t)t->edge;
+    double *wide = ease__tile(t, k, k);
+    uint32_t *narrow = ease__tile(t, k, k); /* copies bits of any 4-byte type */
 
+    for (size_t i = 0; i < e; i++)
+        for (size_t j = i + 1; j < e; j++) {
+            if (t->element == EASE__F64)
+                wide[i * e + j] = wide[j * e + i];
+            else
+                narrow[i * e + j] = narrow[j * e + i];
+        }
+}
+
+void ease__tiled_mirror_diagonal(ease__tiled *t, int threads)
+{
 #pragma omp parallel for schedule(dynamic) num_threads(ease__threads(threads))
-    for (int32_t k = t->first; k < t->last; k++) {
-        double *wide = ease__tile(t, k, k);
-        uint32_t *narrow = ease__tile(t, k, k); /* copies bits of any 4-byte type */
-
-        for (size_t i = 0; i < e; i++)
-            for (size_t j = i + 1; j < e; j++) {
-                if (t->element == EASE__F64)
-                    wide[i * e + j] = wide[j * e + i];
-                else
-                    narrow[i * e + j] = narrow[j * e + i];
-            }
-    }
+    for (int32_t k = t->first; k < t->last; k++)
+        ease__tiled_mirror_tile(t, k);
 }
 
 /* ---- windows ------------------------------------------------------------------ */

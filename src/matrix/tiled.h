@@ -89,7 +89,8 @@ void ease__tiled_copy(const ease__tiled *t, ease__window w, void *out, size_t ld
  * second half of the memory is freed. */
 void ease__tiled_narrow(ease__tiled *t, ease__element to);
 
-/* Copies the lower half of every diagonal tile to its upper half. */
+/* Copies the lower half of diagonal tile k, or of all of them, to the upper half. */
+void ease__tiled_mirror_tile(const ease__tiled *t, int32_t k);
 void ease__tiled_mirror_diagonal(ease__tiled *t, int threads);
 
 #endif
