@@ -205,14 +205,17 @@ class Hosts(Case):
         self.assertEqual(sorted(os.listdir(self.dir)), ["c.ease", "w"])
         return said, time.monotonic() - began
 
-    def lose(self, kind, host, step, seconds):
-        """A run that loses a host some time after a step; another one with the other hosts
-        goes on, at least from there."""
+    def lose(self, kind, host, step, part):
+        """A run that loses a host after a step and a part of the next one; another run with
+        the other hosts goes on, at least from there."""
         self.net.mend()
         self.write("c.ease", "old")
         p = self.start(HOSTS)
-        said = self.wait_for(p, f"checkpoint after step {step} " if step else "plan: ")
-        time.sleep(seconds)
+        said = self.wait_for(p, "plan: ")
+        began = time.monotonic()
+        if step:
+            said += self.wait_for(p, f"checkpoint after step {step} ")
+        time.sleep(part * ((time.monotonic() - began) / step if step else 0.3))
         if kind == "kill":
             self.net.kill(host)
         else:
@@ -229,11 +232,11 @@ class Hosts(Case):
         for number in range(FAULTS):
             kind = ("kill", "cut", "kill")[number % 3]
             # Not so late that the run may be at its end.
-            host, step, seconds = rng.choice(HOSTS), rng.randrange(STEPS - 2), rng.random() / 3
-            with self.subTest(seed=SEED, kind=kind, host=host, step=step, seconds=seconds):
-                ended, went_on = self.lose(kind, host, step, seconds)
-                print(f"  seed {SEED}: {kind} host {host} {seconds:.2f} s after step {step}: ended "
-                      f"after {ended:.1f} s, went on from step {went_on}", flush=True)
+            host, step, part = rng.choice(HOSTS), rng.randrange(STEPS - 2), rng.random()
+            with self.subTest(seed=SEED, kind=kind, host=host, step=step, part=part):
+                ended, went_on = self.lose(kind, host, step, part)
+                print(f"  seed {SEED}: {kind} host {host} after step {step} and {part:.2f} of the "
+                      f"next: ended after {ended:.1f} s, went on from step {went_on}", flush=True)
 
 
 if __name__ == "__main__":
