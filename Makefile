@@ -2,7 +2,7 @@
 #
 #   make SETUP=no          never installs packages
 #   make OPENBLAS=PREFIX   uses this OpenBLAS, which must be built with OpenMP
-.PHONY: all cuda cluster test-cluster docs wheel deb test-packages demo demo-server test test-long test-sanitizers test-emulated test-aarch64 test-kill test-engines bench bench-eval bench-engines bench-serve bench-sparse soak lint install clean help
+.PHONY: all cuda cluster test-cluster test-cluster-hosts docs wheel deb test-packages demo demo-server test test-long test-sanitizers test-emulated test-aarch64 test-kill test-engines bench bench-eval bench-engines bench-serve bench-sparse soak lint install clean help
 
 export SETUP
 
@@ -60,8 +60,12 @@ test-kill: all ## kill 200 updates of a model, and 200 servers, at random moment
 	@EASE_KILLS=200 /usr/bin/python3 tests/test_updating.py killed
 	@EASE_KILLS=200 /usr/bin/python3 tests/test_server_kills.py
 
-test-cluster: cluster ## the tests of ease-cluster, with processes on this machine (minutes)
+test-cluster: cluster ## the tests of ease-cluster, with processes and hosts on this machine (minutes)
 	@/usr/bin/python3 tests/test_cluster.py
+	@/usr/bin/python3 tests/test_cluster_hosts.py || [ $$? -eq 77 ] # skipped, with a reason
+
+test-cluster-hosts: cluster ## ten hosts of ease-cluster killed or cut off at random moments (root; minutes)
+	@EASE_CLUSTER_FAULTS=10 /usr/bin/python3 tests/test_cluster_hosts.py
 
 test-engines: all ## test Gram matrices that a local Spark computes (minutes)
 	@scripts/setup engines

@@ -10,6 +10,7 @@
 #include "training.h"
 
 enum { EXIT_USAGE = 2, EXIT_DATA = 3, EXIT_MEMORY = 4, EXIT_NUMERICAL = 5 };
+enum { CHECKPOINT_MINUTES = 10 };
 
 static const char help[] =
     "Usage: mpirun -np P ease-cluster train DATA... -o MODEL --lambda L [options]\n"
@@ -33,6 +34,12 @@ static const char help[] =
     "  --threads N           of each process; by default the processors of a machine\n"
     "                        are shared by its processes\n"
     "  --memory-limit SIZE   of each process, as in 500M or 2G\n"
+    "  --workdir DIR         keeps checkpoints of the solve there, which all machines\n"
+    "                        must share: a run that was ended goes on if it is "
+    "started\n"
+    "                        again, with any number of processes\n"
+    "  --checkpoint-minutes M  from one checkpoint to the next; 10 by default, 0: one\n"
+    "                        after each step\n"
     "  -q, --quiet           only errors\n"
     "  --verbose             also the bytes that are sent\n"
     "  -h, --help\n"
@@ -101,6 +108,14 @@ static bool take_real(const char *text, double *to)
     return end != text && !*end && isfinite(*to) && *to > 0;
 }
 
+static bool take_minutes(const char *text, double *to)
+{
+    char *end;
+
+    *to = strtod(text, &end);
+    return end != text && !*end && isfinite(*to) && *to >= 0;
+}
+
 static bool take_threads(const char *text, int *to)
 {
     char *end;
@@ -125,7 +140,18 @@ static bool take_size(const char *text, size_t *to)
     return end != text && !*end && value >= 1 && value < 1e18;
 }
 
-enum { LAMBDA = 256, GRAM, KIND, STORAGE, PRECISION, THREADS, MEMORY, VERBOSE };
+enum {
+    LAMBDA = 256,
+    GRAM,
+    KIND,
+    STORAGE,
+    PRECISION,
+    THREADS,
+    MEMORY,
+    WORKDIR,
+    MINUTES,
+    VERBOSE
+};
 
 static const struct option options[] = {
     {"gram", required_argument, NULL, GRAM},
@@ -136,6 +162,8 @@ static const struct option options[] = {
     {"precision", required_argument, NULL, PRECISION},
     {"threads", required_argument, NULL, THREADS},
     {"memory-limit", required_argument, NULL, MEMORY},
+    {"workdir", required_argument, NULL, WORKDIR},
+    {"checkpoint-minutes", required_argument, NULL, MINUTES},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, VERBOSE},
     {"help", no_argument, NULL, 'h'},
@@ -190,6 +218,11 @@ static bool take_option(int letter, const char *value, train_order *o)
         return take_threads(value, &o->threads);
     case MEMORY:
         return take_size(value, &o->memory_limit);
+    case WORKDIR:
+        o->workdir = value;
+        return true;
+    case MINUTES:
+        return take_minutes(value, &o->checkpoint_minutes);
     case VERBOSE:
         o->verbose = true;
         return true;
@@ -237,6 +270,10 @@ static int parse(const group *g, int argc, char **argv, train_order *o)
         return usage(g, "--output MODEL is required", NULL);
     if (isnan(o->options.lambda))
         return usage(g, "--lambda L is required", NULL);
+    if (o->checkpoint_minutes >= 0 && !o->workdir)
+        return usage(g, "--checkpoint-minutes goes with --workdir", NULL);
+    if (o->checkpoint_minutes < 0)
+        o->checkpoint_minutes = CHECKPOINT_MINUTES;
     return 0;
 }
 
@@ -260,7 +297,8 @@ static int run(const group *g, train_order *o)
 
 int main(int argc, char **argv)
 {
-    train_order order = {.storage = EASE_STORE_F16};
+    train_order order = {.storage = EASE_STORE_F16,
+                         .checkpoint_minutes = -1}; /* not given */
     group g;
     int code;
 

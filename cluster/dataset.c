@@ -63,6 +63,20 @@ static ease_status pack_ids(dataset *d, const ease__ids *ids, ease_error *err)
     return EASE_OK;
 }
 
+/* Tells the data of one training from those of another. */
+static uint64_t hash_of(const dataset *d)
+{
+    const ease_interactions *x = d->rows;
+    size_t nnz = (size_t)x->nnz;
+    uint64_t parts[] = {
+        ease__block_hash(x->row_ptr, ((size_t)x->users + 1) * sizeof(*x->row_ptr)),
+        ease__block_hash(x->cols, nnz * sizeof(*x->cols)),
+        x->vals ? ease__block_hash(x->vals, nnz * sizeof(*x->vals)) : 0,
+        ease__block_hash(d->packed, d->packed_bytes)};
+
+    return ease__block_hash(parts, sizeof(parts));
+}
+
 static ease_status describe(dataset *d, ease_error *err)
 {
     ease_interactions *x = d->rows;
@@ -82,6 +96,7 @@ static ease_status describe(dataset *d, ease_error *err)
     if (!d->sums)
         return ease__fail(err, EASE_E_NOMEM, "sums of %d items", (int)x->items);
     sum_columns(x, d->sums);
+    d->hash = hash_of(d);
     ease__ids_free(&x->user_ids);
     ease__ids_free(&x->item_ids);
     return EASE_OK;
@@ -113,6 +128,7 @@ static ease_status share_facts(dataset *d, ease_error *err)
     size_t n;
 
     group_share(g, &d->info, sizeof(d->info));
+    group_share(g, &d->hash, sizeof(d->hash));
     group_share(g, &d->packed_bytes, sizeof(d->packed_bytes));
     n = (size_t)d->info.items;
     if (g->rank != 0) {

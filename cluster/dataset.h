@@ -13,6 +13,7 @@ typedef struct dataset {
     void *packed;
     size_t packed_bytes;
     double *sums;  /* of the columns of X */
+    uint64_t hash; /* of the rows of all users, and of the ids */
     int32_t strip; /* rows of X'X that are counted at once */
     bool quiet;
 } dataset;

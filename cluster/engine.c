@@ -336,18 +336,22 @@ static void gather_row(const engine *g, int32_t k)
 }
 
 /* A process that stops submitting would leave others waiting: all of them stop before
- * the same step, a step after they have told each other. */
+ * the same step, a step after they have told each other. The same holds for a
+ * checkpoint, for which process 0 votes. */
+enum { FAILED, SAVE, VOTES };
+
 typedef struct votes {
     MPI_Request request;
-    int64_t mine, least; /* item whose pivot has failed */
+    int64_t mine[VOTES], least[VOTES]; /* item whose pivot has failed; 0: save */
 } votes;
 
-static void cast_vote(const group *g, votes *v)
+static void cast_vote(const group *g, const checkpoint *c, votes *v)
 {
     int64_t failed = pulse_failed();
 
-    v->mine = failed < 0 ? INT64_MAX : failed;
-    MPI_Iallreduce(&v->mine, &v->least, 1, MPI_INT64_T, MPI_MIN, g->all, &v->request);
+    v->mine[FAILED] = failed < 0 ? INT64_MAX : failed;
+    v->mine[SAVE] = g->rank == 0 && checkpoint_due(c) ? 0 : 1;
+    MPI_Iallreduce(v->mine, v->least, VOTES, MPI_INT64_T, MPI_MIN, g->all, &v->request);
 }
 
 static bool voted_to_stop(votes *v)
@@ -356,22 +360,46 @@ static bool voted_to_stop(votes *v)
 
     while (MPI_Test(&v->request, &done, MPI_STATUS_IGNORE), !done)
         usleep(200);
-    return v->least != INT64_MAX;
+    return v->least[FAILED] != INT64_MAX;
 }
 
-static void sweep(const engine *g)
+/* Waits for all tasks, and saves the tiles as they are before step k. Returns false if
+ * a pivot has failed: tiles are not what they should be then. */
+static bool save(const engine *g, checkpoint *c, int32_t k)
 {
-    int32_t tiles = g->share->t.tiles;
-    bool stop = false;
+    const share *s = g->share;
+    int64_t failed;
+
+    starpu_mpi_wait_for_all(s->group->all);
+    failed = pulse_failed();
+    if (group_least(s->group, failed < 0 ? INT64_MAX : failed) != INT64_MAX)
+        return false;
+    for (int32_t i = 0; i < s->t.tiles; i++)
+        for (int32_t j = 0; j <= i; j++)
+            if (share_mine(s, i, j)) { /* where it belongs in memory */
+                starpu_data_acquire(tile_of(g, i, j), STARPU_R);
+                starpu_data_release(tile_of(g, i, j));
+            }
+    checkpoint_save(c, s, k);
+    return true;
+}
+
+/* A checkpoint before step k has column k factored. */
+static void sweep(const engine *g, checkpoint *c)
+{
+    int32_t tiles = g->share->t.tiles, first = c->step;
+    const group *all = g->share->group;
     votes v;
 
-    cast_vote(g->share->group, &v);
-    factor_column(g, 0);
-    for (int32_t k = 0; k < tiles; k++) {
-        stop = voted_to_stop(&v);
-        if (stop)
+    cast_vote(all, c, &v);
+    if (first == 0)
+        factor_column(g, 0);
+    for (int32_t k = first; k < tiles; k++) {
+        if (voted_to_stop(&v))
             return;
-        cast_vote(g->share->group, &v);
+        if (k > first && v.least[SAVE] == 0 && !save(g, c, k))
+            return;
+        cast_vote(all, c, &v);
         if (k + 1 < tiles) {
             trail_column(g, k, k + 1, 1);
             factor_column(g, k + 1);
@@ -385,7 +413,7 @@ static void sweep(const engine *g)
     (void)voted_to_stop(&v);
 }
 
-ease_status engine_invert(const share *s, int threads, ease_error *err)
+ease_status engine_invert(const share *s, int threads, checkpoint *c, ease_error *err)
 {
     double tiles = s->t.tiles;
     int64_t failed;
@@ -394,9 +422,9 @@ ease_status engine_invert(const share *s, int threads, ease_error *err)
 
     if (status)
         return status;
-    pulse_stage("solving", 3 * tiles * tiles * tiles);
+    pulse_stage("solving", 3 * tiles * tiles * (tiles - c->step));
     starpu_resume();
-    sweep(&g);
+    sweep(&g, c);
     finish(&g);
     starpu_pause();
     failed = pulse_failed();

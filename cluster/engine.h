@@ -4,7 +4,7 @@
 #ifndef EASE_CLUSTER_ENGINE_H
 #define EASE_CLUSTER_ENGINE_H
 
-#include "share.h"
+#include "checkpoint.h"
 
 /* Starts StarPU with this number of worker threads; all processes call it. */
 ease_status engine_begin(const group *g, int threads, ease_error *err);
@@ -13,7 +13,7 @@ void engine_end(void);
 /* Bytes that a process needs at most beside its tiles. */
 size_t engine_bytes(const share *s, int threads);
 
-/* Inverts as ease__invert_tiles does. Fails with EASE_E_NOT_POSDEF, err->where being
- * the item. */
-ease_status engine_invert(const share *s, int threads, ease_error *err);
+/* Inverts as ease__invert_tiles does, from step c->step on, and saves checkpoints when
+ * they are due. Fails with EASE_E_NOT_POSDEF, err->where being the item. */
+ease_status engine_invert(const share *s, int threads, checkpoint *c, ease_error *err);
 #endif

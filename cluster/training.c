@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "checkpoint.h"
 #include "core/budget.h"
 #include "counting.h"
 #include "engine.h"
@@ -26,6 +27,7 @@ typedef struct attempt {
     ease__dense_order dense;
     ease_gram *gram; /* everything but the matrix, whose shape it has */
     share share;
+    checkpoint saved;
     ease__dense_vectors vectors;
     ease__check check;
     double residual;
@@ -136,28 +138,50 @@ static ease_status count_tiles(const attempt *a, ease_error *err)
     return status;
 }
 
-/* Converts X'X to the matrix that is solved, as ease__dense_prepare does. */
-static void prepare_tiles(attempt *a)
+static void set_scales(attempt *a)
 {
     const ease__dense_order *d = &a->dense;
     ease__penalty p = {.lambda = d->o.lambda};
     ease__dense_vectors *v = &a->vectors;
+
+    for (int32_t i = 0; i < a->share.t.n; i++)
+        ease__scales_set(a->gram, d->o.kind, &p, i, v->diagonal[i], &v->scales);
+}
+
+static void take_floats(attempt *a)
+{
+    if (a->share.t.element == EASE__U32)
+        a->share.t.element = EASE__F32;
+    a->gram->g = a->share.t;
+}
+
+/* Converts X'X to the matrix that is solved, as ease__dense_prepare does. */
+static void prepare_tiles(attempt *a)
+{
+    const ease__dense_order *d = &a->dense;
+    ease__dense_vectors *v = &a->vectors;
     ease__tiled *t = &a->share.t;
 
     share_diagonal(&a->share, v->diagonal);
-    for (int32_t i = 0; i < t->n; i++)
-        ease__scales_set(a->gram, d->o.kind, &p, i, v->diagonal[i], &v->scales);
+    set_scales(a);
 #pragma omp parallel for schedule(dynamic) num_threads(ease__threads(a->order->threads))
     for (int32_t i = 0; i < t->tiles; i++)
         for (int32_t j = 0; j <= i; j++)
             if (share_mine(&a->share, i, j))
                 ease__gram_prepare_tile(a->gram, d->o.kind, &v->scales, i, j);
-    if (t->element == EASE__U32)
-        t->element = EASE__F32;
-    a->gram->g = *t;
+    take_floats(a);
     for (int32_t b = 0; b < t->tiles; b++)
         if (share_mine(&a->share, b, b))
             ease__add_to_diagonal(t, b, v->scales.ridge);
+}
+
+/* The matrix is prepared, and some steps of the sweep are done. */
+static void resume(attempt *a)
+{
+    set_scales(a);
+    take_floats(a);
+    note(a, "going on from the checkpoint in %s: %d of %d steps are done",
+         a->order->workdir, (int)a->saved.step, (int)a->share.t.tiles);
 }
 
 static ease_status load(attempt *a, ease_error *err)
@@ -180,10 +204,16 @@ static ease_status load(attempt *a, ease_error *err)
         status = ease__check_new(a->share.t.n, &a->check, err);
     status = group_agree(a->group, status, err);
     if (!status)
+        status = checkpoint_load(&a->saved, &a->share, a->vectors.diagonal, a->check.w,
+                                 err);
+    if (!status && !a->saved.step)
         status = a->data ? count_tiles(a, err) : read_tiles(a, err);
     if (status)
         return status;
-    prepare_tiles(a);
+    if (a->saved.step)
+        resume(a);
+    else
+        prepare_tiles(a);
     return ease__dense_check_scale(&a->vectors, a->share.t.n, &a->dense, err);
 }
 
@@ -207,11 +237,13 @@ static ease_status solve(attempt *a, ease_error *err)
     int threads = a->order->threads;
     ease_error found = {.where = -1};
     uint64_t sent;
-    ease_status status = vectors_times(&a->share, a->check.v, a->check.w, &found);
+    ease_status status = EASE_OK;
 
+    if (!a->saved.step) /* the checkpoint has w */
+        status = vectors_times(&a->share, a->check.v, a->check.w, &found);
     sent = group_sent();
     if (!status)
-        status = engine_invert(&a->share, threads, &found);
+        status = engine_invert(&a->share, threads, &a->saved, &found);
     sent = group_sent() - sent;
     if (!status && a->order->verbose)
         note_traffic(a, sent);
@@ -319,17 +351,49 @@ static ease_status write_model(attempt *a, double began, ease_error *err)
     return status;
 }
 
+static int32_t items_of(const attempt *a)
+{
+    return a->data ? a->data->info.items : a->file->params.items;
+}
+
 static ease_status try_once(attempt *a, ease__element element, ease_error *err)
 {
     ease_status status;
 
-    a->share = share_of(a->group, a->data ? a->data->info.items : a->file->params.items,
-                        element);
+    a->share = share_of(a->group, items_of(a), element);
     a->residual = EASE__UNSOLVED;
     status = check_memory(a, err);
     if (!status)
+        status = checkpoint_check_space(&a->saved, &a->share, err);
+    if (!status)
         status = load(a, err);
     return status ? status : solve(a, err);
+}
+
+/* A solve that fails does so in every run. */
+static bool is_numerical(const attempt *a, ease_status status)
+{
+    return status == EASE_E_NOT_POSDEF ||
+           (status == EASE_E_ACCURACY && a->residual != EASE__UNSOLVED);
+}
+
+static ease_status find_checkpoint(attempt *a, ease__element element, ease_error *err)
+{
+    const train_order *o = a->order;
+    int32_t n = items_of(a);
+    checkpoint_training training = {.matrix = a->data ? a->data->hash
+                                                      : a->file->file.header.hash,
+                                    .lambda = a->dense.o.lambda,
+                                    .items = n,
+                                    .edge = ease__tile_edge(n),
+                                    .kind = (uint32_t)a->dense.o.kind,
+                                    .wide = element == EASE__F64};
+
+    a->saved = (checkpoint){.group = a->group,
+                            .dir.path = o->workdir,
+                            .seconds = 60 * o->checkpoint_minutes,
+                            .verbose = o->verbose};
+    return checkpoint_begin(&a->saved, &training, err);
 }
 
 static ease_status train(attempt *a, ease_error *err)
@@ -346,16 +410,22 @@ static ease_status train(attempt *a, ease_error *err)
     if (status)
         return status;
     element = ease__train_element(&info, a->dense.o.precision);
-    status = try_once(a, element, err);
-    if (element != EASE__F64 &&
-        (status == EASE_E_NOT_POSDEF ||
-         (status == EASE_E_ACCURACY && a->residual != EASE__UNSOLVED))) {
+    status = find_checkpoint(a, element, err);
+    if (!status && checkpoint_is_wide(&a->saved))
+        element = EASE__F64; /* float32 has failed */
+    if (!status)
+        status = try_once(a, element, err);
+    if (element != EASE__F64 && is_numerical(a, status)) {
         note(a, "float32 is not enough here: solving again in float64");
         release(a);
+        checkpoint_remove(&a->saved);
         status = try_once(a, EASE__F64, err);
     }
     if (!status)
         status = write_model(a, began, err);
+    if (!status || is_numerical(a, status))
+        checkpoint_remove(&a->saved);
+    checkpoint_end(&a->saved);
     release(a);
     return status;
 }

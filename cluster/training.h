@@ -14,6 +14,8 @@ typedef struct train_order {
     size_t memory_limit; /* of each process; 0: what its machine has, shared */
     int threads;         /* of each process */
     bool quiet, verbose;
+    const char *workdir;       /* of checkpoints; NULL: none are kept */
+    double checkpoint_minutes; /* from one to the next */
 } train_order;
 
 /* All processes call this, with the same order. */

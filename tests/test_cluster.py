@@ -1,5 +1,6 @@
 """The program ease-cluster: several processes write the model file of one machine."""
 
+import fcntl
 import filecmp
 import json
 import os
@@ -279,6 +280,189 @@ class Cluster(Case):
     def test_too_little_memory_is_refused_by_numbers(self):
         self.fails(4, "needs .* for each: the limit is 30", 2, "--gram", self.gram(1300),
                    "--lambda", 5, "--memory-limit", "30M")
+
+    # ---- checkpoints -----------------------------------------------------------------
+
+    def keeping(self, gram, *args):
+        """Arguments of a run that keeps a checkpoint of every step in the directory w."""
+        return ("--gram", gram, *self.keeping_all(*args))
+
+    def keeping_all(self, *args):
+        os.makedirs(self.path("w"), exist_ok=True)
+        return ("--workdir", "w", "--checkpoint-minutes", 0, "--verbose", *args)
+
+    def kill_behind(self, step, processes, *args):
+        """Kills a process of a run as soon as it has this checkpoint."""
+        p = subprocess.Popen(command(processes, "train", "-o", "c.ease", "--threads", 1, *args),
+                             cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True)
+        self.addCleanup(p.kill)
+        said = ""
+        while f"checkpoint after step {step} " not in said:
+            line = p.stdout.readline()
+            self.assertTrue(line, said)
+            said += line
+        os.kill(children(p.pid)[-1], signal.SIGKILL)
+        said += p.communicate(timeout=PATIENCE)[0]
+        self.assertNotEqual(p.returncode, 0, said)
+        self.assertFalse(os.path.exists(self.path("c.ease")))
+        return said
+
+    def goes_on(self, processes, least, *args):
+        """A run that goes on from a checkpoint, and writes the file of one machine."""
+        said = self.train(processes, *args)
+        found = re.search(r"going on from the checkpoint in w: (\d+) of", said)
+        self.assertTrue(found, said)
+        self.assertGreaterEqual(int(found.group(1)), least)
+        self.is_as_of_one_machine(args)
+        return said
+
+    def is_as_of_one_machine(self, args):
+        known = [a for a in args if a not in ("--workdir", "w", "--checkpoint-minutes", 0,
+                                              "--verbose")]
+        self.ease("train", "-o", "one.ease", "--quiet", *known)
+        self.assertTrue(filecmp.cmp(self.path("one.ease"), self.path("c.ease"), False), args)
+        self.assertEqual(os.listdir(self.path("w")), [])
+
+    def test_a_killed_run_goes_on_with_any_number_of_processes(self):
+        args = self.keeping(self.gram(2600), "--lambda", 50, "--kind", "covariance")
+        self.kill_behind(3, 3, *args)
+        kept = shutil.copytree(self.path("w"), self.path("kept"))
+        for processes in 1, 3, 4, 5:
+            self.goes_on(processes, 3, *args)
+            shutil.copytree(kept, self.path("w"), dirs_exist_ok=True)
+
+    def test_a_run_from_data_goes_on_without_counting_again(self):
+        data, other = (os.path.join(self.store, f"{items}.csv") for items in (2600, 1300))
+        args = self.keeping_all("--lambda", 50)
+        self.kill_behind(3, 3, data, *args)
+        self.fails(3, "w: has a checkpoint of another training, with another X'X", 2, other, *args)
+        said = self.goes_on(2, 3, data, *args)
+        self.assertNotIn("counted in", said)
+
+    def test_a_run_that_goes_on_keeps_checkpoints_and_goes_on_again(self):
+        args = self.keeping(self.gram(2600), "--lambda", 50, "--precision", "f64")
+        self.kill_behind(1, 4, *args)
+        said = self.kill_behind(3, 2, *args)
+        self.assertIn("going on from the checkpoint in w", said)
+        self.goes_on(3, 3, *args)
+
+    def test_a_damaged_checkpoint_is_not_used_and_the_one_before_it_is(self):
+        args = self.keeping(self.gram(2600), "--lambda", 50)
+        self.kill_behind(3, 3, *args)
+        newest = max((name for name in os.listdir(self.path("w")) if "checkpoint" in name),
+                     key=lambda name: os.stat(self.path(f"w/{name}")).st_mtime_ns)
+        tiles = f"w/{newest.replace('checkpoint', 'tiles')}.1"
+        content = bytearray(self.read(tiles))
+        for damage, why in ((lambda: self.write(tiles, content[:-1]), "tile .* is missing"),
+                            (lambda: os.remove(self.path(tiles)), "no such file"),
+                            (lambda: self.write(f"w/{newest}", b"x" * 5000), "not an ease sweep")):
+            kept = shutil.copytree(self.path("w"), self.path("kept"))
+            damage()
+            said = self.goes_on(2, 2, *args)
+            self.assertRegex(said, f"(?m)^ease-cluster: warning: .*{why}")
+            os.rmdir(self.path("w"))
+            os.rename(kept, self.path("w"))
+        content[-1] ^= 1
+        self.write(tiles, content)
+        said = self.goes_on(2, 2, *args)
+        self.assertRegex(said, "wrong checksum of tile .*; the checkpoint before it is used")
+
+    def test_without_a_checkpoint_that_is_whole_the_training_begins_anew(self):
+        args = self.keeping(self.gram(2600), "--lambda", 50)
+        self.kill_behind(3, 3, *args)
+        for name in os.listdir(self.path("w")):
+            if "tiles.0" in name:
+                with open(self.path(f"w/{name}"), "r+b") as f:
+                    f.write(bytes(1000))
+        said = self.train(2, *args)
+        self.assertIn("; the training begins anew", said)
+        self.assertNotIn("going on", said)
+        self.is_as_of_one_machine(args)
+
+    def test_a_checkpoint_of_another_training_is_refused_and_stays(self):
+        args = self.keeping(self.gram(2600), "--lambda", 50)
+        self.kill_behind(2, 2, *args)
+        before = {name: self.read(f"w/{name}") for name in os.listdir(self.path("w"))
+                  if "lock" not in name}
+        for words, other in (("--lambda 50", ("--lambda", 51)),
+                             ("--kind counts", ("--lambda", 50, "--kind", "correlation")),
+                             ("--precision f32", ("--lambda", 50, "--precision", "f64"))):
+            self.fails(3, f"w: has a checkpoint of another training, with {words}", 2,
+                       *self.keeping(self.gram(2600)), *other)
+        self.fails(3, "w: has a checkpoint of another training, with another X'X, of 2600", 2,
+                   *self.keeping(self.gram(1300)), "--lambda", 50)
+        self.assertEqual({name: self.read(f"w/{name}") for name in os.listdir(self.path("w"))},
+                         before)
+        self.goes_on(2, 2, *args, "--storage", "f32")  # does not matter
+
+    def test_float64_does_not_go_on_from_float32(self):
+        twins = self.gram_of(2600, [1000000, (2500, 2510, 1000000)])
+        args = self.keeping(twins, "--lambda", 0.01)
+        said = self.train(2, *args)
+        self.assertRegex(said, "(?s)checkpoint after step 1 .*solving again in float64\nplan: .*"
+                               "checkpoint after step 1 ")
+        self.is_as_of_one_machine(args)
+        os.remove(self.path("c.ease"))
+        self.kill_in_float64(args)
+        said = self.goes_on(3, 2, *args)
+        self.assertIn("in float64", said)
+        self.assertNotIn("solving again", said)
+
+    def kill_in_float64(self, args):
+        p = subprocess.Popen(command(2, "train", "-o", "c.ease", "--threads", 1, *args),
+                             cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True)
+        self.addCleanup(p.kill)
+        while "solving again" not in p.stdout.readline():
+            self.assertIsNone(p.poll())
+        while "checkpoint after step 2 " not in p.stdout.readline():
+            self.assertIsNone(p.poll())
+        os.kill(children(p.pid)[0], signal.SIGKILL)
+        p.communicate(timeout=PATIENCE)
+
+    def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(self):
+        args = self.keeping(self.gram(2600), "--lambda", 50)
+        os.mkdir(self.path("w/ease-cluster.1.tiles.1"))
+        said = self.train(2, *args)
+        self.assertRegex(said, "warning: .*: cannot create: Is a directory; the training goes on")
+        os.rmdir(self.path("w/ease-cluster.1.tiles.1"))
+        self.is_as_of_one_machine(args)
+
+    def test_a_directory_that_cannot_have_checkpoints_is_refused(self):
+        args = "--gram", self.gram(600), "--lambda", 5
+        self.fails(2, "--checkpoint-minutes goes with --workdir", 2, *args,
+                   "--checkpoint-minutes", 3)
+        self.fails(2, "does not take '-1'", 2, *args, "--workdir", ".",
+                   "--checkpoint-minutes", -1)
+        self.fails(1, "none: cannot write to the directory", 2, *args, "--workdir", "none")
+        with open(self.write("ease-cluster.lock", ""), "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.fails(1, "used by another ease-cluster; if none is running, remove", 2, *args,
+                       "--workdir", ".")
+
+    def test_processes_that_see_different_directories_are_refused(self):
+        one = ["-np", "1", CLUSTER, "train", "--gram", self.gram(600), "--lambda", "5", "-o",
+               self.path("c.ease"), "--workdir", "."]
+        os.mkdir(self.path("a"))
+        os.mkdir(self.path("b"))
+        done = subprocess.run(["mpirun", "--oversubscribe", "--allow-run-as-root", "-wdir",
+                               self.path("a"), *one, ":", "-wdir", self.path("b"), *one],
+                              text=True, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, "process 1 on .* sees another directory than process 0")
+
+    @unittest.skipIf(os.geteuid(), "only root can make a small disk")
+    def test_a_disk_that_is_too_small_is_refused_by_numbers(self):
+        os.mkdir(self.path("w"))
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=30m", "none", self.path("w")],
+                              check=False)
+        if made.returncode:
+            self.skipTest("no disk can be mounted here")
+        self.addCleanup(subprocess.run, ["umount", self.path("w")], check=True)
+        args = self.keeping(self.gram(2600), "--lambda", 50)
+        self.fails(1, r"w: needs 2 x 16\.9 MB of disk for checkpoints, 3.* MB are free", 2, *args)
+        self.assertEqual(os.listdir(self.path("w")), [])
 
     # ---- ending early ----------------------------------------------------------------
 
