@@ -308,7 +308,8 @@ static size_t refuse(link_entry *e, problem_code code, const char *why)
 }
 
 /* Whether the time for a request is over. Bytes may still arrive: the socket, shut down
- * for reading, passes them on, and libmicrohttpd reads its end only if none are left. */
+ * for reading, passes them on, and libmicrohttpd reads its end only if none are
+ * left. */
 static bool is_late(const link_entry *e)
 {
     return e->scanner.state != SCAN_BROKEN && atomic_load(&e->late) &&
