@@ -215,6 +215,44 @@ class Update(Living):
                 self.assertLess(np.abs(c[np.ix_(at, at)] - b).max(), CLOSE * np.abs(b).max())
                 self.check_info("solved.ease", "many.csv")
 
+    def many_new_items(self):
+        """Users come with so many new items that the model is 60 times as wide."""
+        self.write("come.csv", as_csv({f"n{k}": {f"x{k} {j}": 1 for j in range(1500)}
+                                       for k in range(3)}))
+        self.write("larger.csv", self.read("all.csv").decode() +
+                   self.read("come.csv").decode().split("\n", 1)[1])
+        return ["update", "m.ease", "--now", "come.csv", "-o", "2.ease", "--threads", 2]
+
+    def test_a_plan_counts_the_new_items(self):
+        args = self.many_new_items()
+        r = self.ease(*args)
+        self.assertRegex(r.err, r"plan: update by rank 3, about .* s, 4\d\.\d MB of memory")
+        os.unlink(self.path("2.ease"))
+        self.refused(4, r"the update needs 4\d\.\d MB of memory, 38.0 MB are available", *args,
+                     "--memory-limit", "38M")
+        r = self.ease(*args, "--data", "larger.csv", "--memory-limit", "38M", "--workdir", ".")
+        self.assertIn("plan: solve anew from larger.csv, since an update needs", r.err)
+        self.check_info("2.ease", "larger.csv")
+
+    def test_a_disk_that_is_too_small_for_new_items_is_refused_beforehand(self):
+        """Before the removal of rows that the model does not have, which fails too."""
+        self.many_new_items()
+        self.write("wrong.csv", as_csv({f"x{k}": {i: 1 for i in ITEMS} for k in range(6)}))
+        os.mkdir(self.path("disk"))
+        mount = "mount -t tmpfs -o size=1m none disk"
+        update = "\"$0\" update m.ease --was wrong.csv --now come.csv -o disk/2.ease"
+        codes, errors = [], []
+        for command in (mount, update, f"{mount} && {update}"):
+            r = subprocess.run(["unshare", "-rm", "sh", "-c", command, EASE], cwd=self.dir,
+                               check=False, capture_output=True, text=True)
+            if command == mount and r.returncode:
+                self.skipTest("no file system can be mounted here")
+            codes.append(r.returncode)
+            errors.append(r.stderr)
+        self.assertEqual(codes, [0, 3, 1], errors)
+        self.assertRegex(errors[1], "not a part of the model's data")
+        self.assertRegex(errors[2], r"disk/2.ease: needs 4\d\.\d MB of disk, 1.05 MB are free")
+
     def test_in_place(self):
         after = self.change()
         os.symlink("m.ease", self.path("link.ease"))

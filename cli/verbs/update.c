@@ -141,13 +141,19 @@ static int read_change(console *c, const update_args *a, work *w)
     return code;
 }
 
+/* The number of items after the change. */
+static int32_t items_after(const work *w)
+{
+    return ease_model_items(w->model) + w->info.new_items;
+}
+
 static int plan(console *c, const update_args *a, work *w)
 {
     ease_error err;
 
     if (ease_model_describe_change(w->model, w->was, w->now, &w->info, &err))
         return fail_with(c, &err);
-    return plan_update(c, &a->common, ease_model_items(w->model), w->info.rank,
+    return plan_update(c, &a->common, items_after(w), w->info.rank,
                        a->anew.memory_limit, &w->plan);
 }
 
@@ -240,6 +246,24 @@ static void note_choice(console *c, const update_args *a, const work *w)
              rank, update, memory, solve);
 }
 
+/* Checks the disk for the updated model: without new items it is as large as the old
+ * one. */
+static int check_update_space(console *c, const update_args *a, const work *w)
+{
+    size_t bytes = file_bytes(a->common.operands[0]);
+    ease_plan packed = {.size = sizeof(packed)};
+    ease_train_options o;
+    ease_error err;
+
+    ease_train_options_init(&o);
+    o.lambda = 1; /* any: the size does not depend on it */
+    if (w->info.new_items &&
+        ease_plan_sizes(0, items_after(w), 0, &o, EASE_STORE_PACKED, &packed, &err))
+        return fail_with(c, &err);
+    return check_space(c, target_path(&a->common, &a->target),
+                       packed.model_bytes > bytes ? packed.model_bytes : bytes);
+}
+
 /* Chooses the way that is faster, of those that are possible. */
 static int choose(console *c, const update_args *a, work *w)
 {
@@ -258,9 +282,9 @@ static int choose(console *c, const update_args *a, work *w)
                     (w->anew.plan.fits &&
                      renewal_seconds(&w->anew) < w->plan.update_seconds);
     note_choice(c, a, w);
-    return check_space(c, target_path(&a->common, &a->target),
-                       w->solved ? w->anew.plan.model_bytes
-                                 : file_bytes(a->common.operands[0]));
+    return w->solved ? check_space(c, target_path(&a->common, &a->target),
+                                   w->anew.plan.model_bytes)
+                     : check_update_space(c, a, w);
 }
 
 /* ---- both ways ------------------------------------------------------------------- */
