@@ -215,6 +215,35 @@ class Update(Living):
                 self.assertLess(np.abs(c[np.ix_(at, at)] - b).max(), CLOSE * np.abs(b).max())
                 self.check_info("solved.ease", "many.csv")
 
+    def test_a_gram_file_that_the_model_cannot_be_solved_from_is_not_used(self):
+        """Although a solve would be faster than this change of nearly all users."""
+        many = random_rows(self.rng, USERS, ITEMS, 60)
+        self.write("many.csv", as_csv(many))
+        self.write("pairs.csv", "".join(
+            f"{i},{j},{sum(i in row and j in row for row in many.values())}\n"
+            for i in ITEMS[:70] for j in ITEMS[:70] if i <= j))
+        self.ease("gram", "import", "pairs.csv", "-o", "pairs.gram", "-q")
+        for train, why in ((["--weights"], "an updatable model needs the number of users of"),
+                           (["--model", "dan"], "the user power of dan needs the interactions"),
+                           (["--kind", "covariance"], "covariance needs the number of users")):
+            reading = [a for a in train if a == "--weights"]
+            gram = "pairs.gram" if "covariance" in train else "many.gram"
+            self.ease("gram", "many.csv", "-o", "many.gram", "-q", *reading)
+            self.train("all.csv", "k.ease", *train)
+            args = ["update", "k.ease", "--was", "all.csv", "--now", "many.csv", *reading]
+            r = self.ease(*args, "-o", "2.ease", "--gram", gram)
+            self.assertIn(f"{gram} is not used: {why}", r.err)
+            self.assertRegex(r.err, "plan: update by rank")
+            self.check_info("2.ease", "many.csv", *reading)
+
+    def test_a_gram_file_without_the_weights_of_the_model_is_refused(self):
+        self.change()
+        self.ease("gram", "after.csv", "-o", "counts.gram", "-q")
+        self.train("all.csv", "w.ease", "--weights")
+        self.refused(3, "counts.gram: it has no weights, and the model's data have weights",
+                     "update", "w.ease", "--weights", "--was", "old.csv", "--now", "new.csv",
+                     "-o", "x", "--gram", "counts.gram")
+
     def many_new_items(self):
         """Users come with so many new items that the model is 60 times as wide."""
         self.write("come.csv", as_csv({f"n{k}": {f"x{k} {j}": 1 for j in range(1500)}
@@ -494,6 +523,8 @@ class Inexact(Living):
         args = ["update", "bad.ease", "--was", "old.csv", "--now", "new.csv", "-o", "2.ease"]
         self.refused(5, "residual of the model is 0.001, .* train it again, or give --data",
                      *args)
+        self.ease("gram", "after.csv", "-o", "weighted.gram", "-q", "--weights")
+        self.refused(5, "train it again, or give --data$", *args, "--gram", "weighted.gram")
         self.refused(5, "residual .* train it again without these users", "forget", "bad.ease",
                      "--users", "all.csv", "--user", "u 1", "-o", "x")
         self.refused(5, "residual", "info", "bad.ease", "--verify")

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "planning.h"
@@ -219,6 +220,7 @@ static void note_choice(console *c, const update_args *a, const work *w)
 {
     const char *source = a->anew.data ? a->anew.data : a->anew.gram;
     double anew = w->anew.possible ? renewal_seconds(&w->anew) : w->plan.solve_seconds;
+    bool hint = anew + WORTH_SECONDS < w->plan.update_seconds;
     char update[NUMBER_CHARS], solve[NUMBER_CHARS], rank[NUMBER_CHARS],
         memory[NUMBER_CHARS];
 
@@ -227,11 +229,9 @@ static void note_choice(console *c, const update_args *a, const work *w)
     format_count(rank, sizeof(rank), w->info.rank);
     format_bytes(memory, sizeof(memory), w->plan.peak_bytes);
     if (!w->anew.possible)
-        note(c, "plan: update by rank %s, about %s, %s of memory%s", rank, update,
-             memory,
-             anew + WORTH_SECONDS < w->plan.update_seconds
-                 ? "; training anew would be faster: --data or --gram allows it"
-                 : "");
+        note(c, "plan: update by rank %s, about %s, %s of memory%s%s%s", rank, update,
+             memory, hint ? "; training anew would be faster: " : "",
+             hint ? renewal_sources(&w->anew) : "", hint ? " allows it" : "");
     else if (!residual_allowed(w->residual))
         note(c, "plan: solve anew from %s, since the model's residual is %.1g", source,
              w->residual);
@@ -268,15 +268,18 @@ static int check_update_space(console *c, const update_args *a, const work *w)
 static int choose(console *c, const update_args *a, work *w)
 {
     bool exact = residual_allowed(w->residual);
+    char advice[80];
 
     if (!w->anew.possible && !exact)
         return fail(c, EXIT_NUMERICAL,
                     "%s: the residual of the model is %.1g, at most %.0g is allowed: "
-                    "train it again, or give --data or --gram",
-                    a->common.operands[0], w->residual, RESIDUAL_ALLOWED);
+                    "train it again, or give %s",
+                    a->common.operands[0], w->residual, RESIDUAL_ALLOWED,
+                    renewal_sources(&w->anew));
+    snprintf(advice, sizeof(advice), "%s with --workdir DIR needs less",
+             renewal_sources(&w->anew));
     if (!w->anew.possible && !update_fits(&w->plan))
-        return refuse_update(c, &w->plan,
-                             "--data or --gram with --workdir DIR needs less");
+        return refuse_update(c, &w->plan, advice);
     if (w->anew.possible)
         w->solved = !exact || !update_fits(&w->plan) ||
                     (w->anew.plan.fits &&
