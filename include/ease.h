@@ -1799,7 +1799,8 @@ EASE_API int ease_tuning_count(const ease_tuning *t); /* number of trials */
  * same data gives the model of the trial again. */
 EASE_API void ease_tuning_trial(const ease_tuning *t, int trial, ease_trial *out);
 /* The number of the best trial; of equal ones, that with the largest lambda or the
- * first point of the grid; leaving users out, that with the lambda nearest to 100. */
+ * first point of the grid; leaving or holding users out, that with the lambda nearest
+ * to 100. */
 EASE_API int ease_tuning_best(const ease_tuning *t);
 /* The number of matrices that were inverted; other trials were evaluations alone. */
 EASE_API int ease_tuning_solves(const ease_tuning *t);

@@ -575,15 +575,12 @@ static void choose_by_holding(choice *c)
 /* Users with five items each that nobody else has: a model that has not seen a user
  * does not rank these items before the 120 first ones, of users who have too few items
  * to be held out. */
-static void held_out_users_are_not_trained_on(test *t)
+static ease_interactions *strangers(void)
 {
     enum { OTHERS = 30, USERS = 70, ITEMS = OTHERS * 4 + (USERS - OTHERS) * 5 };
     int64_t row_ptr[USERS + 1] = {0};
     int32_t cols[ITEMS];
     ease_interactions *x = NULL;
-    ease_model *m = NULL;
-    ease_tuning *made;
-    choice c;
 
     for (int k = 0; k < ITEMS; k++)
         cols[k] = k;
@@ -591,13 +588,46 @@ static void held_out_users_are_not_trained_on(test *t)
         row_ptr[u + 1] = row_ptr[u] + (u < OTHERS ? 4 : 5);
     if (ease_interactions_from_csr(USERS, ITEMS, row_ptr, cols, NULL, &x, NULL))
         abort();
+    return x;
+}
+
+static void held_out_users_are_not_trained_on(test *t)
+{
+    ease_interactions *x = strangers();
+    ease_model *m = NULL;
+    ease_tuning *made;
+    choice c;
+
     choose_by_holding(&c);
     made = tune(t, x, &c);
     check(t, best_of(made).mean == 0);
     check_status(t, ease_tuning_train(made, NULL, &m, NULL), EASE_OK);
-    check_int(t, model_info(m).interactions, ITEMS);
+    check_int(t, model_info(m).interactions, interactions_info(x).interactions);
     ease_model_free(m);
     ease_tuning_free(made);
+    ease_interactions_free(x);
+}
+
+static void warnings(void *user, int level, const char *text)
+{
+    if (level == 1)
+        snprintf(user, 400, "%s", text);
+}
+
+static void held_out_users_who_are_all_missed_leave_lambda_where_it_begins(test *t)
+{
+    ease_interactions *x = strangers();
+    char text[400] = "";
+    ease_hooks hooks = {.log = warnings, .user = text};
+    ease_model *m = NULL;
+    choice c;
+
+    choose_by_holding(&c);
+    c.train.hooks = &hooks;
+    check_status(t, ease_train(x, &c.train, &m, NULL), EASE_OK);
+    check_near(t, model_info(m).lambda, 100, 0);
+    check_contains(t, text, "these users do not tell lambdas apart: 100 is where");
+    ease_model_free(m);
     ease_interactions_free(x);
 }
 
@@ -679,6 +709,7 @@ static void holding_users_out_survives_every_failed_allocation(test *t)
 
 static const test_case cases[] = {
     TEST(held_out_users_are_not_trained_on),
+    TEST(held_out_users_who_are_all_missed_leave_lambda_where_it_begins),
     TEST(training_on_held_out_users_uses_the_best_trial),
     TEST(holding_users_out_refuses_what_it_cannot_do),
     TEST(holding_users_out_survives_every_failed_allocation),

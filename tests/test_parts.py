@@ -123,6 +123,16 @@ class Parts(Case):
         self.fails(3, "s: a split, where interactions are wanted: s/train.csv", "info", "s")
         self.put("deep/year=2024/a.csv", HEADER)
         self.fails(3, "deep: a directory without a data set", "info", "deep")
+        self.put("deep/x.csv", HEADER)
+        os.makedirs(self.path("deep/year=2023"))
+        self.fails(3, "deep: a directory without a data set: its files are no parts, since "
+                   r"year=2023 is a directory: name the files, as in 'deep/\*.csv'", "info", "deep")
+        self.put("broken/x.csv", HEADER)
+        os.symlink("nothing", self.path("broken/y.csv"))
+        self.fails(3, r"broken: .*, since y\.csv is a link to nothing: name", "info", "broken")
+        self.put("pipe/x.csv", HEADER)
+        os.mkfifo(self.path("pipe/y.csv"))
+        self.fails(3, r"pipe: .*, since y\.csv is not a file: name", "info", "pipe")
         self.fails(1, r"none/\*: no file matches", "info", "none/*")
         self.fails(3, r"dee\?: matches a directory, deep", "info", "dee?")
         self.fails(2, "standard input cannot be one of several", "train", "all/x.csv", "-", "-o",

@@ -291,6 +291,10 @@ static void tables_in_memory_follow_the_same_rules(test *t)
     check_status(t, ease_interactions_from_table(4, &user, &item, NULL, &o, &x, &err),
                  EASE_E_DATA);
     check_contains(t, err.text, "row 1: the time is not finite");
+    times[1] = 20240230;
+    check_status(t, ease_interactions_from_table(4, &user, &item, NULL, &o, &x, &err),
+                 EASE_E_DATA);
+    check_contains(t, err.text, "row 1: 20240230 is not a date");
 }
 
 /* ---- what is refused ------------------------------------------------------- */
@@ -320,6 +324,10 @@ static void data_without_dates_are_refused(test *t)
                   "times below 100,000,000");
     check_refused(t, "user,item,time\na,x,2003-01-01\nb,x,\n", &o, EASE_E_PARSE,
                   ":3: the time is empty");
+    check_refused(t, "user,item,time\na,x,2024-02-29\nb,x,2024-02-30\n", &o,
+                  EASE_E_PARSE, ":3: '2024-02-30' is not a time");
+    check_refused(t, "user,item,time\na,x,20240229\nb,x,20230229\n", &o, EASE_E_PARSE,
+                  ":3: '20230229' is not a time");
     o.half_life = 0.0;
     o.since = 0.0;
     check_refused(t, "user,item\na,x\n", &o, EASE_E_ARG,
@@ -345,8 +353,19 @@ static void options_are_checked(test *t)
 
 static void times_are_parsed_and_refused(test *t)
 {
-    static const char *const bad[] = {"",         "yesterday",  "2024-13-01",
-                                      "2024-1-1", "31.01.2024", "2024-01-31T25:00"};
+    static const char *const bad[] = {"",
+                                      "yesterday",
+                                      "2024-13-01",
+                                      "2024-1-1",
+                                      "31.01.2024",
+                                      "2024-01-31T25:00",
+                                      "2024-02-30",
+                                      "20240230",
+                                      "20230229",
+                                      "20241301",
+                                      "19000100",
+                                      "21000229",
+                                      "2024-01-31T24:01"};
     double seconds;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -355,6 +374,8 @@ static void times_are_parsed_and_refused(test *t)
     check(t, time_of(t, "2024-02-29T12:30:15.5+01:00") == 1709206215.5);
     check(t, time_of(t, "1709206215500") == 1709206215.5);
     check(t, time_of(t, "20240229") == time_of(t, "2024-02-29"));
+    check(t, time_of(t, "20000229") == time_of(t, "2000-02-28T24:00"));
+    check(t, time_of(t, "18991301") == 18991301.0); /* seconds */
 }
 
 /* ---- splits ---------------------------------------------------------------- */

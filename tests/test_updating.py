@@ -215,6 +215,73 @@ class Update(Living):
                 self.assertLess(np.abs(c[np.ix_(at, at)] - b).max(), CLOSE * np.abs(b).max())
                 self.check_info("solved.ease", "many.csv")
 
+    def test_a_gram_file_that_the_model_cannot_be_solved_from_is_not_used(self):
+        """Although a solve would be faster than this change of nearly all users."""
+        many = random_rows(self.rng, USERS, ITEMS, 60)
+        self.write("many.csv", as_csv(many))
+        self.write("pairs.csv", "".join(
+            f"{i},{j},{sum(i in row and j in row for row in many.values())}\n"
+            for i in ITEMS[:70] for j in ITEMS[:70] if i <= j))
+        self.ease("gram", "import", "pairs.csv", "-o", "pairs.gram", "-q")
+        for train, why in ((["--weights"], "an updatable model needs the number of users of"),
+                           (["--model", "dan"], "the user power of dan needs the interactions"),
+                           (["--kind", "covariance"], "covariance needs the number of users")):
+            reading = [a for a in train if a == "--weights"]
+            gram = "pairs.gram" if "covariance" in train else "many.gram"
+            self.ease("gram", "many.csv", "-o", "many.gram", "-q", *reading)
+            self.train("all.csv", "k.ease", *train)
+            args = ["update", "k.ease", "--was", "all.csv", "--now", "many.csv", *reading]
+            r = self.ease(*args, "-o", "2.ease", "--gram", gram)
+            self.assertIn(f"{gram} is not used: {why}", r.err)
+            self.assertRegex(r.err, "plan: update by rank")
+            self.check_info("2.ease", "many.csv", *reading)
+
+    def test_a_gram_file_without_the_weights_of_the_model_is_refused(self):
+        self.change()
+        self.ease("gram", "after.csv", "-o", "counts.gram", "-q")
+        self.train("all.csv", "w.ease", "--weights")
+        self.refused(3, "counts.gram: it has no weights, and the model's data have weights",
+                     "update", "w.ease", "--weights", "--was", "old.csv", "--now", "new.csv",
+                     "-o", "x", "--gram", "counts.gram")
+
+    def many_new_items(self):
+        """Users come with so many new items that the model is 60 times as wide."""
+        self.write("come.csv", as_csv({f"n{k}": {f"x{k} {j}": 1 for j in range(1500)}
+                                       for k in range(3)}))
+        self.write("larger.csv", self.read("all.csv").decode() +
+                   self.read("come.csv").decode().split("\n", 1)[1])
+        return ["update", "m.ease", "--now", "come.csv", "-o", "2.ease", "--threads", 2]
+
+    def test_a_plan_counts_the_new_items(self):
+        args = self.many_new_items()
+        r = self.ease(*args)
+        self.assertRegex(r.err, r"plan: update by rank 3, about .* s, 4\d\.\d MB of memory")
+        os.unlink(self.path("2.ease"))
+        self.refused(4, r"the update needs 4\d\.\d MB of memory, 38.0 MB are available", *args,
+                     "--memory-limit", "38M")
+        r = self.ease(*args, "--data", "larger.csv", "--memory-limit", "38M", "--workdir", ".")
+        self.assertIn("plan: solve anew from larger.csv, since an update needs", r.err)
+        self.check_info("2.ease", "larger.csv")
+
+    def test_a_disk_that_is_too_small_for_new_items_is_refused_beforehand(self):
+        """Before the removal of rows that the model does not have, which fails too."""
+        self.many_new_items()
+        self.write("wrong.csv", as_csv({f"x{k}": {i: 1 for i in ITEMS} for k in range(6)}))
+        os.mkdir(self.path("disk"))
+        mount = "mount -t tmpfs -o size=1m none disk"
+        update = "\"$0\" update m.ease --was wrong.csv --now come.csv -o disk/2.ease"
+        codes, errors = [], []
+        for command in (mount, update, f"{mount} && {update}"):
+            r = subprocess.run(["unshare", "-rm", "sh", "-c", command, EASE], cwd=self.dir,
+                               check=False, capture_output=True, text=True)
+            if command == mount and r.returncode:
+                self.skipTest("no file system can be mounted here")
+            codes.append(r.returncode)
+            errors.append(r.stderr)
+        self.assertEqual(codes, [0, 3, 1], errors)
+        self.assertRegex(errors[1], "not a part of the model's data")
+        self.assertRegex(errors[2], r"disk/2.ease: needs 4\d\.\d MB of disk, 1.05 MB are free")
+
     def test_in_place(self):
         after = self.change()
         os.symlink("m.ease", self.path("link.ease"))
@@ -456,6 +523,8 @@ class Inexact(Living):
         args = ["update", "bad.ease", "--was", "old.csv", "--now", "new.csv", "-o", "2.ease"]
         self.refused(5, "residual of the model is 0.001, .* train it again, or give --data",
                      *args)
+        self.ease("gram", "after.csv", "-o", "weighted.gram", "-q", "--weights")
+        self.refused(5, "train it again, or give --data$", *args, "--gram", "weighted.gram")
         self.refused(5, "residual .* train it again without these users", "forget", "bad.ease",
                      "--users", "all.csv", "--user", "u 1", "-o", "x")
         self.refused(5, "residual", "info", "bad.ease", "--verify")

@@ -37,6 +37,47 @@ static ease_train_options options_of(console *c, const common_args *common,
     return o;
 }
 
+/* Says that a Gram file is not used, if one was given. */
+static bool refuse_gram(console *c, const renewing_args *a, const char *why)
+{
+    if (a->gram)
+        note(c, "%s is not used: %s", a->gram, why);
+    return false;
+}
+
+/* True if the model can be solved from the Gram file, or if none was given from a Gram
+ * file of its data. */
+static bool serves(console *c, const common_args *common, const renewing_args *a,
+                   const ease_model *m, const renewal *r)
+{
+    ease_train_options o = options_of(c, common, a, m, r);
+    ease_error err;
+
+    o.backend = o.workdir = NULL; /* which are checked for every solve */
+    if (ease_train_options_check(&o, 1, &err))
+        return refuse_gram(c, a, err.text);
+    if (has_weights(m) || r->gram.weighted)
+        return refuse_gram(c, a,
+                           "an updatable model needs the number of users of each item, "
+                           "which a Gram matrix of weighted data does not tell");
+    if (a->gram && o.kind != EASE_GRAM_COUNTS &&
+        (!r->gram.has_sums || r->gram.users < 1))
+        return refuse_gram(c, a,
+                           "covariance needs the number of users and the column sums, "
+                           "which this Gram matrix does not tell");
+    return true;
+}
+
+/* Fails if a Gram file surely is of other data than the model's. */
+static int check_gram(console *c, const renewing_args *a, const ease_model *m,
+                      const renewal *r)
+{
+    if (!a->gram || r->gram.weighted || !has_weights(m))
+        return EXIT_DONE;
+    return fail(c, EXIT_DATA,
+                "%s: it has no weights, and the model's data have weights", a->gram);
+}
+
 int renewal_plan(console *c, const common_args *common, const reading_args *reading,
                  const renewing_args *a, const ease_model *m, renewal *r)
 {
@@ -56,7 +97,11 @@ int renewal_plan(console *c, const common_args *common, const reading_args *read
     } else if (a->gram && ease_gram_peek(a->gram, &r->gram, &err)) {
         return fail_with(c, &err);
     }
-    r->possible = a->data || a->gram;
+    code = check_gram(c, a, m, r);
+    if (code)
+        return code;
+    r->gram_serves = serves(c, common, a, m, r);
+    r->possible = a->data || (a->gram && r->gram_serves);
     if (!r->possible)
         return EXIT_DONE;
     o = options_of(c, common, a, m, r);
@@ -64,6 +109,11 @@ int renewal_plan(console *c, const common_args *common, const reading_args *read
                      : ease_plan_sizes(0, larger(r->gram.items, ease_model_items(m)), 0,
                                        &o, EASE_STORE_PACKED, &r->plan, &err);
     return status ? fail_with(c, &err) : EXIT_DONE;
+}
+
+const char *renewal_sources(const renewal *r)
+{
+    return r->gram_serves ? "--data or --gram" : "--data";
 }
 
 double renewal_seconds(const renewal *r)

@@ -117,23 +117,34 @@ int open_updatable(console *c, const common_args *common, ease_model **out)
                                                                     : EXIT_DONE;
 }
 
+/* The sum of the values of the model's data. */
+static double sum_of(const ease_model *m)
+{
+    double sum = 0;
+
+    for (int32_t i = 0; i < ease_model_items(m); i++)
+        sum += ease_model_popularity(m, i);
+    return sum;
+}
+
+bool has_weights(const ease_model *m)
+{
+    double count = (double)model_info_of(m).interactions;
+
+    return count >= 0 && fabs(sum_of(m) - count) > 1e-6 * count;
+}
+
 int check_weights(console *c, const reading_args *reading, const char *path,
                   const ease_model *m)
 {
-    ease_model_info info = model_info_of(m);
     bool weighted = reading_is_weighted(reading);
-    double sum = 0, count = (double)info.interactions;
 
-    for (int32_t i = 0; i < info.items; i++)
-        sum += ease_model_popularity(m, i);
-    if (count < 0)
-        return EXIT_DONE;
-    if (!weighted && fabs(sum - count) > 1e-6 * count)
+    if (!weighted && has_weights(m))
         return fail(c, EXIT_DATA,
                     "%s: it was read without weights, and the model's data have "
                     "weights: give --weights or --half-life",
                     path);
-    if (weighted && sum == count)
+    if (weighted && sum_of(m) == (double)model_info_of(m).interactions)
         warn(c, "%s: it has weights, the model's data have none", path);
     return EXIT_DONE;
 }

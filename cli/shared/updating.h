@@ -46,6 +46,8 @@ int open_updatable(console *c, const common_args *common, ease_model **out);
 /* Says what to do about a model that is not updatable. Returns the exit code. */
 int refuse_fixed(console *c, const char *path, const ease_model *m);
 
+/* True if the interactions of the model's data have values other than 1. */
+bool has_weights(const ease_model *m);
 /* To be called for data of a change that were read: fails with EXIT_DATA if the model's
  * data have weights and these were read without; warns of the contrary. */
 int check_weights(console *c, const reading_args *reading, const char *path,

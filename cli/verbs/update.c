@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "planning.h"
@@ -141,13 +142,19 @@ static int read_change(console *c, const update_args *a, work *w)
     return code;
 }
 
+/* The number of items after the change. */
+static int32_t items_after(const work *w)
+{
+    return ease_model_items(w->model) + w->info.new_items;
+}
+
 static int plan(console *c, const update_args *a, work *w)
 {
     ease_error err;
 
     if (ease_model_describe_change(w->model, w->was, w->now, &w->info, &err))
         return fail_with(c, &err);
-    return plan_update(c, &a->common, ease_model_items(w->model), w->info.rank,
+    return plan_update(c, &a->common, items_after(w), w->info.rank,
                        a->anew.memory_limit, &w->plan);
 }
 
@@ -213,6 +220,7 @@ static void note_choice(console *c, const update_args *a, const work *w)
 {
     const char *source = a->anew.data ? a->anew.data : a->anew.gram;
     double anew = w->anew.possible ? renewal_seconds(&w->anew) : w->plan.solve_seconds;
+    bool hint = anew + WORTH_SECONDS < w->plan.update_seconds;
     char update[NUMBER_CHARS], solve[NUMBER_CHARS], rank[NUMBER_CHARS],
         memory[NUMBER_CHARS];
 
@@ -221,11 +229,9 @@ static void note_choice(console *c, const update_args *a, const work *w)
     format_count(rank, sizeof(rank), w->info.rank);
     format_bytes(memory, sizeof(memory), w->plan.peak_bytes);
     if (!w->anew.possible)
-        note(c, "plan: update by rank %s, about %s, %s of memory%s", rank, update,
-             memory,
-             anew + WORTH_SECONDS < w->plan.update_seconds
-                 ? "; training anew would be faster: --data or --gram allows it"
-                 : "");
+        note(c, "plan: update by rank %s, about %s, %s of memory%s%s%s", rank, update,
+             memory, hint ? "; training anew would be faster: " : "",
+             hint ? renewal_sources(&w->anew) : "", hint ? " allows it" : "");
     else if (!residual_allowed(w->residual))
         note(c, "plan: solve anew from %s, since the model's residual is %.1g", source,
              w->residual);
@@ -240,27 +246,48 @@ static void note_choice(console *c, const update_args *a, const work *w)
              rank, update, memory, solve);
 }
 
+/* Checks the disk for the updated model: without new items it is as large as the old
+ * one. */
+static int check_update_space(console *c, const update_args *a, const work *w)
+{
+    size_t bytes = file_bytes(a->common.operands[0]);
+    ease_plan packed = {.size = sizeof(packed)};
+    ease_train_options o;
+    ease_error err;
+
+    ease_train_options_init(&o);
+    o.lambda = 1; /* any: the size does not depend on it */
+    if (w->info.new_items &&
+        ease_plan_sizes(0, items_after(w), 0, &o, EASE_STORE_PACKED, &packed, &err))
+        return fail_with(c, &err);
+    return check_space(c, target_path(&a->common, &a->target),
+                       packed.model_bytes > bytes ? packed.model_bytes : bytes);
+}
+
 /* Chooses the way that is faster, of those that are possible. */
 static int choose(console *c, const update_args *a, work *w)
 {
     bool exact = residual_allowed(w->residual);
+    char advice[80];
 
     if (!w->anew.possible && !exact)
         return fail(c, EXIT_NUMERICAL,
                     "%s: the residual of the model is %.1g, at most %.0g is allowed: "
-                    "train it again, or give --data or --gram",
-                    a->common.operands[0], w->residual, RESIDUAL_ALLOWED);
+                    "train it again, or give %s",
+                    a->common.operands[0], w->residual, RESIDUAL_ALLOWED,
+                    renewal_sources(&w->anew));
+    snprintf(advice, sizeof(advice), "%s with --workdir DIR needs less",
+             renewal_sources(&w->anew));
     if (!w->anew.possible && !update_fits(&w->plan))
-        return refuse_update(c, &w->plan,
-                             "--data or --gram with --workdir DIR needs less");
+        return refuse_update(c, &w->plan, advice);
     if (w->anew.possible)
         w->solved = !exact || !update_fits(&w->plan) ||
                     (w->anew.plan.fits &&
                      renewal_seconds(&w->anew) < w->plan.update_seconds);
     note_choice(c, a, w);
-    return check_space(c, target_path(&a->common, &a->target),
-                       w->solved ? w->anew.plan.model_bytes
-                                 : file_bytes(a->common.operands[0]));
+    return w->solved ? check_space(c, target_path(&a->common, &a->target),
+                                   w->anew.plan.model_bytes)
+                     : check_update_space(c, a, w);
 }
 
 /* ---- both ways ------------------------------------------------------------------- */

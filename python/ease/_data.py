@@ -26,6 +26,7 @@ Columns = Union[None, str, Sequence[Union[None, str, int]]]
 REPEATS = ("first", "last", "max", "sum")
 SAMPLE = 4096  # rows that columns are recognized by
 BLOCK = 65536  # users whose rows are counted at a time
+TOO_LARGE = "ids above 2^63 - 1: give them as strings"
 
 
 def choice(value: Any, names: Sequence[str], what: str) -> int:
@@ -402,8 +403,8 @@ def _id_column(column: Any) -> Tuple[Any, type]:
     else:
         values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
     if values.dtype.kind in "iu":
-        if values.dtype == np.uint64 and len(values) and values.max() > 2**63 - 1:
-            raise ValueError("ids above 2^63 - 1: give them as strings")
+        if values.dtype == np.uint64 and len(values) and int(values.max()) > 2**63 - 1:
+            raise ValueError(TOO_LARGE)
         return np.ascontiguousarray(values, np.int64), int
     if values.dtype.kind == "f":
         return whole_floats(values), int
@@ -414,10 +415,18 @@ def _id_column(column: Any) -> Tuple[Any, type]:
     if kinds <= {str}:
         return text_column([v.encode("utf-8", "surrogateescape") for v in listed]), str
     if kinds == {int}:
-        return np.array(listed, np.int64), int
+        return whole_numbers(listed), int
     if kinds == {float}:
         return whole_floats(np.array(listed)), int
     return mixed_ids(listed)
+
+
+def whole_numbers(listed: List[Any]) -> Array:
+    try:
+        return np.array(listed, np.int64)
+    except OverflowError:
+        raise ValueError(TOO_LARGE if max(map(int, listed)) > 2**63 - 1
+                         else "ids below -2^63: give them as strings") from None
 
 
 def whole_floats(values: Array) -> Array:
@@ -439,7 +448,7 @@ def mixed_ids(listed: List[Any]) -> Tuple[Any, type]:
     numbers = [v for v in listed if isinstance(v, (int, np.integer)) and not isinstance(v, bool)]
     texts = [v for v in listed if isinstance(v, (str, bytes, uuid.UUID))]
     if len(numbers) == len(listed):
-        return np.array(listed, np.int64), int
+        return whole_numbers(listed), int
     if len(texts) == len(listed):
         return text_column([v.encode("utf-8", "surrogateescape") if isinstance(v, str) else
                             v if isinstance(v, bytes) else encode(v) for v in listed]), str

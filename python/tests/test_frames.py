@@ -167,6 +167,10 @@ def test_ids_that_became_floats_are_whole_numbers():
     ([1, "x", 2], "not both, such as 1 and 'x': make them strings"),
     (["x", 1.5, "y"], "not a float such as 1.5"), ([True, False, True], "not a bool"),
     (np.array([True, False, True]), "not bool"), ([1, True, 2], "not a bool such as True"),
+    ([1, 2**63, 2**64], "ids above 2\\^63 - 1: give them as strings"),
+    (np.array([1, 2, 2**63], np.uint64), "ids above 2\\^63 - 1: give them as strings"),
+    ([1, 2, np.uint64(2**63)], "ids above 2\\^63 - 1: give them as strings"),
+    ([1, 2, -2**63 - 1], "ids below -2\\^63: give them as strings"),
     (np.array(["2020-01-01"] * 3, "datetime64[s]"), "not datetime64")])
 def test_ids_that_are_none(values, words):
     for rows in {"user": [1, 2, 3], "item": values}, {"item": [1, 2, 3], "user": values}:

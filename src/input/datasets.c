@@ -3,6 +3,7 @@
 #include "input/parts.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +102,10 @@ typedef struct holdings {
     char *folder; /* the directory training_set */
     series movies, parts;
     int forms;
-    bool files, others;         /* that could be parts; directories and devices */
+    bool files;                 /* there are some that could be parts */
     char first[64], second[64]; /* names that prove two data sets */
+    char other[64];             /* the first name of what is not a file */
+    const char *kind;           /* what that is; NULL: there are files alone */
 } holdings;
 
 static void holdings_free(holdings *h)
@@ -195,16 +198,33 @@ static bool take_name(holdings *h, const char *name, bool movies_alone)
     return h->only != NULL;
 }
 
-static void note_kind(holdings *h, int dir, const char *name)
+/* What an entry of a directory is; NULL: a file. */
+static const char *kind_of(int dir, const char *name)
 {
     struct stat st;
 
+    if (fstatat(dir, name, &st, 0) == 0)
+        return S_ISREG(st.st_mode)   ? NULL
+               : S_ISDIR(st.st_mode) ? "a directory"
+                                     : "not a file";
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode)
+               ? "a link to nothing"
+               : "not a file";
+}
+
+static void note_kind(holdings *h, int dir, const char *name)
+{
+    const char *kind;
+
     if (name[0] == '.' || name[0] == '_')
         return;
-    if (fstatat(dir, name, &st, 0) == 0 && S_ISREG(st.st_mode))
+    kind = kind_of(dir, name);
+    if (!kind) {
         h->files = true;
-    else
-        h->others = true;
+    } else if (!h->kind || strcmp(name, h->other) < 0) {
+        snprintf(h->other, sizeof(h->other), "%.60s", name);
+        h->kind = kind;
+    }
 }
 
 static ease_status look_into(holdings *h, const char *dir, bool movies_alone,
@@ -324,6 +344,11 @@ static ease_status check_forms(const holdings *h, bool series_alone, ease_error 
                           "%s: a directory without training_set, mv_0000001.txt or "
                           "combined_data_1.txt",
                           h->dir);
+    if (h->files && h->kind)
+        return ease__fail(err, EASE_E_DATA,
+                          "%s: a directory without a data set: its files are no parts, "
+                          "since %s is %s: name the files, as in '%s/*.csv'",
+                          h->dir, h->other, h->kind, h->dir);
     return ease__fail(err, EASE_E_DATA,
                       "%s: a directory without a data set: ratings.csv, ratings.dat, "
                       "train_triplets.txt, training_set, mv_0000001.txt, "
@@ -338,7 +363,7 @@ static ease_status open_holdings(holdings *h, bool series_alone,
     const char *dir = h->dir;
     ease_status status = look_into(h, dir, false, series_alone, err);
 
-    if (!status && h->forms == 0 && h->files && !h->others && !series_alone)
+    if (!status && h->forms == 0 && h->files && !h->kind && !series_alone)
         return ease__list_open(dir, NULL, hooks, out, err);
     if (!status)
         status = check_forms(h, series_alone, err);

@@ -291,7 +291,9 @@ static ease_status take_time(const ease_read_options *o, ease__draft *d, int64_t
     if (!isfinite(o->times[row]))
         return ease__fail_at(err, EASE_E_DATA, row, "row %lld: the time is not finite",
                              (long long)row);
-    *time = ease__instant_of(o->times[row], &small);
+    if (!ease__instant_of(o->times[row], time, &small))
+        return ease__fail_at(err, EASE_E_DATA, row, "row %lld: %.0f is not a date",
+                             (long long)row, o->times[row]);
     d->small += small;
     *keep = !(*time < o->since || *time >= o->until);
     if (!*keep) {

@@ -41,18 +41,29 @@ static int64_t days_of(int year, int month, int day)
     return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 719469;
 }
 
+/* True if the Gregorian calendar has this day. */
+static bool is_day(int year, int month, int day)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return year >= 1 && month >= 1 && month <= 12 && day >= 1 &&
+           day <= days[month - 1] + (leap && month == 2);
+}
+
 static bool take_date(scan *s, int64_t *days)
 {
     int year, month, day;
 
     if (!take_number(s, 4, 9999, &year) || !take(s, '-') ||
         !take_number(s, 2, 12, &month) || !take(s, '-') ||
-        !take_number(s, 2, 31, &day) || year < 1 || month < 1 || day < 1)
+        !take_number(s, 2, 31, &day) || !is_day(year, month, day))
         return false;
     *days = days_of(year, month, day);
     return true;
 }
 
+/* Reads a time of day: up to 24:00, and with a leap second up to 23:59:60. */
 static bool take_clock(scan *s, double *seconds)
 {
     int hour, minute, second = 0;
@@ -69,7 +80,7 @@ static bool take_clock(scan *s, double *seconds)
             unit /= 10.0;
         }
     *seconds = 3600.0 * hour + 60.0 * minute + second + part;
-    return true;
+    return hour < 24 || *seconds == 86400.0;
 }
 
 /* Reads a time zone: "Z", "+02", "+0200" or "+02:00"; without one the time is UTC. */
@@ -130,27 +141,24 @@ bool ease__parse_moment(const char *text, size_t length, double *out)
     return parse_number(text, length, out) || parse_date(text, length, out);
 }
 
-double ease__instant_of(double number, bool *small)
+bool ease__instant_of(double number, double *out, bool *small)
 {
     double size = fabs(number);
-    int64_t n, year, month, day;
+    int date, year, month, day;
 
     *small = size < 1e8;
+    *out = number / (size < 1e11 ? 1.0 : size < 1e14 ? 1e3 : size < 1e17 ? 1e6 : 1e9);
     if (!*small)
-        return number / (size < 1e11   ? 1.0
-                         : size < 1e14 ? 1e3
-                         : size < 1e17 ? 1e6
-                                       : 1e9);
-    n = (int64_t)size;
-    year = n / 10000;
-    month = n / 100 % 100;
-    day = n % 100;
-    if (year >= 1900 && year <= 2100 && month >= 1 && month <= 12 && day >= 1 &&
-        day <= 31 && number == (double)n) {
-        *small = false;
-        return 86400.0 * (double)days_of((int)year, (int)month, (int)day);
-    }
-    return number;
+        return true;
+    date = (int)size;
+    year = date / 10000;
+    month = date / 100 % 100;
+    day = date % 100;
+    if (year < 1900 || year > 2100 || number != (double)date)
+        return true;
+    *small = false;
+    *out = 86400.0 * (double)days_of(year, month, day);
+    return is_day(year, month, day);
 }
 
 bool ease__parse_instant(const char *text, size_t length, double *out, bool *small)
@@ -158,10 +166,8 @@ bool ease__parse_instant(const char *text, size_t length, double *out, bool *sma
     double number;
     bool date = length >= 10 && text[4] == '-' && text[7] == '-'; /* not a number */
 
-    if (!date && parse_number(text, length, &number)) {
-        *out = ease__instant_of(number, small);
-        return true;
-    }
+    if (!date && parse_number(text, length, &number))
+        return ease__instant_of(number, out, small);
     *small = false;
     return parse_date(text, length, out);
 }

@@ -9,7 +9,7 @@
 /* Parses a number of any unit, or a date in seconds since 1970: 2005-04-02, with a
  * time of day (`2005-04-02 23:53:47.5`, with `T` instead of the space, or without
  * seconds) and a zone (`Z`, `+02:00`). A later time is a larger number. Returns
- * false if the text is neither. */
+ * false if the text is neither, and for days that the calendar does not have. */
 bool ease__parse_moment(const char *text, size_t length, double *out);
 
 /* Reads eight digits at p into *out, by sums of pairs, of fours, of eights. */
@@ -33,7 +33,9 @@ static inline bool ease__take_eight(const char *p, uint64_t *out)
  * milli-, micro- or nanoseconds since 1970, told apart by their size: numbers below
  * 10^11 are seconds (up to the year 5138), below 10^14 milliseconds, below 10^17
  * microseconds. *out is in seconds since 1970. *small is set for a number below 10^8
- * (of before March 1973, in seconds), which is more likely a year or a count. */
+ * (of before March 1973, in seconds), which is more likely a year or a count. Whole
+ * numbers from 19000000 to 21009999 are dates: false for those that the calendar does
+ * not have. */
 bool ease__parse_instant(const char *text, size_t length, double *out, bool *small);
 /* The same for the most common form, ten digits with the first above 0: seconds since
  * 1970. False: it is another form. */
@@ -49,8 +51,8 @@ static inline bool ease__parse_ten_digits(const char *text, size_t length, doubl
     return true;
 }
 
-/* The seconds since 1970 of such a number. */
-double ease__instant_of(double number, bool *small);
+/* The same for such a number. */
+bool ease__instant_of(double number, double *out, bool *small);
 
 /* True for a date of three numbers between equal separators, the year first or last,
  * alone or before a time of day: 2005-04-02T23:53, 02.04.2005, 4/2/05 11:53 PM. It

@@ -60,13 +60,13 @@ int64_t ease_tuning_unknown_targets(const ease_tuning *t)
     return t ? t->unknown_targets : 0;
 }
 
-/* Of two equal trials: true if the later one is the better. Few users may not tell
- * lambdas apart when they are left out, and lambda then stays near its start. */
+/* Of two equal trials: true if the later one is the better. Few users of the training
+ * data may not tell lambdas apart, and lambda then stays near its start. */
 static bool prefers(const ease_tuning *t, int later, int before)
 {
     double start = log(EASE__START_LAMBDA);
 
-    if (t->leaving)
+    if (t->on_training)
         return fabs(log(t->tried[later].trial.lambda) - start) <
                fabs(log(t->tried[before].trial.lambda) - start);
     return t->by_lambda;
@@ -306,7 +306,7 @@ ease_status ease_tune(const ease_interactions *x, const ease_interactions *input
     t.result->method = ease__method_find(t.train.method);
     t.result->by_lambda = t.result->method->info.has_lambda &&
                           (!t.result->method->family || draws_users(&t));
-    t.result->leaving = t.o.leave_one_out != 0;
+    t.result->on_training = draws_users(&t);
     t.result->metric = ease__metric_kind_of(t.o.metric);
     status = run_extended(&t, err);
     if (status) {

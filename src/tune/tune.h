@@ -30,9 +30,9 @@ struct ease_tuning {
     ease_train_options train;
     ease__attempt tried[EASE__MOST_TRIALS]; /* in the order of lambda, or of the grid */
     int count;
-    bool leaving;   /* trials leave users out */
-    bool by_lambda; /* nothing else is tuned: trials have the order of lambda */
-    int solves;     /* of other searches */
+    bool on_training; /* trials are measured on users of the training data */
+    bool by_lambda;   /* nothing else is tuned: trials have the order of lambda */
+    int solves;       /* of other searches */
     int stopped;
     int64_t unknown_targets; /* among the held-out items; -1: not measured yet */
 };
