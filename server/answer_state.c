@@ -95,6 +95,17 @@ static void put_users(service *s, bytes *to)
                "Users whose feedback the model does not include.", (double)u.changed);
 }
 
+static void put_connections(const service *s, bytes *to)
+{
+    gauges_put(to, "ease_connections", "gauge", "Open connections.",
+               http_connections(s->http));
+    bytes_text(to, "# HELP ease_thread_connections Open connections of each thread.\n"
+                   "# TYPE ease_thread_connections gauge\n");
+    for (int i = 0; i < http_threads(s->http); i++)
+        bytes_format(to, "ease_thread_connections{thread=\"%d\"} %d\n", i,
+                     http_connections_of_thread(s->http, i));
+}
+
 bool answer_metrics(request *r)
 {
     service *s = r->service;
@@ -103,8 +114,7 @@ bool answer_metrics(request *r)
     r->type = "text/plain; version=0.0.4";
     gauges_write(&s->gauges, to);
     put_models(s, to);
-    gauges_put(to, "ease_connections", "gauge", "Open connections.",
-               http_connections(s->http));
+    put_connections(s, to);
     gauges_put(to, "ease_requests_in_progress", "gauge",
                "Requests that are being answered.", http_busy(s->http));
     gauges_put(to, "ease_queue_length", "gauge", "Long requests that wait.",

@@ -1,5 +1,6 @@
 #include "http.h"
 
+#include <limits.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "acceptor.h"
 #include "headers.h"
 #include "json.h"
 #include "log.h"
@@ -21,7 +23,8 @@ enum {
 struct http {
     const http_options *o;
     links *links;
-    struct MHD_Daemon *daemon;
+    struct MHD_Daemon **daemon; /* of each thread */
+    acceptor *acceptor;
     atomic_bool draining;
     atomic_bool closed; /* no request is begun any more */
     atomic_int busy;
@@ -493,18 +496,14 @@ static void note_connection(void *data, struct MHD_Connection *connection,
 {
     http *h = data;
     const union MHD_ConnectionInfo *info;
-    int fd;
 
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         links_remove(h->links, *context);
         *context = NULL;
         return;
     }
-    /* Since libmicrohttpd 1.0 all answers of a connection are in one union. */
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    fd = info ? info->connect_fd : -1;
-    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    *context = links_add(h->links, fd, info ? info->client_addr : NULL);
+    *context = info ? links_find(h->links, info->connect_fd) : NULL;
 }
 
 static void log_message(void *data, const char *fmt, va_list args)
@@ -536,26 +535,44 @@ static void count_end(void *data, link_end why)
 
 /* ---- start and end --------------------------------------------------------------- */
 
+/* One thread of the pool. libmicrohttpd has pools too, but chooses the thread of a
+ * connection by its descriptor. The acceptor knows the limit on connections. */
 static struct MHD_Daemon *start_daemon(http *h)
 {
-    const http_options *o = h->o;
-    int threads = o->threads > 1 ? o->threads : 0;
-    const struct MHD_OptionItem pool[] = {
-        {threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, NULL},
-        {MHD_OPTION_END, 0, NULL}};
-
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
-            MHD_USE_ERROR_LOG,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET |
+            MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG,
         0, NULL, NULL, handle, h, MHD_OPTION_EXTERNAL_LOGGER, log_message, h,
-        MHD_OPTION_LISTEN_SOCKET, o->socket, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)(o->links.most + SPARE_CONNECTIONS),
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, h, MHD_OPTION_UNESCAPE_CALLBACK,
-        leave_escaped, h, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, h,
-        MHD_OPTION_NOTIFY_CONNECTION, note_connection, h, MHD_OPTION_ARRAY, pool,
+        MHD_OPTION_CONNECTION_LIMIT, UINT_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, 0u,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, h,
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, h, MHD_OPTION_NOTIFY_COMPLETED,
+        end_exchange, h, MHD_OPTION_NOTIFY_CONNECTION, note_connection, h,
         MHD_OPTION_END);
+}
+
+static bool start_daemons(http *h)
+{
+    h->daemon = calloc((size_t)h->o->threads, sizeof(struct MHD_Daemon *));
+    for (int i = 0; h->daemon && i < h->o->threads; i++)
+        if (!(h->daemon[i] = start_daemon(h)))
+            return false;
+    return h->daemon != NULL;
+}
+
+static bool hand_over(void *data, int thread, int fd, const struct sockaddr *address,
+                      socklen_t size)
+{
+    const http *h = data;
+
+    return MHD_add_connection(h->daemon[thread], fd, address, size) == MHD_YES;
+}
+
+static bool fail_to_start(problem *p)
+{
+    return problem_note(p, PROBLEM_internal,
+                        "cannot start the threads of the server: memory, threads or "
+                        "descriptors (ulimit -n) are short");
 }
 
 http *http_start(const http_options *o, problem *p)
@@ -564,22 +581,40 @@ http *http_start(const http_options *o, problem *p)
 
     if (h) {
         h->o = o;
-        h->links = links_start(&o->links, count_end, h);
+        h->links = links_start(&o->links, o->threads, count_end, h);
     }
-    if (h && h->links)
-        h->daemon = start_daemon(h);
-    if (h && h->daemon)
+    if (h && h->links && start_daemons(h))
         return h;
-    problem_note(p, PROBLEM_internal,
-                 "cannot start the threads of the server: memory, threads or "
-                 "descriptors (ulimit -n) are short");
+    fail_to_start(p);
     http_stop(h);
     return NULL;
+}
+
+bool http_accept(http *h, problem *p)
+{
+    const acceptor_options accepting = {.socket = h->o->socket,
+                                        .most = h->o->links.most + SPARE_CONNECTIONS,
+                                        .links = h->links,
+                                        .hand_over = hand_over,
+                                        .user = h};
+
+    h->acceptor = acceptor_start(&accepting);
+    return h->acceptor ? true : fail_to_start(p);
 }
 
 int http_connections(http *h)
 {
     return links_count(h->links);
+}
+
+int http_threads(const http *h)
+{
+    return h->o->threads;
+}
+
+int http_connections_of_thread(http *h, int thread)
+{
+    return links_count_of_thread(h->links, thread);
 }
 
 int http_busy(http *h)
@@ -602,7 +637,8 @@ void http_announce_end(http *h)
 void http_refuse(http *h)
 {
     atomic_store(&h->draining, true);
-    (void)MHD_quiesce_daemon(h->daemon);
+    acceptor_stop(h->acceptor);
+    h->acceptor = NULL;
 }
 
 /* A connection that is closed as idle may have a request that no thread has read yet.
@@ -632,8 +668,11 @@ void http_stop(http *h)
 {
     if (!h)
         return;
-    if (h->daemon)
-        MHD_stop_daemon(h->daemon);
+    acceptor_stop(h->acceptor);
+    for (int i = 0; h->daemon && i < h->o->threads; i++)
+        if (h->daemon[i])
+            MHD_stop_daemon(h->daemon[i]);
     links_stop(h->links);
+    free((void *)h->daemon);
     free(h);
 }

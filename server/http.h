@@ -66,8 +66,8 @@ bool request_is_late(request *r);
 void http_finish(request *r);
 
 typedef struct http_options {
-    int socket; /* that listens; stays open */
-    int threads;
+    int socket;  /* that listens; stays open */
+    int threads; /* of the pool: 1 or more */
     links_limits links;
     size_t body_bytes;
     double request_seconds;
@@ -87,9 +87,14 @@ typedef struct http_options {
 
 typedef struct http http;
 
-/* Starts the pool. NULL after a message in `p`. The options must live as long. */
+/* Starts the pool, whose handlers are called after http_accept. NULL after a message in
+ * `p`. The options must live as long. */
 http *http_start(const http_options *o, problem *p);
+/* Begins to accept connections; once. */
+bool http_accept(http *h, problem *p);
 int http_connections(http *h);
+int http_threads(const http *h);                     /* of the pool */
+int http_connections_of_thread(http *h, int thread); /* 0 to http_threads - 1 */
 int http_busy(http *h); /* requests that are being answered */
 /* The end: clients are told to close their connections; then no more are accepted,
  * while the socket stays open; then each is closed when its request is answered. The

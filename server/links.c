@@ -29,7 +29,7 @@ struct link_entry {
     link_entry *bucket_previous, *bucket_next; /* of addresses with the same hash */
     unsigned char address[ADDRESS_BYTES];
     char name[INET6_ADDRSTRLEN];
-    int fd;
+    int fd, thread;
     unsigned bucket;
     bool counted; /* by its address */
     link_excess excess;
@@ -52,7 +52,8 @@ struct links {
     pthread_cond_t changed;
     pthread_t thread;
     bool stopping;
-    int count;
+    int count, threads;
+    int *of_thread; /* connections of each */
     link_entry *first;
     link_entry *bucket[BUCKETS];
 };
@@ -118,6 +119,7 @@ static void put_in_lists(links *l, link_entry *e)
         l->first->previous = e;
     l->first = e;
     l->count++;
+    l->of_thread[e->thread]++;
     if (!e->counted)
         return;
     e->bucket_next = l->bucket[e->bucket];
@@ -126,10 +128,26 @@ static void put_in_lists(links *l, link_entry *e)
     l->bucket[e->bucket] = e;
 }
 
+static int find_thread(const links *l)
+{
+    int best = 0;
+
+    for (int i = 1; i < l->threads; i++)
+        if (l->of_thread[i] < l->of_thread[best])
+            best = i;
+    return best;
+}
+
+/* libmicrohttpd says nothing of a connection that it closes before its thread knows it,
+ * for lack of memory. The entry is found here when its descriptor comes again. */
 link_entry *links_add(links *l, int fd, const struct sockaddr *address)
 {
-    link_entry *e = calloc(1, sizeof(*e));
+    link_entry *e;
 
+    if ((size_t)fd >= l->descriptors)
+        return NULL;
+    links_remove(l, links_find(l, fd));
+    e = calloc(1, sizeof(*e));
     if (!e)
         return NULL;
     e->fd = fd;
@@ -142,19 +160,23 @@ link_entry *links_add(links *l, int fd, const struct sockaddr *address)
         e->excess = LINK_TOO_MANY;
     else if (e->counted && count_address(l, e) >= l->limits.most_of_address)
         e->excess = LINK_TOO_MANY_OF_ADDRESS;
+    e->thread = find_thread(l);
     put_in_lists(l, e);
     pthread_mutex_unlock(&l->lock);
-    if (fd >= 0 && (size_t)fd < l->descriptors)
-        atomic_store(&l->by_descriptor[fd], e);
+    atomic_store(&l->by_descriptor[fd], e);
     return e;
+}
+
+link_entry *links_find(links *l, int fd)
+{
+    return (size_t)fd < l->descriptors ? atomic_load(&l->by_descriptor[fd]) : NULL;
 }
 
 void links_remove(links *l, link_entry *e)
 {
     if (!e)
         return;
-    if (e->fd >= 0 && (size_t)e->fd < l->descriptors)
-        atomic_store(&l->by_descriptor[e->fd], NULL);
+    atomic_store(&l->by_descriptor[e->fd], NULL);
     pthread_mutex_lock(&l->lock);
     if (e->previous)
         e->previous->next = e->next;
@@ -169,6 +191,7 @@ void links_remove(links *l, link_entry *e)
     if (e->bucket_next)
         e->bucket_next->bucket_previous = e->bucket_previous;
     l->count--;
+    l->of_thread[e->thread]--;
     pthread_mutex_unlock(&l->lock);
     free(e);
 }
@@ -176,6 +199,11 @@ void links_remove(links *l, link_entry *e)
 link_excess link_check(const link_entry *e)
 {
     return e->excess;
+}
+
+int link_thread(const link_entry *e)
+{
+    return e->thread;
 }
 
 const char *link_address(const link_entry *e)
@@ -228,6 +256,16 @@ int links_count(links *l)
 
     pthread_mutex_lock(&l->lock);
     count = l->count;
+    pthread_mutex_unlock(&l->lock);
+    return count;
+}
+
+int links_count_of_thread(links *l, int thread)
+{
+    int count;
+
+    pthread_mutex_lock(&l->lock);
+    count = l->of_thread[thread];
     pthread_mutex_unlock(&l->lock);
     return count;
 }
@@ -321,8 +359,7 @@ static bool is_late(const link_entry *e)
 static size_t receive(void *user, int fd, const char *data, size_t count)
 {
     links *l = user;
-    link_entry *e = (size_t)fd < l->descriptors ? atomic_load(&l->by_descriptor[fd])
-                                                : NULL;
+    link_entry *e = links_find(l, fd);
     bool between = e && e->scanner.state == SCAN_START;
     size_t passed;
 
@@ -391,7 +428,19 @@ static size_t most_descriptors(void)
     return (size_t)r.rlim_cur;
 }
 
-links *links_start(const links_limits *limits, links_ended *ended, void *user)
+static void free_all(links *l)
+{
+    while (l->first)
+        links_remove(l, l->first);
+    pthread_cond_destroy(&l->changed);
+    pthread_mutex_destroy(&l->lock);
+    free(l->by_descriptor);
+    free(l->of_thread);
+    free(l);
+}
+
+links *links_start(const links_limits *limits, int threads, links_ended *ended,
+                   void *user)
 {
     links *l = calloc(1, sizeof(*l));
 
@@ -402,14 +451,16 @@ links *links_start(const links_limits *limits, links_ended *ended, void *user)
     l->user = user;
     l->descriptors = most_descriptors();
     l->by_descriptor = calloc(l->descriptors, sizeof(*l->by_descriptor));
+    l->threads = threads;
+    l->of_thread = calloc((size_t)threads, sizeof(*l->of_thread));
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->changed, NULL);
     intake_set(receive, l);
-    if (l->by_descriptor && pthread_create(&l->thread, NULL, watch, l) == 0)
+    if (l->by_descriptor && l->of_thread &&
+        pthread_create(&l->thread, NULL, watch, l) == 0)
         return l;
     intake_set(NULL, NULL);
-    free(l->by_descriptor);
-    free(l);
+    free_all(l);
     return NULL;
 }
 
@@ -423,8 +474,5 @@ void links_stop(links *l)
     pthread_mutex_unlock(&l->lock);
     pthread_join(l->thread, NULL);
     intake_set(NULL, NULL);
-    free(l->by_descriptor);
-    pthread_cond_destroy(&l->changed);
-    pthread_mutex_destroy(&l->lock);
-    free(l);
+    free_all(l);
 }

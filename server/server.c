@@ -423,7 +423,8 @@ static int start_threads(running *r)
     if (!listening_begin(&r->socket, &p))
         return fail_problem(r->console, &p);
     s->http = http_start(&r->http, &p);
-    return s->http ? EXIT_DONE : fail_problem(r->console, &p);
+    return s->http && http_accept(s->http, &p) ? EXIT_DONE
+                                               : fail_problem(r->console, &p);
 }
 
 /* Opens users, journal and models. */

@@ -42,6 +42,19 @@ int http_connections(http *h)
     return 0;
 }
 
+int http_threads(const http *h)
+{
+    (void)h;
+    return 0;
+}
+
+int http_connections_of_thread(http *h, int thread)
+{
+    (void)h;
+    (void)thread;
+    return 0;
+}
+
 int http_busy(http *h)
 {
     (void)h;

@@ -112,7 +112,7 @@ static void start(server *s, double header_seconds)
                           .routes = routes};
     listen_anywhere(s);
     s->http = http_start(&s->o, &p);
-    if (!s->o.workers || !s->http)
+    if (!s->o.workers || !s->http || !http_accept(s->http, &p))
         abort();
 }
 

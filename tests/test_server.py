@@ -6,6 +6,8 @@ import concurrent.futures
 import json
 import os
 import random
+import re
+import resource
 import shutil
 import signal
 import socket
@@ -614,6 +616,93 @@ class Malformed(Served):
         while self.server.descriptors() > before:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
+
+
+def threads_time(pid):
+    """The processor time of each thread, in nanoseconds."""
+    spent = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat") as f:
+            spent[thread] = int(f.read().split()[0])
+    return spent
+
+
+class Accepting(Served):
+    OPTIONS = ("--threads", "2", "--max-connections", "60")
+
+    def setUp(self):
+        self.held = [self.server.client()]
+        self.wait_for_threads()
+
+    def tearDown(self):
+        self.close(len(self.held))
+
+    def open_at_once(self, count):
+        """The server finds these connections together in the queue of its socket."""
+        self.server.send(signal.SIGSTOP)
+        self.held += [self.server.client() for _ in range(count)]
+        self.server.send(signal.SIGCONT)
+
+    def close(self, count):
+        for _ in range(count):
+            self.held.pop().close()
+
+    def wait_for_threads(self, total=None):
+        """The numbers of connections of the threads, when these are as many as are held."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            text = self.server.get("/metrics", client=self.held[0]).body.decode()
+            counts = [int(n) for n in re.findall(r'(?m)^ease_thread_connections\{.*\} (\d+)$', text)]
+            if sum(counts) == (total or len(self.held)):
+                return counts
+            self.assertLess(time.monotonic(), deadline, counts)
+
+    def test_connections_are_dealt_out_evenly(self):
+        self.open_at_once(15)
+        self.assertEqual(self.wait_for_threads(), [8, 8])
+        random.Random(7).shuffle(self.held)
+        self.close(10)
+        self.wait_for_threads()
+        self.open_at_once(14)
+        self.assertEqual(self.wait_for_threads(), [10, 10])
+
+    def test_each_thread_does_its_share(self):
+        self.open_at_once(15)
+        for client in self.held:
+            self.server.get("/healthz", client=client)
+        before = threads_time(self.server.process.pid)
+        for _ in range(20):
+            for client in self.held:
+                self.server.post("/v1/recommend", {"history": ["react"]}, client=client)
+        after = threads_time(self.server.process.pid)
+        spent = sorted(after[t] - before.get(t, 0) for t in after)
+        self.assertGreater(spent[-2], spent[-1] / 3, spent)
+
+    def test_more_than_can_be_accepted_wait(self):
+        waiting = [self.server.connect() for _ in range(200)]
+        self.assertEqual(self.wait_for_threads(60 + 64), [62, 62])
+        for s in waiting:
+            s.close()
+        deadline = time.monotonic() + PATIENCE
+        while self.server.get("/healthz").status != 200:  # accepted after all others
+            self.assertLess(time.monotonic(), deadline)
+
+    def test_without_descriptors_it_waits_for_some(self):
+        pid = self.server.process.pid
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        self.server.get("/healthz", client=self.held[0])
+        resource.prlimit(pid, resource.RLIMIT_NOFILE,
+                         (1 + max(int(n) for n in os.listdir(f"/proc/{pid}/fd")), limits[1]))
+        self.held += [self.server.client() for _ in range(20)]
+        self.server.wait_for_log("cannot accept connections: Too many open files")
+        before = sum(threads_time(pid).values())
+        time.sleep(0.5)
+        self.assertLess(sum(threads_time(pid).values()) - before, 2e8)
+        self.server.get("/healthz", client=self.held[0])
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        for client in self.held:
+            self.assertEqual(self.server.get("/healthz", client=client).status, 200)
+        self.assertEqual(len(re.findall("cannot accept", self.server.read_log())), 1)
 
 
 class Limits(Served):
