@@ -238,6 +238,21 @@ class Items(Served):
         self.assertEqual(self.found("réact the"), ["react"])
         self.assertEqual(self.found("no such thing"), [])
 
+    def test_a_search_has_a_limit_and_repeated_words_count_once(self):
+        def ask(text):
+            return self.server.get("/v1/items?" + urllib.parse.urlencode({"search": text}))
+
+        self.assertEqual(self.found("react " * 42), ["react"])
+        self.assertEqual(self.found("first the réact THE " * 12), ["react"])
+        self.assertEqual(ask("é" * 256).json["items"], [])
+        self.assertIn("at most 256", self.fails(400, "bad_value", ask("é" * 257)))
+        self.assertIn("at most 256", self.fails(400, "bad_value", ask("react " * 43)))
+        self.assertEqual(ask(" ".join(map(str, range(16)))).json["items"], [])
+        self.assertIn("at most 16", self.fails(400, "bad_value", ask(" ".join(map(str, range(17))))))
+        searched = self.server.get("/openapi.json").json["paths"]["/v1/items"]["get"]["parameters"][0]
+        self.assertEqual((searched["name"], searched["schema"]["maxLength"]), ("search", 256))
+        self.assertIn('maxlength="256"', self.server.get("/").body.decode())
+
     def popular(self):
         return (self.server.get("/v1/items/redux").json["popularity"]
                 > self.server.get("/v1/items/react").json["popularity"])
