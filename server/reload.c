@@ -10,7 +10,6 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "identity.h"
 #include "log.h"
 
 enum { POLL_MS = 1000 };
@@ -45,10 +44,11 @@ struct reloader {
 static bool load(reloader *r, watched *f, problem *p)
 {
     ease_error err = {0};
+    ease_status status = station_load(f->station, &err);
 
-    f->loaded = f->seen = identity_of(f->station->path);
+    f->loaded = f->seen = f->station->opened;
     f->complete = false;
-    if (station_load(f->station, &err) == EASE_OK) {
+    if (status == EASE_OK) {
         atomic_fetch_add(&r->o->gauges->reloads, 1);
         log_line(LOG_NOTE, "serving %s again, generation %lld", f->station->path,
                  (long long)f->station->generations);
@@ -87,7 +87,7 @@ static void start_watching(reloader *r, watched *f, station *t)
     char dir[PATH_MAX];
 
     f->station = t;
-    f->loaded = f->seen = identity_of(t->path);
+    f->loaded = f->seen = t->opened; /* maybe long ago */
     f->name = strdup(slash ? slash + 1 : t->path);
     if (!slash)
         strcpy(dir, ".");

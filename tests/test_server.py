@@ -3,6 +3,7 @@ under load, malformed requests, limits, trust, and how it ends."""
 
 import base64
 import concurrent.futures
+import contextlib
 import json
 import os
 import random
@@ -826,6 +827,28 @@ class Starting(Case):
             left.bind(self.path("sock"))
             left.close()
         self.refuses(2, "is not a socket", "model.ease", "--unix", "ratings.csv")
+
+    @contextlib.contextmanager
+    def starting(self, *args):
+        """A server that has opened its model, and gets the titles at the end."""
+        os.mkfifo(self.path("titles"))
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            made = pool.submit(Server, "model.ease", "--titles", "titles", *args, cwd=self.dir)
+            with open(self.path("titles"), "w") as fifo:  # waits for the server
+                yield made
+                self.write("next", "id,title\nreact,the first\n")
+                os.replace(self.path("next"), self.path("titles"))  # for later models
+                fifo.write("id,title\nreact,the first\n")
+            made.result()
+
+    def test_a_model_that_is_replaced_during_the_start_is_served(self):
+        make(self.dir, "ratings.csv", "-o", "other.ease", "--lambda", "50")
+        with self.starting() as made:
+            os.replace(self.path("other.ease"), self.path("model.ease"))
+        s = made.result()
+        s.wait_for_log("serving model.ease again")
+        self.assertEqual(s.get("/v1/model").json["lambda"], 50)
+        self.assertEqual(s.stop(), 0)
 
     def test_a_passed_socket_is_served(self):
         with socket.create_server(("127.0.0.1", 0)) as listening:
