@@ -105,7 +105,7 @@ static ease_status make_segment(journal *j, int64_t number, uint64_t first,
     journal_header_put(j->id, number, first, header);
     if (fd < 0 || !write_all(j, fd, header, sizeof(header))) {
         status = fail_disk(j, "begin a segment of", err);
-        *for_good = !journal_is_full(err);
+        *for_good = fd >= 0 && !journal_is_full(err);
     } else if (j->disk.sync(fd) != 0 ||
                renameat(j->dir, unfinished, j->dir, name) != 0 ||
                j->disk.sync_directory(j->dir) != 0) {

@@ -13,7 +13,8 @@
  * killed at any moment loses nothing that was acknowledged.
  *
  * Failures. If the disk is full, nothing is kept of the events that failed, and later
- * events are accepted again when there is space. If a write or a sync fails for another
+ * events are accepted again when there is space; the same holds if the file of a new
+ * segment cannot be created, since nothing was written. If a write or a sync fails for another
  * reason, what the kernel has kept cannot be known: nothing is written any more, all
  * appends fail, and the process has to be started again (syncing a second time could
  * report success for data that is lost).

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -544,6 +545,36 @@ static void a_full_disk_may_stop_a_new_segment(test *t)
     check_int(t, last_of(t, test_path(__func__)), 4);
 }
 
+/* Nothing of the segment exists when its file cannot be created. */
+static void a_short_time_without_descriptors_does_no_harm(test *t)
+{
+    const journal_options o = {.segment_bytes = 100};
+    journal_event e = with_id("2");
+    struct rlimit all, none;
+    journal_status s;
+    ease_error err = {0};
+    journal *j = open_journal(t, test_path(__func__), &o, NULL);
+
+    append_numbers(t, j, 1, 1);
+    check_int(t, getrlimit(RLIMIT_NOFILE, &all), 0);
+    none = all;
+    none.rlim_cur = 0;
+    for (int i = 0; i < 2; i++) {
+        check_int(t, setrlimit(RLIMIT_NOFILE, &none), 0);
+        check_status(t, journal_append(j, &e, 1, NULL, &err), EASE_E_IO);
+        check_int(t, setrlimit(RLIMIT_NOFILE, &all), 0);
+        check_int(t, err.sys_errno, EMFILE);
+        journal_describe(j, &s);
+        check_int(t, s.state, JOURNAL_WRITING);
+        check_int(t, s.waiting, 0);
+    }
+    append_numbers(t, j, 2, 4);
+    journal_describe(j, &s);
+    check_int(t, s.duplicates, 0);
+    journal_close(j);
+    check_int(t, last_of(t, test_path(__func__)), 4);
+}
+
 static ease_status refuse_third(void *user, const journal_event *e, ease_error *err)
 {
     (void)user;
@@ -976,6 +1007,7 @@ static const test_case cases[] = {
     TEST(a_failed_sync_is_not_tried_again),
     TEST(a_full_disk_is_told_and_tried_again),
     TEST(a_full_disk_may_stop_a_new_segment),
+    TEST(a_short_time_without_descriptors_does_no_harm),
     TEST(an_event_that_cannot_be_applied_is_kept),
     TEST(every_failed_allocation_is_survived),
     TEST(events_of_many_threads_keep_their_order),
