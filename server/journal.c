@@ -535,6 +535,9 @@ static ease_status open_last(journal *j, const journal_info *info,
     if (info->torn &&
         (j->disk.truncate(j->fd, (off_t)end->bytes) != 0 || j->disk.sync(j->fd) != 0))
         return fail_disk(j, "cut an incomplete event off", err);
+    /* Its name may be that of a process which was killed before it synced the name. */
+    if (j->disk.sync_directory(j->dir) != 0)
+        return fail_disk(j, "sync the names of segments in", err);
     j->number = end->number;
     j->end = end->bytes;
     j->segments = info->segments;

@@ -14,10 +14,10 @@
  *
  * Failures. If the disk is full, nothing is kept of the events that failed, and later
  * events are accepted again when there is space; the same holds if the file of a new
- * segment cannot be created, since nothing was written. If a write or a sync fails for another
- * reason, what the kernel has kept cannot be known: nothing is written any more, all
- * appends fail, and the process has to be started again (syncing a second time could
- * report success for data that is lost).
+ * segment cannot be created, since nothing was written. If a write or a sync fails for
+ * another reason, what the kernel has kept cannot be known: nothing is written any
+ * more, all appends fail, and the process has to be started again (syncing a second
+ * time could report success for data that is lost).
  *
  * All functions may be called by any thread, except journal_open and journal_close. */
 #ifndef EASE_SERVER_JOURNAL_H
