@@ -77,8 +77,9 @@ typedef void (*journal_done)(void *user, ease_status status, const journal_recei
 /* Queues events, which are copied, and returns at once; `done` is called when they are
  * on the disk, or with the failures of journal_append. Of one call either all events
  * are written or none. Fails with EASE_E_ARG for an event that journal_check_event
- * refuses (err->where: its index), EASE_E_MEMORY_LIMIT if too many events wait,
- * EASE_E_NOMEM, or EASE_E_IO if the journal has failed; `done` is then not called. */
+ * refuses (err->where: its index), EASE_E_TOO_LARGE for events that are more than may
+ * wait, EASE_E_MEMORY_LIMIT if too many events wait, EASE_E_NOMEM, or EASE_E_IO if the
+ * journal has failed; `done` is then not called. */
 ease_status journal_submit(journal *j, const journal_event *events, int64_t count,
                            journal_done done, void *user, ease_error *err);
 

@@ -734,6 +734,26 @@ static void what_waits_is_written_at_once_and_bounded(test *t)
     check_int(t, last_of(t, test_path(__func__)), submitted + 1);
 }
 
+/* Such a batch could never wait; nor may others behind it. */
+static void events_beyond_what_may_wait_are_refused(test *t)
+{
+    const journal_options o = {.most_waiting = 1000};
+    journal_event e[20];
+    journal_status s;
+    ease_error err = {0};
+    journal *j = open_journal(t, test_path(__func__), &o, NULL);
+
+    for (int i = 0; i < 20; i++)
+        e[i] = set("u", "i", 1);
+    check_status(t, journal_append(j, e, 20, NULL, &err), EASE_E_TOO_LARGE);
+    check_contains(t, err.text, "at most 1000");
+    check_status(t, journal_append(j, e, 10, NULL, NULL), EASE_OK);
+    journal_describe(j, &s);
+    check_int(t, s.state, JOURNAL_WRITING);
+    check_int(t, s.last, 10);
+    journal_close(j);
+}
+
 /* ---- killed processes ------------------------------------------------------------ */
 
 enum { KILL_THREADS = 4, RESENT = 10 };
@@ -1015,6 +1035,7 @@ static const test_case cases[] = {
     TEST(every_failed_allocation_is_survived),
     TEST(events_of_many_threads_keep_their_order),
     TEST(what_waits_is_written_at_once_and_bounded),
+    TEST(events_beyond_what_may_wait_are_refused),
     TEST(kills_lose_nothing_that_was_acknowledged),
 };
 

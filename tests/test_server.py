@@ -644,6 +644,16 @@ class Limits(Served):
                 **{"history": [], name: ["a"] * 5})))
         self.fails(413, "too_large", self.server.post("/v1/recommend", b" " * ((1 << 20) + 1)))
 
+    def test_events_that_are_too_many_for_the_journal_are_refused(self):
+        s = Server("model.ease", "--journal", "large", "--max-body", "128MiB", "--max-events", "100000",
+                   cwd=self.place)
+        name = "a" * 60000
+        answer = s.post("/v1/feedback", {"events": [{"user": name, "item": "react"}] * 1200})
+        self.assertIn("send fewer at once", self.fails(413, "too_large", answer))
+        answer = s.post("/v1/feedback", {"events": [{"user": name, "item": "react"}] * 1000})
+        self.assertEqual((answer.status, answer.json["accepted"]), (200, 1000))
+        self.assertEqual(s.stop(), 0)
+
     def test_an_answer_that_takes_too_long_is_given_up(self):
         s = Server("model.ease", "--request-timeout", "0.005", "--max-batch", "20000",
                    cwd=self.place)
