@@ -471,6 +471,8 @@ MALFORMED = {
     "a signed length": POST + b"Content-Length: +21\r\n\r\n" + BODY + HIDDEN,
     "a hexadecimal length": POST + b"Content-Length: 0x15\r\n\r\n" + BODY + HIDDEN,
     "an endless length": POST + b"Content-Length: 99999999999999999999\r\n\r\n" + BODY,
+    "a blank behind a length": POST + b"Content-Length: 21 \r\n\r\n" + BODY + HIDDEN,
+    "a tab behind a length": POST + b"Content-Length: 21\t\r\n\r\n" + BODY + HIDDEN,
     "an empty length": POST + b"Content-Length:\r\n\r\n" + HIDDEN,
     "a length with a blank": POST + b"Content-Length: 2 1\r\n\r\n" + BODY + HIDDEN,
     "no host": b"GET /healthz HTTP/1.1\r\n\r\n" + HIDDEN,
@@ -506,6 +508,7 @@ class Malformed(Served):
         head, _, body = answer.partition(b"\r\n\r\n")
         self.assertIn(b"connection: close", head.lower())
         self.assertEqual(json.loads(body)["error"]["code"], code, answer)
+        return body
 
     def test_malformed_requests_get_one_answer_and_the_end(self):
         for name, data in MALFORMED.items():
@@ -550,6 +553,38 @@ class Malformed(Served):
             self.refused(data, 431, "header_too_large")
         self.assertEqual(statuses(self.server.raw(
             GET + b"X: " + b"a" * 16000 + b"\r\nConnection: close\r\n\r\n")), [200])
+
+    def test_headers_parameters_and_cookies_have_a_limit(self):
+        def path(parameters):
+            return b"GET /healthz?" + b"&".join(parameters) + b" HTTP/1.1\r\nHost: localhost\r\n"
+
+        def cookies(count):
+            return b"Cookie: " + b";".join(b"a=b" for _ in range(count)) + b"\r\n"
+
+        for data in (GET + b"a:b\r\n" * 1000, path([b"a"] * 1000), path([b""] * 1000), GET + cookies(1000),
+                     path([b"a=b"] * 60) + b"a:b\r\n" * 30 + cookies(60),
+                     GET + b"a:b\r\n" * 128, path([b"a"] * 129), GET + cookies(128)):
+            message = json.loads(self.refused(data + b"\r\n", 431, "header_too_large"))["error"]["message"]
+            self.assertIn("at most 128", message)
+        # All that is less, the host included, has space beside the longest header.
+        space = b"X: %b\r\nConnection: close\r\n\r\n"
+        for data, status in ((GET + b"a:b\r\n" * 125, 200), (path([b"a"] * 126), 400),
+                             (path([b""] * 126), 200), (GET + cookies(125), 200),
+                             (path([b""] * 60) + b"a:b\r\n" * 30 + cookies(35), 200)):
+            for fill in (b"", b"x" * (16384 - len(data) - len(space) + 2)):
+                answer = self.server.raw(data + space % fill)
+                self.assertEqual(statuses(answer), [status], answer[:2000])
+        long = GET + b"a:b\r\n" * 124 + b"Connection: close\r\nCookie: a=" + b"x" * 13000 + b";b=c\r\n\r\n"
+        self.assertEqual(statuses(self.server.raw(long)), [200])
+        pipelined = GET + b"a:b\r\n" * 126 + b"\r\n"
+        answer = self.server.raw(pipelined * 200 + GET + b"Connection: close\r\n\r\n")
+        self.assertEqual(statuses(answer), [200] * 201)
+
+    def test_a_length_may_have_blanks_before_it(self):
+        for blanks in (b"", b"   ", b"\t \t"):
+            answer = self.server.raw(POST + b"Content-Length:" + blanks + b"%d\r\nConnection: close\r\n\r\n" %
+                                     len(BODY) + BODY)
+            self.assertEqual(statuses(answer), [200], answer)
 
     def test_long_bodies_are_refused_before_they_are_sent(self):
         for length in (b"2001\r\nExpect: 100-continue", b"99999999"):
