@@ -860,6 +860,24 @@ class Starting(Case):
         self.refuses(1, "another program listens", "model.ease", "--listen", f"127.0.0.1:{s.port}")
         self.assertEqual(s.stop(), 0)
 
+    def test_the_unix_socket_of_a_server_that_is_starting_stays_its_own(self):
+        with self.starting("--unix", "sock") as made:
+            for _ in range(3):
+                self.refuses(1, "another program listens", "nosuch.ease", "--unix", "sock")
+        s = made.result()
+        self.assertEqual(s.get("/healthz", headers={"Host": "localhost"}).status, 200)
+        self.assertEqual(s.stop(), 0)
+        self.assertFalse(os.path.exists(self.path("sock")))
+
+    def test_the_unix_socket_of_another_server_stays_at_the_end(self):
+        first = Server("model.ease", "--unix", "sock", cwd=self.dir)
+        os.remove(self.path("sock"))
+        second = Server("model.ease", "--unix", "sock", cwd=self.dir)
+        self.assertEqual(first.stop(), 0)
+        self.assertEqual(second.get("/healthz", headers={"Host": "localhost"}).status, 200)
+        self.assertEqual(second.stop(), 0)
+        self.assertFalse(os.path.exists(self.path("sock")))
+
     def test_a_unix_socket_is_served_and_removed(self):
         for _ in range(2):
             s = Server("model.ease", "--unix", "sock", cwd=self.dir)
