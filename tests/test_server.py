@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -1056,6 +1057,35 @@ class Swapping(Served):
         self.assertGreaterEqual(self.server.metric("ease_reload_failures_total"), failures + 4)
         os.remove(f"{self.place}/model.ease")
         self.fails(503, "reload_failed", self.server.post("/v1/reload", {}))
+
+    def failures(self):
+        return self.server.metric("ease_reload_failures_total")
+
+    def test_a_file_that_cannot_be_opened_for_a_while_is_tried_again(self):
+        before, failed = self.generation(), self.failures()
+        pid, pattern = self.server.process.pid, "stays, and the file is tried again in"
+        said = self.server.read_log().count(pattern)
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+        try:
+            self.replace("other.ease")
+            self.server.wait_for_log(pattern, said + 2)
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        self.wait_for(before + 1)
+        self.assertEqual(self.server.get("/v1/model").json["lambda"], 50)
+        self.assertGreaterEqual(self.failures(), failed + 2)
+
+    def test_a_bad_file_is_tried_once(self):
+        before, failed = self.generation(), self.failures()
+        write(f"{self.place}/next", b"nonsense")
+        os.replace(f"{self.place}/next", f"{self.place}/model.ease")
+        end = time.monotonic() + PATIENCE
+        while self.failures() == failed:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        time.sleep(3.5)
+        self.assertEqual((self.failures(), self.generation()), (failed + 1, before))
 
     def test_a_truncated_file_harms_nobody(self):
         list_before = self.recommend(history=["react"]).json["items"]
