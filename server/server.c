@@ -212,24 +212,21 @@ static int load_models(running *r)
 
 /* ---- live updates ---------------------------------------------------------------- */
 
-static void serve_rows(void *user, ease_model *rows, const live_update *u)
+static ease_status serve_rows(void *user, ease_model *rows, const live_update *u,
+                              ease_error *err)
 {
     service *s = user;
-    ease_error err;
+    ease_status status = station_serve(&s->stations[0], rows, err);
 
-    if (station_serve(&s->stations[0], rows, &err)) {
-        log_line(LOG_ERROR, "%s; the model that was served before stays", err.text);
-        ease_model_free(rows);
-        return;
-    }
-    if (u->generation == 0)
-        return;
+    if (status || u->generation == 0)
+        return status;
     atomic_fetch_add(&s->gauges.reloads, 1);
     log_line(LOG_NOTE,
              "update %lld: %lld users, %d new items, up to event %llu, residual %.2g, "
              "%.2f s",
              (long long)u->generation, (long long)u->users, (int)u->new_items,
              (unsigned long long)u->sequence, u->residual, u->seconds);
+    return EASE_OK;
 }
 
 static void note_failure(void *user, const ease_error *err, int for_good)
