@@ -392,7 +392,8 @@ static void set_options(running *r)
     s->limits = (service_limits){.k = a->most_k,
                                  .batch = a->most_batch,
                                  .ids = a->most_ids,
-                                 .events = a->most_events};
+                                 .events = a->most_events,
+                                 .answer = a->answer_bytes};
     r->http = (http_options){.socket = r->socket.fd,
                              .threads = threads_of(a),
                              .links = {.most = (int)a->connections,

@@ -61,7 +61,7 @@ static void serve(service *s, ease_interactions *x, ease_model *m)
 {
     users_options options = {.weights = 0};
 
-    *s = (service){.limits = {1000, 256, 10000, 10}, .station_count = 1};
+    *s = (service){.limits = {1000, 256, 10000, 10, 64 << 20}, .station_count = 1};
     s->stations[0] = (station){.name = "main", .complete = add_view, .user = s};
     station_init(&s->stations[0]);
     if (users_new(x, &options, &s->users, NULL) ||

@@ -690,6 +690,21 @@ class Limits(Served):
         self.assertEqual((answer.status, answer.json["accepted"]), (200, 1000))
         self.assertEqual(s.stop(), 0)
 
+    def test_answers_have_a_limit(self):
+        s = Server("model.ease", "--max-answer", "20000", cwd=self.place)
+        one = {"history": ITEMS[:6], "k": 5, "reasons": 5}
+        size = len(s.post("/v1/recommend", one).body)
+        self.assertLess(size, 2000)
+        count = 20000 // size - 1
+        self.assertEqual(s.post("/v1/recommend", {"requests": [one] * count}).status, 200)
+        for body in ({"requests": [one] * (count + 4)}, {"requests": [one] * 256}):
+            self.assertIn("ask for less", self.fails(413, "too_large", s.post("/v1/recommend", body)))
+        self.assertEqual(s.stop(), 0)
+        s = Server("model.ease", "--max-answer", "500", cwd=self.place)
+        self.fails(413, "too_large", s.post("/v1/recommend", one))
+        self.assertEqual(s.post("/v1/recommend", {"history": ["react"], "k": 2}).status, 200)
+        self.assertEqual(s.stop(), 0)
+
     def test_an_answer_that_takes_too_long_is_given_up(self):
         s = Server("model.ease", "--request-timeout", "0.005", "--max-batch", "20000",
                    cwd=self.place)
