@@ -94,6 +94,8 @@ static bool note_failure(service *s, problem *p, ease_status status,
 
     if (status == EASE_E_ARG)
         return problem_note(p, PROBLEM_bad_value, "%s", err->text);
+    if (status == EASE_E_TOO_LARGE)
+        return problem_note(p, PROBLEM_too_large, "%s", err->text);
     journal_describe(s->journal, &now);
     if (now.state == JOURNAL_FAILED)
         return note_end(s, p, &now.error);

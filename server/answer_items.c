@@ -3,15 +3,33 @@
 
 /* ---- searching ------------------------------------------------------------------- */
 
+/* A search that takes longer is left to the second pool. */
+static const double QUICK_NANOSECONDS = 1e6;
+
+/* Whether a search takes long, with the times of a usual processor: items that have the
+ * longest word of several are searched for each of the others. */
+static bool takes_long(const snapshot *of, const char *text)
+{
+    const double item = 5, word = 20;
+    int blanks = 0;
+
+    for (; *text; text++)
+        blanks += *text == ' ';
+    return of->info.items * (item + word * blanks) > QUICK_NANOSECONDS;
+}
+
 static bool put_found(request *r, snapshot *of, const char *text, int32_t k)
 {
     int32_t *items = arena_take_array(&r->memory, (size_t)k + 1, sizeof(*items));
     json_writer w = {.to = &r->answer};
     bool more = false;
-    int32_t count = items ? catalog_search(of->catalog, text, k, items, &more) : -1;
+    int32_t count;
 
-    if (count < 0)
+    if (!items)
         return problem_note_memory(&r->problem);
+    count = catalog_search(of->catalog, text, k, items, &more, &r->problem);
+    if (count < 0)
+        return false;
     put_open(&w, NULL, '{');
     put_open(&w, "items", '[');
     for (int32_t i = 0; i < count; i++) {
@@ -39,8 +57,10 @@ bool answer_search(request *r)
         !target_take_count(&r->target, "k", 1, s->limits.k, &k, &r->problem))
         return true;
     of = service_snapshot(s, target_find(&r->target, "model"), &r->problem);
-    if (of)
-        put_found(r, of, text ? text : "", (int32_t)k);
+    text = text ? text : "";
+    r->later = of && r->quick && takes_long(of, text);
+    if (of && !r->later)
+        put_found(r, of, text, (int32_t)k);
     snapshot_release(of);
     return true;
 }

@@ -247,7 +247,25 @@ static void put_unknown(json_writer *w, const past *of)
     put_close(w, ']');
 }
 
-/* Reasons end early if the time for the request is over, which is then its problem. */
+/* True if the answer, to the end of `made`, is longer than the server allows; notes a
+ * problem of the request then. */
+static bool is_too_long(request *r, const bytes *made)
+{
+    const service *s = r->service;
+    size_t before = made == &r->answer ? 0 : r->answer.length;
+
+    if (before + made->length <= s->limits.answer)
+        return false;
+    problem_note(
+        &r->problem, PROBLEM_too_large,
+        "the answer has more than the %zu bytes that the server allows: ask for "
+        "less at once, such as fewer lists or reasons",
+        s->limits.answer);
+    return true;
+}
+
+/* A list ends early if the time for the request is over or its answer too long, which
+ * is then its problem. */
 static void put_list(request *r, json_writer *w, const snapshot *of, const wish *one,
                      const ease_rec *recs, int32_t count, const reasons *why)
 {
@@ -255,7 +273,9 @@ static void put_list(request *r, json_writer *w, const snapshot *of, const wish 
     if (is_fallback(of, one))
         put_text(w, "fallback", "popular");
     put_open(w, "items", '[');
-    for (int32_t i = 0; i < count && !(one->reasons && request_is_late(r)); i++) {
+    for (int32_t i = 0;
+         i < count && !(one->reasons && request_is_late(r)) && !is_too_long(r, w->to);
+         i++) {
         put_open(w, NULL, '{');
         put_item(w, of->model, recs[i].item);
         put_float(w, "score", recs[i].score);
@@ -349,7 +369,9 @@ static void put_result(request *r, snapshot *of, json_t *one, json_writer *w)
 static void answer_batch(request *r, snapshot *of, json_t *list, json_writer *w)
 {
     put_open(w, "results", '[');
-    for (size_t i = 0; i < json_array_size(list) && !request_is_late(r); i++)
+    for (size_t i = 0;
+         i < json_array_size(list) && !request_is_late(r) && !is_too_long(r, w->to);
+         i++)
         put_result(r, of, json_array_get(list, i), w);
     put_close(w, ']');
 }

@@ -143,10 +143,17 @@ catalog *catalog_new(const ease_model *m)
 
 /* ---- searching ------------------------------------------------------------------- */
 
+typedef struct part {
+    const char *at;
+    size_t length;
+} part;
+
 typedef struct query {
     const catalog *catalog;
     const char *text; /* folded, without blanks at its ends */
     size_t length;
+    part word[CATALOG_WORDS]; /* of the text, which differ from each other */
+    int words;
     uint8_t *fit; /* of each item */
     int64_t found;
 } query;
@@ -214,39 +221,25 @@ static bool has_word(const catalog *c, int32_t item, const char *text, size_t le
 
 static bool has_all_words(const query *q, int32_t item)
 {
-    const char *at = q->text;
-
-    for (;;) {
-        size_t length = strcspn(at, " ");
-
-        if (length && !has_word(q->catalog, item, at, length))
+    for (int i = 0; i < q->words; i++)
+        if (!has_word(q->catalog, item, q->word[i].at, q->word[i].length))
             return false;
-        if (!at[length])
-            return true;
-        at += length + 1;
-    }
+    return true;
 }
 
 /* Finds items that have all words of the query, by its longest word. */
 static void find_words(query *q)
 {
     const catalog *c = q->catalog;
-    const char *longest = q->text;
-    size_t most = 0;
+    part longest = {.length = 0};
 
-    for (const char *at = q->text; *at; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-
-        if (length > most) {
-            longest = at;
-            most = length;
-        }
-        at += length;
-    }
-    if (most == q->length)
+    for (int i = 0; i < q->words; i++)
+        if (q->word[i].length > longest.length)
+            longest = q->word[i];
+    if (longest.length == q->length)
         return;
-    for (size_t i = lower_bound(c, longest, most); begins_with(c, i, longest, most);
-         i++)
+    for (size_t i = lower_bound(c, longest.at, longest.length);
+         begins_with(c, i, longest.at, longest.length); i++)
         if (!q->fit[c->words[i].item] && has_all_words(q, c->words[i].item))
             note_fit(q, c->words[i].item, FITS_WORD);
 }
@@ -332,19 +325,76 @@ static void find_all(query *q)
     q->found = q->catalog->items;
 }
 
-int32_t catalog_search(const catalog *c, const char *text, int32_t k, int32_t *items,
-                       bool *more)
+/* ---- reading a query ------------------------------------------------------------- */
+
+static bool check_length(const char *text, problem *p)
 {
-    query q = {.catalog = c, .fit = calloc((size_t)c->items + 1, 1)};
+    int characters = 0;
+
+    while (*text && characters <= CATALOG_CHARACTERS) {
+        (void)unicode_next(&text);
+        characters++;
+    }
+    return characters <= CATALOG_CHARACTERS ||
+           problem_note(p, PROBLEM_bad_value,
+                        "the text to search for has at most %d characters: a part of "
+                        "a title is enough",
+                        CATALOG_CHARACTERS);
+}
+
+static bool has_part(const query *q, part one)
+{
+    for (int i = 0; i < q->words; i++)
+        if (q->word[i].length == one.length &&
+            memcmp(q->word[i].at, one.at, one.length) == 0)
+            return true;
+    return false;
+}
+
+/* Words that are repeated count once. */
+static bool split(query *q, problem *p)
+{
+    for (const char *at = q->text; *at; at += strspn(at, " ")) {
+        part one = {at, strcspn(at, " ")};
+
+        at += one.length;
+        if (has_part(q, one))
+            continue;
+        if (q->words == CATALOG_WORDS)
+            return problem_note(p, PROBLEM_bad_value,
+                                "the text to search for has at most %d different "
+                                "words: leave some out",
+                                CATALOG_WORDS);
+        q->word[q->words++] = one;
+    }
+    return true;
+}
+
+/* Folds the text, which the caller frees, and splits it. */
+static bool read_query(query *q, const char *text, bytes *folded, problem *p)
+{
+    if (!check_length(text, p))
+        return false;
+    put_folded(folded, text + strspn(text, " "));
+    if (folded->failed)
+        return problem_note_memory(p);
+    q->length = folded->length - 1;
+    while (q->length && folded->at[q->length - 1] == ' ')
+        folded->at[--q->length] = '\0';
+    q->text = folded->at;
+    return split(q, p);
+}
+
+int32_t catalog_search(const catalog *c, const char *text, int32_t k, int32_t *items,
+                       bool *more, problem *p)
+{
+    query q = {.catalog = c};
     bytes folded = {0};
     int32_t count = -1;
 
-    put_folded(&folded, text + strspn(text, " "));
-    if (q.fit && !folded.failed) {
-        q.length = folded.length - 1;
-        while (q.length && folded.at[q.length - 1] == ' ')
-            folded.at[--q.length] = '\0';
-        q.text = folded.at;
+    if (read_query(&q, text, &folded, p) && !(q.fit = calloc((size_t)c->items + 1, 1)))
+        problem_note_memory(p);
+    if (q.fit) {
         if (q.length == 0) {
             find_all(&q);
         } else {

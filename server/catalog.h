@@ -5,6 +5,11 @@
 #include <stdbool.h>
 
 #include "ease.h"
+#include "problem.h"
+
+/* Limits on a text that is searched for: each of its words may be looked for in every
+ * item. */
+enum { CATALOG_CHARACTERS = 256, CATALOG_WORDS = 16 };
 
 typedef struct catalog catalog;
 
@@ -17,8 +22,9 @@ void catalog_free(catalog *c);
  * to `items`. The order: ids and titles that are the text, that begin with it, that
  * have a word which begins with it (or, for several words, words that begin with each
  * of them), that contain it; then by popularity. An empty text finds all items. *more:
- * there are others. Returns their number; -1: no memory. */
+ * there are others. Returns their number, or -1 after noting a problem: no memory, or
+ * more than CATALOG_CHARACTERS characters or CATALOG_WORDS different words. */
 int32_t catalog_search(const catalog *c, const char *text, int32_t k, int32_t *items,
-                       bool *more);
+                       bool *more, problem *p);
 
 #endif

@@ -105,7 +105,7 @@ static ease_status make_segment(journal *j, int64_t number, uint64_t first,
     journal_header_put(j->id, number, first, header);
     if (fd < 0 || !write_all(j, fd, header, sizeof(header))) {
         status = fail_disk(j, "begin a segment of", err);
-        *for_good = !journal_is_full(err);
+        *for_good = fd >= 0 && !journal_is_full(err);
     } else if (j->disk.sync(fd) != 0 ||
                renameat(j->dir, unfinished, j->dir, name) != 0 ||
                j->disk.sync_directory(j->dir) != 0) {
@@ -338,9 +338,9 @@ static int64_t now_in_milliseconds(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Copies events into a new batch. */
-static ease_status pack(const journal_event *events, int64_t count, batch **out,
-                        ease_error *err)
+/* Copies events into a new batch of at most `most` bytes. */
+static ease_status pack(const journal_event *events, int64_t count, size_t most,
+                        batch **out, ease_error *err)
 {
     int64_t now = now_in_milliseconds();
     size_t bytes = 0, at = 0;
@@ -355,6 +355,11 @@ static ease_status pack(const journal_event *events, int64_t count, batch **out,
             return status;
         bytes += journal_record_bytes(&events[i]);
     }
+    if (bytes > most)
+        return journal_fail(err, EASE_E_TOO_LARGE, 0,
+                            "%lld events take %zu bytes, at most %zu can be written at "
+                            "once: send fewer at once",
+                            (long long)count, bytes, most);
     b = malloc(sizeof(*b) + bytes);
     if (!b)
         return journal_fail(err, EASE_E_NOMEM, 0, "%zu bytes of events", bytes);
@@ -378,7 +383,7 @@ ease_status journal_submit(journal *j, const journal_event *events, int64_t coun
 
     if (!j || !done || count < 0 || (count && !events))
         return journal_fail(err, EASE_E_ARG, 0, "a journal and events are required");
-    status = pack(events, count, &b, err);
+    status = pack(events, count, j->o.most_waiting, &b, err);
     if (status)
         return status;
     b->done = done;
@@ -388,7 +393,7 @@ ease_status journal_submit(journal *j, const journal_event *events, int64_t coun
         status = j->status.error.status;
         if (err)
             *err = j->status.error;
-    } else if (j->status.waiting && b->bytes > j->o.most_waiting - j->status.waiting) {
+    } else if (b->bytes > j->o.most_waiting - j->status.waiting) {
         status = journal_fail(err, EASE_E_MEMORY_LIMIT, 0,
                               "too many events wait for the disk: try again later");
     } else {
@@ -535,6 +540,9 @@ static ease_status open_last(journal *j, const journal_info *info,
     if (info->torn &&
         (j->disk.truncate(j->fd, (off_t)end->bytes) != 0 || j->disk.sync(j->fd) != 0))
         return fail_disk(j, "cut an incomplete event off", err);
+    /* Its name may be that of a process which was killed before it synced the name. */
+    if (j->disk.sync_directory(j->dir) != 0)
+        return fail_disk(j, "sync the names of segments in", err);
     j->number = end->number;
     j->end = end->bytes;
     j->segments = info->segments;

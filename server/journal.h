@@ -13,10 +13,11 @@
  * killed at any moment loses nothing that was acknowledged.
  *
  * Failures. If the disk is full, nothing is kept of the events that failed, and later
- * events are accepted again when there is space. If a write or a sync fails for another
- * reason, what the kernel has kept cannot be known: nothing is written any more, all
- * appends fail, and the process has to be started again (syncing a second time could
- * report success for data that is lost).
+ * events are accepted again when there is space; the same holds if the file of a new
+ * segment cannot be created, since nothing was written. If a write or a sync fails for
+ * another reason, what the kernel has kept cannot be known: nothing is written any
+ * more, all appends fail, and the process has to be started again (syncing a second
+ * time could report success for data that is lost).
  *
  * All functions may be called by any thread, except journal_open and journal_close. */
 #ifndef EASE_SERVER_JOURNAL_H
@@ -76,8 +77,9 @@ typedef void (*journal_done)(void *user, ease_status status, const journal_recei
 /* Queues events, which are copied, and returns at once; `done` is called when they are
  * on the disk, or with the failures of journal_append. Of one call either all events
  * are written or none. Fails with EASE_E_ARG for an event that journal_check_event
- * refuses (err->where: its index), EASE_E_MEMORY_LIMIT if too many events wait,
- * EASE_E_NOMEM, or EASE_E_IO if the journal has failed; `done` is then not called. */
+ * refuses (err->where: its index), EASE_E_TOO_LARGE for events that are more than may
+ * wait, EASE_E_MEMORY_LIMIT if too many events wait, EASE_E_NOMEM, or EASE_E_IO if the
+ * journal has failed; `done` is then not called. */
 ease_status journal_submit(journal *j, const journal_event *events, int64_t count,
                            journal_done done, void *user, ease_error *err);
 

@@ -136,7 +136,7 @@ static bool remove_stale(const struct sockaddr_un *a, problem *p)
     if (!S_ISSOCK(st.st_mode))
         return problem_note(p, PROBLEM_bad_value, "--unix %s: is not a socket",
                             a->sun_path);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)a, sizeof(*a)) != 0)
         error = errno;
     if (fd >= 0)
@@ -145,6 +145,28 @@ static bool remove_stale(const struct sockaddr_un *a, problem *p)
         return problem_note(p, PROBLEM_internal,
                             "--unix %s: another program listens there", a->sun_path);
     unlink(a->sun_path);
+    return true;
+}
+
+/* Whether the path is still that of the socket that was bound. */
+static bool is_ours(const listening *l)
+{
+    struct stat st;
+
+    return lstat(l->path, &st) == 0 && st.st_dev == l->device && st.st_ino == l->inode;
+}
+
+/* Listens at once: others can tell the socket from one that was left behind. Until
+ * connections are accepted, hardly any can wait. */
+static bool claim(listening *l, const char *path)
+{
+    struct stat st;
+
+    if (listen(l->fd, 0) != 0 || lstat(path, &st) != 0)
+        return false;
+    l->path = path;
+    l->device = st.st_dev;
+    l->inode = st.st_ino;
     return true;
 }
 
@@ -167,10 +189,9 @@ bool listening_unix(const char *path, listening *out, problem *p)
     if (out->fd >= 0)
         bound = bind(out->fd, (const struct sockaddr *)&a, sizeof(a));
     umask(mask);
-    if (bound != 0)
+    if (bound != 0 || !claim(out, path))
         return problem_note(p, PROBLEM_internal, "--unix %s: %s", path,
                             strerror(errno));
-    out->path = path;
     describe(out);
     return true;
 }
@@ -223,7 +244,7 @@ bool listening_begin(listening *l, problem *p)
 /* Another server may bind the path of a socket from now on: it is removed once. */
 void listening_refuse(listening *l)
 {
-    if (l->path)
+    if (l->path && is_ours(l))
         unlink(l->path);
     l->path = NULL;
     if (l->fd >= 0 && !l->passed)

@@ -146,8 +146,10 @@ static ease_status serve(live *l, const ease_model *m, const live_update *done,
     if (status)
         return status;
     u.seconds = seconds_now() - began;
-    l->o.serve(l->o.user, rows, &u);
-    return EASE_OK;
+    status = l->o.serve(l->o.user, rows, &u, err);
+    if (status)
+        ease_model_free(rows);
+    return status;
 }
 
 /* Updates the model by changes, and serves it. */

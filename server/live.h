@@ -31,9 +31,11 @@ typedef struct live_options {
     int threads;         /* of an update; 0: all */
     size_t memory_limit; /* bytes; 0: the memory that is available */
     const char *journal; /* the id of the journal; copied */
-    /* Serves these rows, which the callee takes over. Called by live_start for the
-     * model as it is, then by the thread after each update. */
-    void (*serve)(void *user, ease_model *rows, const live_update *u);
+    /* Serves these rows, which the callee takes over on success. Called by live_start
+     * for the model as it is, then by the thread after each update, which has failed if
+     * this fails. */
+    ease_status (*serve)(void *user, ease_model *rows, const live_update *u,
+                         ease_error *err);
     /* An update failed. `for_good` nonzero: there will be no more, since the model must
      * be trained again; otherwise the changes are tried again next time. May be
      * NULL. */

@@ -8,19 +8,22 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "identity.h"
 #include "log.h"
 
-enum { POLL_MS = 1000 };
+enum { POLL_MS = 1000, MOST_PAUSE = 60 };
 
 typedef struct watched {
     station *station;
     char *name; /* of the file in its directory */
     int watch;  /* of inotify; -1: polled only */
     identity loaded, seen;
-    bool complete; /* inotify says that the file was closed or renamed */
+    int pause;       /* seconds until a file that could not be read is tried again; 0:
+                        it is not */
+    double retry_at; /* when that is */
+    bool complete;   /* inotify says that the file was closed or renamed */
 } watched;
 
 typedef struct asked {
@@ -42,36 +45,80 @@ struct reloader {
 
 /* ---- files ----------------------------------------------------------------------- */
 
+static double seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What has nothing to do with the contents of the file, and may pass by itself. */
+static bool is_transient(ease_status status)
+{
+    return status == EASE_E_NOMEM || status == EASE_E_MEMORY_LIMIT ||
+           status == EASE_E_IO;
+}
+
+/* Decides when a file that could not be loaded is tried again. */
+static void plan_retry(watched *f, ease_status status)
+{
+    if (!is_transient(status) || !f->loaded.exists)
+        f->pause = 0;
+    else
+        f->pause = f->pause ? 2 * f->pause : 1;
+    if (f->pause > MOST_PAUSE)
+        f->pause = MOST_PAUSE;
+    f->retry_at = seconds_now() + f->pause;
+}
+
+static void log_failure(const watched *f, const ease_error *err)
+{
+    if (f->pause)
+        log_line(LOG_ERROR,
+                 "%s; the model that was served before stays, and the file is tried "
+                 "again in %d s",
+                 err->text, f->pause);
+    else
+        log_line(LOG_ERROR, "%s; the model that was served before stays", err->text);
+}
+
 static bool load(reloader *r, watched *f, problem *p)
 {
     ease_error err = {0};
+    ease_status status = station_load(f->station, &err);
 
-    f->loaded = f->seen = identity_of(f->station->path);
+    f->loaded = f->seen = f->station->opened;
     f->complete = false;
-    if (station_load(f->station, &err) == EASE_OK) {
+    plan_retry(f, status);
+    if (status == EASE_OK) {
         atomic_fetch_add(&r->o->gauges->reloads, 1);
         log_line(LOG_NOTE, "serving %s again, generation %lld", f->station->path,
                  (long long)f->station->generations);
         return true;
     }
     atomic_fetch_add(&r->o->gauges->reload_failures, 1);
-    log_line(LOG_ERROR, "%s; the model that was served before stays", err.text);
+    log_failure(f, &err);
     return problem_note(p, PROBLEM_reload_failed, "%s; the old model is still served",
                         err.text);
 }
 
-/* Loads a file that was replaced. A file that is being written in place is loaded when
- * it is closed, or has not changed for one poll. */
+/* Loads a file that was replaced, or that could not be read. A file that is being
+ * written in place is loaded when it is closed, or has not changed for one poll. */
 static void look(reloader *r, watched *f)
 {
     identity now = identity_of(f->station->path);
     bool settled = f->complete || identity_same(&now, &f->seen);
+    bool same = identity_same(&now, &f->loaded);
+    bool again = f->pause && now.exists && seconds_now() >= f->retry_at;
     problem p = {.code = PROBLEM_NONE};
 
     f->seen = now;
     f->complete = false;
-    if (identity_same(&now, &f->loaded) || !settled)
+    if ((same && !again) || !settled)
         return;
+    if (!same)
+        f->pause = 0;
     if (now.exists) {
         load(r, f, &p);
         return;
@@ -87,7 +134,7 @@ static void start_watching(reloader *r, watched *f, station *t)
     char dir[PATH_MAX];
 
     f->station = t;
-    f->loaded = f->seen = identity_of(t->path);
+    f->loaded = f->seen = t->opened; /* maybe long ago */
     f->name = strdup(slash ? slash + 1 : t->path);
     if (!slash)
         strcpy(dir, ".");

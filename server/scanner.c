@@ -14,6 +14,15 @@ static void malformed(scanner *s, const char *why)
     refuse(s, PROBLEM_bad_request, why);
 }
 
+/* libmicrohttpd keeps each header, parameter and cookie in memory of its own, which a
+ * short header can exhaust; it then answers in its own words, or not at all. */
+static void count_part(scanner *s)
+{
+    if (++s->parts > SCAN_PARTS)
+        refuse(s, PROBLEM_header_too_large,
+               "a request has at most 128 headers, parameters and cookies in all");
+}
+
 /* What methods and the names of headers consist of (RFC 9110, token). */
 static bool in_token(unsigned char c)
 {
@@ -44,6 +53,8 @@ static void take_target(scanner *s, unsigned char c)
         s->length = 0;
     } else if (c > ' ' && c < 0x7F) {
         s->length++;
+        if (c == '&')
+            count_part(s);
     } else {
         malformed(s, "the address contains bytes that must be written as %XX, or the "
                      "version of HTTP is missing");
@@ -78,6 +89,7 @@ static void end_name(scanner *s)
     s->digits = 0;
     s->number = 0;
     s->state = SCAN_VALUE;
+    count_part(s);
 }
 
 static void take_name(scanner *s, unsigned char c)
@@ -96,13 +108,16 @@ static void take_name(scanner *s, unsigned char c)
     }
 }
 
+/* Blanks may stand before the number. libmicrohttpd takes those behind it for a part of
+ * it. */
 static void take_length(scanner *s, unsigned char c)
 {
     bool blank = c == ' ' || c == '\t';
 
     if (blank && s->digits > 0)
-        s->digits = -1;
-    else if (!blank && (c < '0' || c > '9' || s->digits < 0 || s->digits >= 18))
+        malformed(s, "nothing may follow the number of bytes in Content-Length, not "
+                     "even a blank");
+    else if (!blank && (c < '0' || c > '9' || s->digits >= 18))
         malformed(s, "Content-Length must be a number of bytes");
     else if (!blank) {
         s->digits++;
@@ -128,6 +143,8 @@ static void take_value(scanner *s, unsigned char c)
         malformed(s, "the value of a header contains control characters");
     else if (is_named(s, "content-length"))
         take_length(s, c);
+    else if (c == ';' && is_named(s, "cookie"))
+        count_part(s);
 }
 
 static void end_line(scanner *s, unsigned char c)

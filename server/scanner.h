@@ -25,16 +25,17 @@ typedef enum scan_state {
     SCAN_BROKEN /* a problem was found: nothing more is passed on */
 } scan_state;
 
-enum { SCAN_NAME_BYTES = 20 };
+enum { SCAN_NAME_BYTES = 20, SCAN_PARTS = 128 };
 
 /* The state of a connection; starts as {.limit = most bytes of a header}. */
 typedef struct scanner {
     size_t limit, bytes; /* of the header */
     scan_state state;
     unsigned hosts, lengths, encodings;
+    unsigned parts;             /* headers; '&' in the target, ';' in cookies */
     char name[SCAN_NAME_BYTES]; /* the beginning, in lower case */
     size_t length;              /* of a method, a target, a version or a name */
-    int digits;                 /* of Content-Length; -1: blanks follow them */
+    int digits;                 /* of Content-Length */
     uint64_t number, body;      /* Content-Length; bytes of the body that are left */
     const char *why;            /* the message, when broken */
     problem_code code;

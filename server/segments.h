@@ -72,7 +72,7 @@ ease_status journal_check_event(const journal_event *e, ease_error *err);
 ease_status journal_read(const char *path, journal_reader read, void *user,
                          journal_info *info, ease_error *err);
 
-/* ---- for journal.c -------------------------------------------------------------- */
+/* ---- for the server ------------------------------------------------------------- */
 
 enum { JOURNAL_HEADER_BYTES = 64, JOURNAL_RECORD_BYTES = 24, JOURNAL_EVENT_BYTES = 24 };
 

@@ -1,6 +1,7 @@
 /* The program ease-serve: start, signals and end. Its options are those of
  * `ease serve`. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -211,24 +212,21 @@ static int load_models(running *r)
 
 /* ---- live updates ---------------------------------------------------------------- */
 
-static void serve_rows(void *user, ease_model *rows, const live_update *u)
+static ease_status serve_rows(void *user, ease_model *rows, const live_update *u,
+                              ease_error *err)
 {
     service *s = user;
-    ease_error err;
+    ease_status status = station_serve(&s->stations[0], rows, err);
 
-    if (station_serve(&s->stations[0], rows, &err)) {
-        log_line(LOG_ERROR, "%s; the model that was served before stays", err.text);
-        ease_model_free(rows);
-        return;
-    }
-    if (u->generation == 0)
-        return;
+    if (status || u->generation == 0)
+        return status;
     atomic_fetch_add(&s->gauges.reloads, 1);
     log_line(LOG_NOTE,
              "update %lld: %lld users, %d new items, up to event %llu, residual %.2g, "
              "%.2f s",
              (long long)u->generation, (long long)u->users, (int)u->new_items,
              (unsigned long long)u->sequence, u->residual, u->seconds);
+    return EASE_OK;
 }
 
 static void note_failure(void *user, const ease_error *err, int for_good)
@@ -259,12 +257,29 @@ static void note_saved(void *user, uint64_t sequence, double seconds,
         log_line(LOG_ERROR, "%s; the updated model is not saved", err->text);
 }
 
+/* Sets `info` to what the journal has; nothing, if its directory is empty or will be
+ * created. */
+static ease_status read_journal(const char *path, journal_info *info, ease_error *err)
+{
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ease_status status;
+
+    *info = (journal_info){.segments = 0};
+    if (dir < 0 && errno == ENOENT)
+        return EASE_OK;
+    if (dir < 0)
+        return journal_fail(err, EASE_E_IO, errno, "%s: cannot open the journal", path);
+    status = journal_scan(dir, path, NULL, NULL, info, NULL, err);
+    close(dir);
+    return status;
+}
+
 /* Opens the model that is updated, and finds the event up to which its data go. */
 static int open_living(running *r, ease_model **out, uint64_t *included)
 {
     const serve_args *a = r->args;
     const ease_hooks hooks = {.progress = ended_early};
-    journal_info info = {.segments = 0};
+    journal_info info;
     ease_open_options o;
     ease_error err;
 
@@ -275,8 +290,7 @@ static int open_living(running *r, ease_model **out, uint64_t *included)
     r->opened = identity_of(r->service.stations[0].path);
     if (ease_model_open(r->service.stations[0].path, &o, out, &err) ||
         (a->titles && ease_model_read_titles(*out, a->titles, NULL, &err)) ||
-        (access(a->journal, F_OK) == 0 &&
-         journal_read(a->journal, NULL, NULL, &info, &err)) ||
+        read_journal(a->journal, &info, &err) ||
         live_position(*out, &info, included, &err))
         return fail_with(r->console, &err);
     return EXIT_DONE;
@@ -378,7 +392,8 @@ static void set_options(running *r)
     s->limits = (service_limits){.k = a->most_k,
                                  .batch = a->most_batch,
                                  .ids = a->most_ids,
-                                 .events = a->most_events};
+                                 .events = a->most_events,
+                                 .answer = a->answer_bytes};
     r->http = (http_options){.socket = r->socket.fd,
                              .threads = threads_of(a),
                              .links = {.most = (int)a->connections,

@@ -12,6 +12,7 @@
 /* Limits on what one request may ask for. */
 typedef struct service_limits {
     int64_t k, batch, ids, events;
+    size_t answer; /* bytes of lists */
 } service_limits;
 
 typedef struct service {

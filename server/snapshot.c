@@ -235,8 +235,11 @@ ease_status station_serve(station *t, ease_model *m, ease_error *err)
 ease_status station_load(station *t, ease_error *err)
 {
     ease_model *m = NULL;
-    ease_status status = open_file(t, &m, err);
+    ease_status status;
 
+    /* Before it is opened: a file that replaces it meanwhile is another one. */
+    t->opened = identity_of(t->path);
+    status = open_file(t, &m, err);
     if (!status)
         status = station_serve(t, m, err);
     else

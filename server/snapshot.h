@@ -10,6 +10,7 @@
 
 #include "catalog.h"
 #include "ease.h"
+#include "identity.h"
 
 enum { HISTOGRAM_BINS = 48, SPARE_SCORERS = 64 };
 
@@ -55,6 +56,7 @@ typedef struct station {
     const char *titles; /* a file; NULL: those of the model */
     bool mapped;        /* weights stay in the file */
     int threads;        /* of verifying */
+    identity opened;    /* the file that was opened last; station_load sets it */
     pthread_mutex_t lock;
     snapshot *current;
     int64_t generations;

@@ -61,7 +61,7 @@ static void serve(service *s, ease_interactions *x, ease_model *m)
 {
     users_options options = {.weights = 0};
 
-    *s = (service){.limits = {1000, 256, 10000, 10}, .station_count = 1};
+    *s = (service){.limits = {1000, 256, 10000, 10, 64 << 20}, .station_count = 1};
     s->stations[0] = (station){.name = "main", .complete = add_view, .user = s};
     station_init(&s->stations[0]);
     if (users_new(x, &options, &s->users, NULL) ||
@@ -278,7 +278,44 @@ static void the_form_of_a_model_says_what_takes_long(test *t)
     end_service(&s);
 }
 
+/* Whether a search is left to the second pool. */
+static bool is_search_left(test *t, service *s, const char *text)
+{
+    bool left = false;
+
+    for (int quick = 1; quick >= 0; quick--) {
+        request r = {.service = s,
+                     .quick = quick,
+                     .target = {.parameter = {{.name = "search", .value = text}},
+                                .parameters = 1}};
+
+        check(t, answer_search(&r));
+        check_int(t, r.problem.code, PROBLEM_NONE);
+        left = left || r.later;
+        check(t, quick || !r.later);
+        end_request(&r);
+    }
+    return left;
+}
+
+static void searches_for_many_words_are_left_to_the_second_pool(test *t)
+{
+    ease_interactions *x = draw(30000);
+    service s;
+
+    serve(&s, x, train(x, "popularity", NULL));
+    check(t, !is_search_left(t, &s, ""));
+    check(t, !is_search_left(t, &s, "a"));
+    check(t, !is_search_left(t, &s, "11 1"));
+    check(t, is_search_left(t, &s, "1 2 3 4 5"));
+    end_service(&s);
+    serve_model(&s, ITEMS);
+    check(t, !is_search_left(t, &s, "1 2 3 4 5 6 7 8 9 a b c d e f g"));
+    end_service(&s);
+}
+
 static const test_case cases[] = {
+    TEST(searches_for_many_words_are_left_to_the_second_pool),
     TEST(what_takes_long_is_left_to_the_second_pool),
     TEST(filters_are_read_in_the_pool_that_makes_the_list),
     TEST(the_form_of_a_model_says_what_takes_long),

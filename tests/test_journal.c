@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -544,6 +545,36 @@ static void a_full_disk_may_stop_a_new_segment(test *t)
     check_int(t, last_of(t, test_path(__func__)), 4);
 }
 
+/* Nothing of the segment exists when its file cannot be created. */
+static void a_short_time_without_descriptors_does_no_harm(test *t)
+{
+    const journal_options o = {.segment_bytes = 100};
+    journal_event e = with_id("2");
+    struct rlimit all, none;
+    journal_status s;
+    ease_error err = {0};
+    journal *j = open_journal(t, test_path(__func__), &o, NULL);
+
+    append_numbers(t, j, 1, 1);
+    check_int(t, getrlimit(RLIMIT_NOFILE, &all), 0);
+    none = all;
+    none.rlim_cur = 0;
+    for (int i = 0; i < 2; i++) {
+        check_int(t, setrlimit(RLIMIT_NOFILE, &none), 0);
+        check_status(t, journal_append(j, &e, 1, NULL, &err), EASE_E_IO);
+        check_int(t, setrlimit(RLIMIT_NOFILE, &all), 0);
+        check_int(t, err.sys_errno, EMFILE);
+        journal_describe(j, &s);
+        check_int(t, s.state, JOURNAL_WRITING);
+        check_int(t, s.waiting, 0);
+    }
+    append_numbers(t, j, 2, 4);
+    journal_describe(j, &s);
+    check_int(t, s.duplicates, 0);
+    journal_close(j);
+    check_int(t, last_of(t, test_path(__func__)), 4);
+}
+
 static ease_status refuse_third(void *user, const journal_event *e, ease_error *err)
 {
     (void)user;
@@ -701,6 +732,26 @@ static void what_waits_is_written_at_once_and_bounded(test *t)
     journal_close(j);
     check_int(t, done, submitted);
     check_int(t, last_of(t, test_path(__func__)), submitted + 1);
+}
+
+/* Such a batch could never wait; nor may others behind it. */
+static void events_beyond_what_may_wait_are_refused(test *t)
+{
+    const journal_options o = {.most_waiting = 1000};
+    journal_event e[20];
+    journal_status s;
+    ease_error err = {0};
+    journal *j = open_journal(t, test_path(__func__), &o, NULL);
+
+    for (int i = 0; i < 20; i++)
+        e[i] = set("u", "i", 1);
+    check_status(t, journal_append(j, e, 20, NULL, &err), EASE_E_TOO_LARGE);
+    check_contains(t, err.text, "at most 1000");
+    check_status(t, journal_append(j, e, 10, NULL, NULL), EASE_OK);
+    journal_describe(j, &s);
+    check_int(t, s.state, JOURNAL_WRITING);
+    check_int(t, s.last, 10);
+    journal_close(j);
 }
 
 /* ---- killed processes ------------------------------------------------------------ */
@@ -893,9 +944,9 @@ static int note_directory(int fd)
     return fsync(fd);
 }
 
-/* A process that was killed between the two calls has left a directory whose name may
+/* A process that was killed before it made a segment has left a directory whose name may
  * not be on the disk. */
-static void the_directory_is_durable_before_its_first_segment(test *t)
+static void names_are_durable_before_events_are_appended(test *t)
 {
     const journal_disk disk = {write, fdatasync, ftruncate, note_directory};
     const journal_options o = {.disk = &disk};
@@ -913,8 +964,11 @@ static void the_directory_is_durable_before_its_first_segment(test *t)
     check_int(t, (int64_t)synced_directories[0], (int64_t)above.st_ino);
     check_int(t, (int64_t)synced_directories[1], (int64_t)own.st_ino);
     journal_close(j);
+    /* A process that was killed after a renaming has not synced the name of its last
+     * segment; that of the directory is durable if there is a segment. */
     check_status(t, journal_open(path, &o, &j, NULL, NULL), EASE_OK);
-    check_int(t, directory_syncs, 2); /* a segment says that it was synced */
+    check_int(t, directory_syncs, 3);
+    check_int(t, (int64_t)synced_directories[2], (int64_t)own.st_ino);
     journal_close(j);
 }
 
@@ -960,7 +1014,7 @@ static void a_directory_may_stand_where_nobody_can_read(test *t)
 
 static const test_case cases[] = {
     TEST(a_directory_may_stand_where_nobody_can_read),
-    TEST(the_directory_is_durable_before_its_first_segment),
+    TEST(names_are_durable_before_events_are_appended),
     TEST(events_come_back_as_they_were_appended),
     TEST(events_that_say_nothing_are_refused),
     TEST(an_event_id_counts_once),
@@ -976,10 +1030,12 @@ static const test_case cases[] = {
     TEST(a_failed_sync_is_not_tried_again),
     TEST(a_full_disk_is_told_and_tried_again),
     TEST(a_full_disk_may_stop_a_new_segment),
+    TEST(a_short_time_without_descriptors_does_no_harm),
     TEST(an_event_that_cannot_be_applied_is_kept),
     TEST(every_failed_allocation_is_survived),
     TEST(events_of_many_threads_keep_their_order),
     TEST(what_waits_is_written_at_once_and_bounded),
+    TEST(events_beyond_what_may_wait_are_refused),
     TEST(kills_lose_nothing_that_was_acknowledged),
 };
 

@@ -62,14 +62,18 @@ typedef struct served {
     ease_model *rows;
     live_update update;
     int swaps, failures, for_good, saves;
+    int refused; /* updates that will not be served */
     uint64_t saved_to;
     ease_status save_status;
 } served;
 
-static void take_rows(void *user, ease_model *rows, const live_update *u)
+static ease_status take_rows(void *user, ease_model *rows, const live_update *u,
+                             ease_error *err)
 {
     served *s = user;
 
+    if (s->refused && s->refused--)
+        return journal_fail(err, EASE_E_NOMEM, 0, "serving the rows");
     pthread_mutex_lock(&s->lock);
     ease_model_free(s->rows);
     s->rows = rows;
@@ -77,6 +81,7 @@ static void take_rows(void *user, ease_model *rows, const live_update *u)
     s->swaps++;
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
+    return EASE_OK;
 }
 
 static void note_failure(void *user, const ease_error *err, int for_good)
@@ -572,7 +577,47 @@ static void changes_of_a_failed_update_come_with_the_next(test *t)
     ease_interactions_free(x);
 }
 
+static void changes_that_could_not_be_served_come_with_the_next(test *t)
+{
+    ease_interactions *x = make_data(1);
+    server s;
+
+    check_status(t, start(t, &s, train(x), 1, test_path(__func__), 3600, NULL),
+                 EASE_OK);
+    append_events(t, &s, 5, 30);
+    s.served.refused = 2;
+    for (int i = 0; i < 2; i++)
+        check_status(t, live_now(s.l, NULL), EASE_E_NOMEM);
+    check_int(t, s.served.failures, 2);
+    check_int(t, s.served.for_good, 0);
+    check_int(t, s.served.swaps, 1);
+    check_status(t, live_now(s.l, NULL), EASE_OK);
+    check_int(t, s.served.swaps, 2);
+    check_int(t, s.served.update.generation, 1);
+    check_rows(t, &s);
+    stop(&s);
+    ease_interactions_free(x);
+}
+
+static void rows_that_cannot_be_served_end_the_start(test *t)
+{
+    ease_interactions *x = make_data(1), *data = make_data(1);
+    const journal_info info = {.id = "00112233445566778899aabbccddeeff", .first = 1};
+    users_options o = {0};
+    ease_model *m = train(x);
+    server s = {.info = info, .served = {.refused = 1}};
+    live_options lo = options_of(&s, 3600);
+
+    check_status(t, users_new(data, &o, &s.u, NULL), EASE_OK);
+    check_status(t, live_start(m, s.u, &lo, &s.l, NULL), EASE_E_NOMEM);
+    ease_model_free(m);
+    users_free(s.u);
+    ease_interactions_free(x);
+}
+
 static const test_case cases[] = {
+    TEST(changes_that_could_not_be_served_come_with_the_next),
+    TEST(rows_that_cannot_be_served_end_the_start),
     TEST(rows_equal_training_on_the_data_with_the_events),
     TEST(updates_come_by_themselves),
     TEST(no_event_is_applied_twice),

@@ -3,6 +3,7 @@ under load, malformed requests, limits, trust, and how it ends."""
 
 import base64
 import concurrent.futures
+import contextlib
 import json
 import os
 import random
@@ -240,6 +241,21 @@ class Items(Served):
         self.assertEqual(self.found("réact the"), ["react"])
         self.assertEqual(self.found("no such thing"), [])
 
+    def test_a_search_has_a_limit_and_repeated_words_count_once(self):
+        def ask(text):
+            return self.server.get("/v1/items?" + urllib.parse.urlencode({"search": text}))
+
+        self.assertEqual(self.found("react " * 42), ["react"])
+        self.assertEqual(self.found("first the réact THE " * 12), ["react"])
+        self.assertEqual(ask("é" * 256).json["items"], [])
+        self.assertIn("at most 256", self.fails(400, "bad_value", ask("é" * 257)))
+        self.assertIn("at most 256", self.fails(400, "bad_value", ask("react " * 43)))
+        self.assertEqual(ask(" ".join(map(str, range(16)))).json["items"], [])
+        self.assertIn("at most 16", self.fails(400, "bad_value", ask(" ".join(map(str, range(17))))))
+        searched = self.server.get("/openapi.json").json["paths"]["/v1/items"]["get"]["parameters"][0]
+        self.assertEqual((searched["name"], searched["schema"]["maxLength"]), ("search", 256))
+        self.assertIn('maxlength="256"', self.server.get("/").body.decode())
+
     def popular(self):
         return (self.server.get("/v1/items/redux").json["popularity"]
                 > self.server.get("/v1/items/react").json["popularity"])
@@ -457,6 +473,8 @@ MALFORMED = {
     "a signed length": POST + b"Content-Length: +21\r\n\r\n" + BODY + HIDDEN,
     "a hexadecimal length": POST + b"Content-Length: 0x15\r\n\r\n" + BODY + HIDDEN,
     "an endless length": POST + b"Content-Length: 99999999999999999999\r\n\r\n" + BODY,
+    "a blank behind a length": POST + b"Content-Length: 21 \r\n\r\n" + BODY + HIDDEN,
+    "a tab behind a length": POST + b"Content-Length: 21\t\r\n\r\n" + BODY + HIDDEN,
     "an empty length": POST + b"Content-Length:\r\n\r\n" + HIDDEN,
     "a length with a blank": POST + b"Content-Length: 2 1\r\n\r\n" + BODY + HIDDEN,
     "no host": b"GET /healthz HTTP/1.1\r\n\r\n" + HIDDEN,
@@ -492,6 +510,7 @@ class Malformed(Served):
         head, _, body = answer.partition(b"\r\n\r\n")
         self.assertIn(b"connection: close", head.lower())
         self.assertEqual(json.loads(body)["error"]["code"], code, answer)
+        return body
 
     def test_malformed_requests_get_one_answer_and_the_end(self):
         for name, data in MALFORMED.items():
@@ -536,6 +555,38 @@ class Malformed(Served):
             self.refused(data, 431, "header_too_large")
         self.assertEqual(statuses(self.server.raw(
             GET + b"X: " + b"a" * 16000 + b"\r\nConnection: close\r\n\r\n")), [200])
+
+    def test_headers_parameters_and_cookies_have_a_limit(self):
+        def path(parameters):
+            return b"GET /healthz?" + b"&".join(parameters) + b" HTTP/1.1\r\nHost: localhost\r\n"
+
+        def cookies(count):
+            return b"Cookie: " + b";".join(b"a=b" for _ in range(count)) + b"\r\n"
+
+        for data in (GET + b"a:b\r\n" * 1000, path([b"a"] * 1000), path([b""] * 1000), GET + cookies(1000),
+                     path([b"a=b"] * 60) + b"a:b\r\n" * 30 + cookies(60),
+                     GET + b"a:b\r\n" * 128, path([b"a"] * 129), GET + cookies(128)):
+            message = json.loads(self.refused(data + b"\r\n", 431, "header_too_large"))["error"]["message"]
+            self.assertIn("at most 128", message)
+        # All that is less, the host included, has space beside the longest header.
+        space = b"X: %b\r\nConnection: close\r\n\r\n"
+        for data, status in ((GET + b"a:b\r\n" * 125, 200), (path([b"a"] * 126), 400),
+                             (path([b""] * 126), 200), (GET + cookies(125), 200),
+                             (path([b""] * 60) + b"a:b\r\n" * 30 + cookies(35), 200)):
+            for fill in (b"", b"x" * (16384 - len(data) - len(space) + 2)):
+                answer = self.server.raw(data + space % fill)
+                self.assertEqual(statuses(answer), [status], answer[:2000])
+        long = GET + b"a:b\r\n" * 124 + b"Connection: close\r\nCookie: a=" + b"x" * 13000 + b";b=c\r\n\r\n"
+        self.assertEqual(statuses(self.server.raw(long)), [200])
+        pipelined = GET + b"a:b\r\n" * 126 + b"\r\n"
+        answer = self.server.raw(pipelined * 200 + GET + b"Connection: close\r\n\r\n")
+        self.assertEqual(statuses(answer), [200] * 201)
+
+    def test_a_length_may_have_blanks_before_it(self):
+        for blanks in (b"", b"   ", b"\t \t"):
+            answer = self.server.raw(POST + b"Content-Length:" + blanks + b"%d\r\nConnection: close\r\n\r\n" %
+                                     len(BODY) + BODY)
+            self.assertEqual(statuses(answer), [200], answer)
 
     def test_long_bodies_are_refused_before_they_are_sent(self):
         for length in (b"2001\r\nExpect: 100-continue", b"99999999"):
@@ -717,6 +768,31 @@ class Limits(Served):
                 **{"history": [], name: ["a"] * 5})))
         self.fails(413, "too_large", self.server.post("/v1/recommend", b" " * ((1 << 20) + 1)))
 
+    def test_events_that_are_too_many_for_the_journal_are_refused(self):
+        s = Server("model.ease", "--journal", "large", "--max-body", "128MiB", "--max-events", "100000",
+                   cwd=self.place)
+        name = "a" * 60000
+        answer = s.post("/v1/feedback", {"events": [{"user": name, "item": "react"}] * 1200})
+        self.assertIn("send fewer at once", self.fails(413, "too_large", answer))
+        answer = s.post("/v1/feedback", {"events": [{"user": name, "item": "react"}] * 1000})
+        self.assertEqual((answer.status, answer.json["accepted"]), (200, 1000))
+        self.assertEqual(s.stop(), 0)
+
+    def test_answers_have_a_limit(self):
+        s = Server("model.ease", "--max-answer", "20000", cwd=self.place)
+        one = {"history": ITEMS[:6], "k": 5, "reasons": 5}
+        size = len(s.post("/v1/recommend", one).body)
+        self.assertLess(size, 2000)
+        count = 20000 // size - 1
+        self.assertEqual(s.post("/v1/recommend", {"requests": [one] * count}).status, 200)
+        for body in ({"requests": [one] * (count + 4)}, {"requests": [one] * 256}):
+            self.assertIn("ask for less", self.fails(413, "too_large", s.post("/v1/recommend", body)))
+        self.assertEqual(s.stop(), 0)
+        s = Server("model.ease", "--max-answer", "500", cwd=self.place)
+        self.fails(413, "too_large", s.post("/v1/recommend", one))
+        self.assertEqual(s.post("/v1/recommend", {"history": ["react"], "k": 2}).status, 200)
+        self.assertEqual(s.stop(), 0)
+
     def test_an_answer_that_takes_too_long_is_given_up(self):
         s = Server("model.ease", "--request-timeout", "0.005", "--max-batch", "20000",
                    cwd=self.place)
@@ -888,6 +964,24 @@ class Starting(Case):
         self.refuses(1, "another program listens", "model.ease", "--listen", f"127.0.0.1:{s.port}")
         self.assertEqual(s.stop(), 0)
 
+    def test_the_unix_socket_of_a_server_that_is_starting_stays_its_own(self):
+        with self.starting("--unix", "sock") as made:
+            for _ in range(3):
+                self.refuses(1, "another program listens", "nosuch.ease", "--unix", "sock")
+        s = made.result()
+        self.assertEqual(s.get("/healthz", headers={"Host": "localhost"}).status, 200)
+        self.assertEqual(s.stop(), 0)
+        self.assertFalse(os.path.exists(self.path("sock")))
+
+    def test_the_unix_socket_of_another_server_stays_at_the_end(self):
+        first = Server("model.ease", "--unix", "sock", cwd=self.dir)
+        os.remove(self.path("sock"))
+        second = Server("model.ease", "--unix", "sock", cwd=self.dir)
+        self.assertEqual(first.stop(), 0)
+        self.assertEqual(second.get("/healthz", headers={"Host": "localhost"}).status, 200)
+        self.assertEqual(second.stop(), 0)
+        self.assertFalse(os.path.exists(self.path("sock")))
+
     def test_a_unix_socket_is_served_and_removed(self):
         for _ in range(2):
             s = Server("model.ease", "--unix", "sock", cwd=self.dir)
@@ -900,6 +994,28 @@ class Starting(Case):
             left.bind(self.path("sock"))
             left.close()
         self.refuses(2, "is not a socket", "model.ease", "--unix", "ratings.csv")
+
+    @contextlib.contextmanager
+    def starting(self, *args):
+        """A server that has opened its model, and gets the titles at the end."""
+        os.mkfifo(self.path("titles"))
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            made = pool.submit(Server, "model.ease", "--titles", "titles", *args, cwd=self.dir)
+            with open(self.path("titles"), "w") as fifo:  # waits for the server
+                yield made
+                self.write("next", "id,title\nreact,the first\n")
+                os.replace(self.path("next"), self.path("titles"))  # for later models
+                fifo.write("id,title\nreact,the first\n")
+            made.result()
+
+    def test_a_model_that_is_replaced_during_the_start_is_served(self):
+        make(self.dir, "ratings.csv", "-o", "other.ease", "--lambda", "50")
+        with self.starting() as made:
+            os.replace(self.path("other.ease"), self.path("model.ease"))
+        s = made.result()
+        s.wait_for_log("serving model.ease again")
+        self.assertEqual(s.get("/v1/model").json["lambda"], 50)
+        self.assertEqual(s.stop(), 0)
 
     def test_a_passed_socket_is_served(self):
         with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -1044,6 +1160,35 @@ class Swapping(Served):
         self.assertGreaterEqual(self.server.metric("ease_reload_failures_total"), failures + 4)
         os.remove(f"{self.place}/model.ease")
         self.fails(503, "reload_failed", self.server.post("/v1/reload", {}))
+
+    def failures(self):
+        return self.server.metric("ease_reload_failures_total")
+
+    def test_a_file_that_cannot_be_opened_for_a_while_is_tried_again(self):
+        before, failed = self.generation(), self.failures()
+        pid, pattern = self.server.process.pid, "stays, and the file is tried again in"
+        said = self.server.read_log().count(pattern)
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+        try:
+            self.replace("other.ease")
+            self.server.wait_for_log(pattern, said + 2)
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        self.wait_for(before + 1)
+        self.assertEqual(self.server.get("/v1/model").json["lambda"], 50)
+        self.assertGreaterEqual(self.failures(), failed + 2)
+
+    def test_a_bad_file_is_tried_once(self):
+        before, failed = self.generation(), self.failures()
+        write(f"{self.place}/next", b"nonsense")
+        os.replace(f"{self.place}/next", f"{self.place}/model.ease")
+        end = time.monotonic() + PATIENCE
+        while self.failures() == failed:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        time.sleep(3.5)
+        self.assertEqual((self.failures(), self.generation()), (failed + 1, before))
 
     def test_a_truncated_file_harms_nobody(self):
         list_before = self.recommend(history=["react"]).json["items"]

@@ -133,6 +133,14 @@ class Saving(Live):
         self.assertEqual(self.read("model.ease"), other)
         self.assertEqual(server.read_log().count("is another file"), 1)
 
+    def test_the_directory_of_the_journal_may_be_empty(self):
+        os.mkdir(self.path("journal"))
+        self.write("journal/new.part", b"")  # of a server that was killed at its first start
+        server = self.serve()
+        self.feed(server, "new", "react", "express")
+        server.wait_for_log("update 1: 1 users")
+        self.assertEqual(server.stop(), 0)
+
     def test_it_needs_live_updates(self):
         self.fails(2, "--save-every belongs to --live", "serve", "model.ease", "--save-every", 1)
 

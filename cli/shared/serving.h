@@ -14,7 +14,7 @@ typedef struct serve_args {
     double update_every, save_every, grace, shutdown_delay;
     int64_t most_k, most_batch, most_ids, most_events, connections, of_address;
     double header_seconds, body_seconds, idle_seconds, request_seconds;
-    size_t header_bytes, body_bytes;
+    size_t header_bytes, body_bytes, answer_bytes;
 } serve_args;
 
 /* The verb, whose function is serve_run. */
