@@ -346,8 +346,13 @@ static void answer_preflight(exchange *x)
 static void check(exchange *x, const headers *h)
 {
     x->close = !check_limits(x);
-    if (x->close || !check_trust(x, h) || is_preflight(x))
+    if (x->close || !check_trust(x, h))
         return;
+    if (is_preflight(x)) { /* it needs no token: nothing of it is kept */
+        if (h->length > 0)
+            problem_note(&x->r.problem, PROBLEM_bad_request, "OPTIONS has no body");
+        return;
+    }
     if (find_route(x) && check_token(x, h))
         check_body(x, h);
 }

@@ -861,6 +861,13 @@ class Loopback(Served):
         self.assertIn("POST", answer.headers["Access-Control-Allow-Methods"])
         self.assertNotIn("Access-Control-Allow-Origin", self.with_headers().headers)
 
+    def test_a_preflight_has_no_body(self):
+        for length in 5, 3_000_000_000:  # which would be kept in memory, without a token
+            answer = self.server.raw(b"OPTIONS /v1/recommend HTTP/1.1\r\nHost: localhost\r\n"
+                                     b"Origin: https://shop.example\r\nConnection: close\r\n"
+                                     b"Content-Length: %d\r\n\r\n" % length + b"12345")
+            self.assertEqual(statuses(answer), [400], answer)
+
     def test_forms_cannot_post(self):
         for kind in ("text/plain", "application/x-www-form-urlencoded", "application/jsonx",
                      "multipart/form-data; boundary=application/json", None):
