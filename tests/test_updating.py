@@ -598,6 +598,18 @@ class Forget(Living):
         self.assertEqual(r.err.count("warning"), 0)
         self.assertEqual(self.read("3.ease"), self.read("2.ease"))
 
+    def test_rows_of_another_sign_are_other_data_for_a_covariance(self):
+        flipped = dict(self.rows)
+        for user in USERS[10:30:2]:
+            flipped[user] = {i: -v for i, v in self.rows[user].items()}
+        self.write("flipped.csv", as_csv(flipped))
+        self.train("all.csv", "c.ease", "--weights", "--kind", "covariance")
+        self.check_info("c.ease", "all.csv", "--weights")
+        self.refused(3, "not the data of the model: item .* other values", "info", "c.ease",
+                     "--verify", "--data", "flipped.csv", "--weights")
+        self.refused(3, "not the data of the model: item .* other values", "forget", "c.ease",
+                     "--users", "flipped.csv", "--user", USERS[10], "--weights", "-o", "x")
+
     def test_a_report_that_cannot_be_written_says_that_the_users_are_removed(self):
         args = ["forget", "m.ease", "--users", "all.csv", "--user", "u 7", "--in-place", "-q"]
         with open("/dev/full", "w") as full:
