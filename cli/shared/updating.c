@@ -131,7 +131,7 @@ int check_weights(console *c, const reading_args *reading, const char *path,
     if (!weighted && fabs(sum - count) > 1e-6 * count)
         return fail(c, EXIT_DATA,
                     "%s: it was read without weights, and the model's data have "
-                    "weights: give --weights or --half-life",
+                    "weights: give --weights, or --half-life with --until",
                     path);
     if (weighted && sum == count)
         warn(c, "%s: it has weights, the model's data have none", path);
