@@ -5,17 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/random.h"
 #include "data/interactions.h"
 #include "model/change.h"
 #include "solve/solve.h"
-
-double ease__proof_number(uint64_t seed, int32_t item)
-{
-    uint64_t state = seed + (uint64_t)item * 0xd1342543de82ef95u;
-
-    return (double)(int16_t)(ease__splitmix(&state) >> 48);
-}
 
 /* ---- the residual ---------------------------------------------------------------- */
 
@@ -137,8 +129,8 @@ static ease_status other_data(const wanted *as, const char *what, ease_error *er
                       path ? path : "", path ? ": " : "", as->whose, what);
 }
 
-/* Entries of X'WX in float32 are wrong by at most FLT_EPSILON / 2 of themselves, and
- * sums in float64 by far less. Those of counts are exact. */
+/* Sums of counts are exact. Others are compared to the precision of float32, which is
+ * that of weights, and far coarser than sums in float64. */
 static bool same(const wanted *as, double found, double want, double size)
 {
     double allowed = as->living->weighted ? (double)FLT_EPSILON * size : 0;
@@ -167,8 +159,9 @@ static ease_status compare_mass(const wanted *as, const ease_interactions *x,
 static bool same_item(const wanted *as, const sums *s, int64_t i)
 {
     const ease__living *l = as->living;
+    double error = l->error ? l->error[i] / (double)FLT_EPSILON : 0;
 
-    return same(as, s->product[i], l->product[i], s->product_size[i]) &&
+    return same(as, s->product[i], l->product[i], s->product_size[i] + error) &&
            (as->model->info.kind == EASE_GRAM_COUNTS ||
             same(as, s->columns[i], l->sums[i], s->column_size[i]));
 }
