@@ -1378,15 +1378,17 @@ EASE_API EASE_MUST_USE ease_status ease_model_residual(const ease_model *m, int 
                                                        ease_error *err);
 
 /* Checks that an updatable model was trained on these interactions, or updated to them:
- * X'Xv must be that of the proof, exactly for counts. Fails with EASE_E_DATA if it is
- * not, EASE_E_ARG if the model is not updatable, or EASE_E_NOMEM. */
+ * X'Xv must be that of the proof, exactly for counts; for a covariance, also the number
+ * of users, with those who have no items, and the sums of the columns. Fails with
+ * EASE_E_DATA if they are not, EASE_E_ARG if the model is not updatable, or
+ * EASE_E_NOMEM. */
 EASE_API EASE_MUST_USE ease_status ease_model_check_data(const ease_model *m,
                                                          const ease_interactions *x,
                                                          ease_error *err);
 
 /* Does the same for the data that an update by `was` and `now` leads to, without making
- * the update: X'Xv must be that of the proof after the change. Either may be NULL. Also
- * fails as ease_model_update does before any computation. */
+ * the update: all must be as the change makes it. Either may be NULL. Also fails as
+ * ease_model_update does before any computation. */
 EASE_API EASE_MUST_USE ease_status ease_model_check_change(const ease_model *m,
                                                            const ease_interactions *was,
                                                            const ease_interactions *now,

@@ -170,7 +170,7 @@ static ease_model *train(void)
 
 static service *make_service(void)
 {
-    static service s = {.limits = {20, 4, 50, 10}, .station_count = 1};
+    static service s = {.limits = {20, 4, 50, 10, 1 << 20}, .station_count = 1};
     static char nothing;
     users_options options = {.weights = 0};
 

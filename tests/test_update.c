@@ -823,6 +823,123 @@ static void a_proof_tells_the_data_of_the_model_from_others(test *t)
     }
 }
 
+/* A row and its negative have the same products of entries, but other sums. */
+static void a_proof_of_a_covariance_tells_rows_of_another_sign(test *t)
+{
+    for (int k = 0; k < MEMBERS; k++) {
+        const member *of = &members[k];
+        bool centred = of->kind == EASE_GRAM_COVARIANCE;
+        world w = random_world(19, true);
+        ease_interactions *x = rows_of(&w, 0, 60), *other, *was, *then;
+        ease_model *m = train(of, x, 5, EASE_F32);
+
+        check_status(t, ease_model_check_data(m, x, NULL), EASE_OK);
+        for (int u = 10; u < 30; u += 3)
+            for (int i = 0; i < ITEMS; i++)
+                w.value[u][i] = -w.value[u][i];
+        other = rows_of(&w, 0, 60);
+        was = rows_of(&w, 0, 10);
+        then = rows_of(&w, 10, 60);
+        check_status(t, ease_model_check_data(m, other, NULL),
+                     centred ? EASE_E_DATA : EASE_OK);
+        check_status(t, ease_model_check_change(m, was, NULL, then, NULL),
+                     centred ? EASE_E_DATA : EASE_OK);
+        ease_interactions_free(x);
+        ease_interactions_free(other);
+        ease_interactions_free(was);
+        ease_interactions_free(then);
+        ease_model_free(m);
+    }
+}
+
+/* The first `users` rows of a matrix whose last ones are empty. */
+static ease_interactions *rows_with_empty_ones(int users)
+{
+    static const int64_t ends[] = {0, 2, 3, 6, 8, 8, 8};
+    static const int32_t cols[] = {0, 1, 2, 0, 2, 3, 1, 3};
+    ease_interactions *x = NULL;
+
+    if (ease_interactions_from_csr(users, 4, ends, cols, NULL, &x, NULL))
+        abort();
+    return x;
+}
+
+/* They change the means that a covariance is centred by, unless their weight is 0. */
+static void a_proof_counts_users_without_items_where_they_matter(test *t)
+{
+    static const member kinds[] = {
+        {"ease", "", EASE_GRAM_COUNTS, false},
+        {"ease", "", EASE_GRAM_COVARIANCE, false},
+        {"ease-family", "user-power=0.5", EASE_GRAM_COVARIANCE, false}};
+    static const bool matter[] = {false, true, false};
+    ease_interactions *all = rows_with_empty_ones(6), *full = rows_with_empty_ones(4);
+
+    for (int k = 0; k < 3; k++) {
+        ease_model *m = train(&kinds[k], all, 2, EASE_F32),
+                   *less = train(&kinds[k], full, 2, EASE_F32);
+        ease_error err = {0};
+        ease_status want = matter[k] ? EASE_E_DATA : EASE_OK;
+
+        check_status(t, ease_model_check_data(m, all, NULL), EASE_OK);
+        check_status(t, ease_model_check_data(m, full, &err), want);
+        if (matter[k])
+            check_contains(t, err.text, "they have 4 users, not 6");
+        check_status(t, ease_model_check_data(less, full, NULL), EASE_OK);
+        check_status(t, ease_model_check_data(less, all, NULL), want);
+        ease_model_free(m);
+        ease_model_free(less);
+    }
+    ease_interactions_free(all);
+    ease_interactions_free(full);
+}
+
+/* Removing a user whose values are far larger than all others leaves the rounding errors
+ * of the large sums, which must not make the right data look wrong. */
+static void a_proof_stays_right_after_a_heavy_user_is_removed(test *t)
+{
+    static const float heavy[] = {3e3f, 3e6f};
+
+    for (int k = 0; k < 2 * MEMBERS; k++) {
+        const member *of = &members[k / 2];
+        world w = random_world(20, true);
+        ease_interactions *x, *was, *rest, *other;
+        ease_model *m, *less, *open;
+        const char *path = test_path("heavy.ease");
+        int item = 0;
+
+        if (!of->weighted)
+            continue;
+        for (int i = 0; i < ITEMS; i++)
+            w.value[0][i] = heavy[k % 2] * (1 + 0.01f * (float)i);
+        x = rows_of(&w, 0, 60);
+        was = rows_of(&w, 0, 1);
+        rest = rows_of(&w, 1, 60);
+        m = train(of, x, 100 * ITEMS * (double)(heavy[k % 2] * heavy[k % 2]), EASE_F32);
+        less = updated(t, m, was, NULL, NULL);
+        check_status(t, ease_model_save(less, path, EASE_STORE_PACKED, NULL, NULL),
+                     EASE_OK);
+        check_status(t, ease_model_open(path, NULL, &open, NULL), EASE_OK);
+        while (w.value[7][item] == 0)
+            item++;
+        w.value[7][item] += 0.5f;
+        other = rows_of(&w, 1, 60);
+        check_status(t, ease_model_check_data(m, x, NULL), EASE_OK);
+        check_status(t, ease_model_check_data(less, rest, NULL), EASE_OK);
+        check_status(t, ease_model_check_data(open, rest, NULL), EASE_OK);
+        check_status(t, ease_model_check_change(m, was, NULL, rest, NULL), EASE_OK);
+        check_status(t, ease_model_check_data(open, other, NULL), EASE_E_DATA);
+        check_status(t, ease_model_check_change(m, was, NULL, other, NULL),
+                     EASE_E_DATA);
+        ease_interactions_free(x);
+        ease_interactions_free(was);
+        ease_interactions_free(rest);
+        ease_interactions_free(other);
+        ease_model_free(m);
+        ease_model_free(less);
+        ease_model_free(open);
+    }
+}
+
 /* Both come from a file, so that the residual is that of the numbers in it. */
 static void the_residual_shows_a_changed_inverse(test *t)
 {
@@ -1028,6 +1145,9 @@ static const test_case cases[] = {
     TEST(models_that_cannot_be_updated_say_so),
     TEST(a_proof_tells_the_data_after_a_change_from_others),
     TEST(a_proof_tells_the_data_of_the_model_from_others),
+    TEST(a_proof_of_a_covariance_tells_rows_of_another_sign),
+    TEST(a_proof_counts_users_without_items_where_they_matter),
+    TEST(a_proof_stays_right_after_a_heavy_user_is_removed),
     TEST(the_residual_shows_a_changed_inverse),
     TEST(an_update_survives_every_failed_allocation),
     TEST(an_update_can_be_cancelled),

@@ -349,6 +349,50 @@ class Update(Living):
         r = self.ease("update", "m.ease", "--now", "new.csv", "--weights", "-o", "x")
         self.assertIn("warning: new.csv: it has weights, the model's data have none", r.err)
 
+    def write_dated(self):
+        """old.csv has the rows before March, new.csv later rows of other users, and all.csv
+        both: the newest rows of the three differ."""
+        def rows(users, months):
+            return "".join(f"{u},i{self.rng.randrange(40)},2024-{self.rng.choice(months):02}-"
+                           f"{self.rng.randrange(1, 29):02}\n" for u in users for _ in range(9))
+
+        old = rows([f"o{k}" for k in range(80)], (1, 2))
+        new = rows([f"n{k}" for k in range(5)], (3,))
+        for name, text in (("old", old), ("new", new), ("all", old + new)):
+            self.write(f"{name}.csv", "user,item,date\n" + text)
+
+    def test_ages_count_from_a_fixed_time(self):
+        self.write_dated()
+        aged = ["--half-life", 30, "--until", "2024-04-01"]
+        r = self.ease("train", "old.csv", "-o", "a.ease", "--lambda", LAMBDA, "--updatable",
+                      *aged)
+        self.assertNotIn("--until", r.err)
+        self.ease("update", "a.ease", "--now", "new.csv", "-o", "2.ease", "--data", "all.csv",
+                  *aged)
+        self.check_info("2.ease", "all.csv", *aged)
+        self.ease("forget", "2.ease", "--users", "all.csv", "--user", "n3", "-o", "3.ease", *aged)
+        self.ease("update", "2.ease", "--was", "new.csv", "-o", "4.ease", *aged)
+        self.check_info("4.ease", "old.csv", *aged)
+        self.refused(3, "data have weights: give --weights, or --half-life with --until",
+                     "update", "a.ease", "--now", "new.csv", "-o", "x")
+
+    def test_ages_that_count_from_the_newest_row_are_refused(self):
+        """It is another one in each file."""
+        self.write_dated()
+        aged = ["--half-life", 30]
+        r = self.ease("train", "old.csv", "-o", "a.ease", "--lambda", LAMBDA, "--updatable",
+                      *aged)
+        self.assertIn("--half-life counts ages from the newest row: ease update needs a model "
+                      "that was trained with --until", r.err)
+        self.refused(2, "--half-life needs the --until of training: ages would count from the "
+                     "newest row of each file", "update", "a.ease", "--now", "new.csv", "-o",
+                     "x", *aged)
+        # All rows are there, and their ages are those of training.
+        forget = ["forget", "a.ease", "--user", "o3", "-o", "2.ease", *aged]
+        self.ease(*forget, "--users", "old.csv")
+        self.refused(2, "--unverified .* needs the --until of training", *forget, "--users",
+                     "old.csv", "--unverified")
+
     def test_an_item_that_loses_its_users_loses_their_values(self):
         rows = {u: dict(row) for u, row in self.rows.items()}
         for user in USERS[:2]:
@@ -666,6 +710,18 @@ class Forget(Living):
         self.assertRegex(r.out, r"(?m)^data verified +yes$")
         self.assertEqual(r.err.count("warning"), 0)
         self.assertEqual(self.read("3.ease"), self.read("2.ease"))
+
+    def test_rows_of_another_sign_are_other_data_for_a_covariance(self):
+        flipped = dict(self.rows)
+        for user in USERS[10:30:2]:
+            flipped[user] = {i: -v for i, v in self.rows[user].items()}
+        self.write("flipped.csv", as_csv(flipped))
+        self.train("all.csv", "c.ease", "--weights", "--kind", "covariance")
+        self.check_info("c.ease", "all.csv", "--weights")
+        self.refused(3, "not the data of the model: item .* other values", "info", "c.ease",
+                     "--verify", "--data", "flipped.csv", "--weights")
+        self.refused(3, "not the data of the model: item .* other values", "forget", "c.ease",
+                     "--users", "flipped.csv", "--user", USERS[10], "--weights", "-o", "x")
 
     def test_a_report_that_cannot_be_written_says_that_the_users_are_removed(self):
         args = ["forget", "m.ease", "--users", "all.csv", "--user", "u 7", "--in-place", "-q"]

@@ -130,6 +130,11 @@ bool reading_is_weighted(const reading_args *a)
     return a->weights || a->half_life > 0.0;
 }
 
+bool reading_has_fixed_ages(const reading_args *a)
+{
+    return a->half_life == 0.0 || !isnan(a->until);
+}
+
 void reading_several(reading_args *a, const common_args *common)
 {
     a->more = common->operand_count > 1 ? common->operands + 1 : NULL;

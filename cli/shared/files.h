@@ -34,6 +34,9 @@ extern const option reading_options[];
 bool reading_is_default(const reading_args *a);
 /* True if interactions have weights: values, or ages. */
 bool reading_is_weighted(const reading_args *a);
+/* False if ages count from the newest row of the data, which is another one in another
+ * part of them. */
+bool reading_has_fixed_ages(const reading_args *a);
 /* All operands of the verb are files of DATA. */
 void reading_several(reading_args *a, const common_args *common);
 /* The separator that a word such as tab stands for, or the word itself; NULL for NULL.

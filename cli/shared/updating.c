@@ -142,7 +142,7 @@ int check_weights(console *c, const reading_args *reading, const char *path,
     if (!weighted && has_weights(m))
         return fail(c, EXIT_DATA,
                     "%s: it was read without weights, and the model's data have "
-                    "weights: give --weights or --half-life",
+                    "weights: give --weights, or --half-life with --until",
                     path);
     if (weighted && sum_of(m) == (double)model_info_of(m).interactions)
         warn(c, "%s: it has weights, the model's data have none", path);

@@ -89,6 +89,10 @@ static int check(console *c, const forget_args *a)
 
     if (!a->users.count && !a->users_from)
         return usage_error(c, v, "--user ID or --users-from FILE is required");
+    if (a->unverified && !reading_has_fixed_ages(&a->reading))
+        return usage_error(c, v,
+                           "--unverified with --half-life needs the --until of "
+                           "training: ages would count from the newest row of DATA");
     if (is_stream(a->data) + is_stream(a->users_from) + is_stream(a->forgotten) > 1)
         return usage_error(c, v, "only one file can be standard input");
     code = check_target(c, &a->common, &a->target);

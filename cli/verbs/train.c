@@ -252,6 +252,14 @@ static int check(console *c, train_args *a)
     return code;
 }
 
+static void note_ages(console *c, const train_args *a)
+{
+    if (a->updatable && !reading_has_fixed_ages(&a->reading))
+        note(c,
+             "--half-life counts ages from the newest row: ease update needs a model "
+             "that was trained with --until");
+}
+
 /* Where choosing lambda takes a part of the data once more. */
 static int refuse_choice(console *c, const ease_plan *p)
 {
@@ -437,6 +445,8 @@ static int run(console *c, void *args)
         code = read_tags(c, &a->tagging, a->memory_limit, &a->tag_table);
     if (!code)
         code = check_options(c, a);
+    if (!code)
+        note_ages(c, a);
     if (!code)
         code = a->gram ? train_gram(c, a, &m) : train_data(c, a, &did, &m);
     if (!code && a->updatable)

@@ -111,6 +111,10 @@ static int check(console *c, const update_args *a)
                            "--min-user, --min-item, --one-pass and --recipe need whole "
                            "data sets: leave rare users and items out of OLD and NEW "
                            "beforehand");
+    if (!reading_has_fixed_ages(r))
+        return usage_error(c, v,
+                           "--half-life needs the --until of training: ages would "
+                           "count from the newest row of each file");
     code = check_target(c, &a->common, &a->target);
     if (!code)
         code = check_inputs(c, a);
@@ -521,7 +525,8 @@ const verb verb_update = {
         "come, and users of both change. Users and items are matched by id; new items "
         "join the model, and items that lose their last user stay, with weights of 0. "
         "OLD, NEW and DATA are read with the same options, which should be those of "
-        "training.\n\n"
+        "training. With --half-life, training and updates need the same --until, later "
+        "than all rows: ages count from it.\n\n"
         "The result is checked. If its residual, or the removal of a user, is not "
         "exact enough, the model is solved anew from --data or --gram; without these "
         "the exit code is 5, and nothing is written. A solve is also used if it is "

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _ease
 from ._data import (Interactions, Rows, Split, by_id, choice, interactions, is_frame, is_sparse,
-                    open_frame, path_bytes, whole)
+                    open_frame, path_bytes, paths_of, whole)
 from ._figures import weights_figure
 from ._frames import choose_kind, collect, frame_kind, id_values, list_columns, make_frame
 from ._histories import is_many, read_histories, some_rows, user_numbers
@@ -27,7 +27,11 @@ PRECISIONS = ("f32", "f64")
 UNKNOWN = ("miss", "drop")
 METRICS = "recall@20,recall@50,ndcg@100"
 STORAGES = tuple(_ease.storages())  # the first three can be asked for
-READING = ("columns", "weights", "min_rating", "repeat", "format", "separator", "header")
+# Keywords of the fit that all tables are read with, parts of the model's data, and all of it.
+READING = ("columns", "weights", "min_rating", "repeat", "format", "separator", "header",
+           "encoding")
+READING_PART = READING + ("since", "until", "half_life")
+READING_WHOLE = READING_PART + ("min_user", "min_item")
 VERIFY_USE, VERIFY_OPEN, VERIFY_NEVER = range(3)  # as ease.h has them
 CLASSES: Dict[str, Any] = {}  # by the library's names of methods
 
@@ -259,7 +263,7 @@ class Recommender:
         if kind is int and model.info()["items"] > x.shape[1]:
             kind = None  # ids that only tags have may be strings
         self._take(model, kind, x if table else None)
-        self._how = {k: v for k, v in how.items() if k in READING}
+        self._how = {k: v for k, v in how.items() if k in READING_WHOLE}
         self._frames = frame_kind(X)
         return self
 
@@ -703,12 +707,17 @@ class Recommender:
         return evaluate(self, x, target, metrics=metric, unknown=unknown,
                         show_progress=False)[metric]
 
-    def _read(self, X: Any, how: Mapping[str, Any]) -> Interactions:
-        """Reads X with the keywords of the fit, except those in `how`."""
-        table = not is_sparse(X) and (is_frame(X) or isinstance(X, (str, bytes, os.PathLike,
-                                                                    dict)))
-        same = {k: v for k, v in self._how.items() if table or k == "weights"}
-        return by_id(X, self._plain, **{**same, **how})
+    def _read_how(self, X: Any, how: Mapping[str, Any],
+                  keywords: Sequence[str] = READING) -> Dict[str, Any]:
+        """The keywords to read X with: those of the fit, except those in `how`."""
+        table = not is_sparse(X) and (is_frame(X) or isinstance(X, dict) or bool(paths_of(X)))
+        same = {k: v for k, v in self._how.items()
+                if k in keywords and (table or k == "weights")}
+        return {**same, **how}
+
+    def _read(self, X: Any, how: Mapping[str, Any],
+              keywords: Sequence[str] = READING) -> Interactions:
+        return by_id(X, self._plain, **self._read_how(X, how, keywords))
 
 
 class KnownUsers(Recommender):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from . import _ease
-from ._base import METRICS, Recommender
-from ._data import Interactions, Rows, whole
+from ._base import METRICS, READING_PART, READING_WHOLE, Recommender
+from ._data import Interactions, Rows, by_id, whole
 from ._histories import some_rows, with_users
 from ._ids import Array, encode
 from ._progress import ShowProgress, watching
@@ -191,7 +191,10 @@ class Updatable(Recommender):
         mistake: ``update(now=X)`` adds rows, ``update(was=X)`` removes them.
 
         It needs a model that was fitted with ``updatable=True``. ``was`` and ``now`` are all
-        that :meth:`fit` takes, and tables are read with its keywords unless others are given.
+        that :meth:`fit` takes, and tables are read with its keywords unless others are given,
+        except ``min_user`` and ``min_item``, which only all data can be filtered by. With
+        ``half_life`` the fit needs ``until``, a time after all rows that will come: ages count
+        from it.
         Users are matched by their ids; rows of two matrices by their numbers: row k of both
         is one user. Items are matched by their ids, and so are columns, as in :meth:`score`;
         items that are new join the model.
@@ -220,7 +223,7 @@ class Updatable(Recommender):
             was, now = rows
         if was is None and now is None:
             raise ValueError("was or now is required: the rows to be removed and to be added")
-        parts = [None if X is None else self._read(X, how) for X in (was, now)]
+        parts = [None if X is None else self._read_part(X, how) for X in (was, now)]
         bare = {part._matrix and part is not X for part, X in zip(parts, (was, now))
                 if part is not None}
         if len(bare) > 1:
@@ -237,7 +240,8 @@ class Updatable(Recommender):
         them would give, as by ``update(was=their rows)``. Each removal is checked by itself,
         and the report says how exact it is.
 
-        X: exactly the data of the model, as for :meth:`update`, which is checked: a user whom
+        X: exactly the data of the model, as it was given to :meth:`fit`; tables are read with
+        all of its keywords, unless others are given. This is checked: a user whom
         the model does not have would make its weights wrong, and nothing else would notice.
         It may be left out if the model keeps the histories of the table that it was fitted
         from; these users are removed from them too. With histories, X may be any data with
@@ -260,7 +264,11 @@ class Updatable(Recommender):
         if X is None and users is None:
             raise ValueError("users is required where there is no X: the ids of those who "
                              "leave")
-        x = without_users(self._data(X, how), forgotten)
+        if self._seen is not None:
+            x = self._data(X, how, READING_PART)  # X may be any part of the data
+        else:
+            x = self._read_part(X, how) if unverified and X is not None else self._data(X, how)
+        x = without_users(x, forgotten)
         part: Optional[Interactions] = x
         if users is None and not unverified and (self._seen is None or x._matrix):
             raise ValueError("users is required: X is all data of the model, and users says "
@@ -282,8 +290,9 @@ class Updatable(Recommender):
 
     def check_data(self, X: Any, **how: Any) -> None:
         """Raises a ValueError unless X is the data that the model was fitted with, or updated
-        to: X'Xv must be that which the model keeps. X is as for :meth:`update`."""
-        _ease.check_data(self._fitted(), self._read(X, how)._handle)
+        to: X'Xv must be that which the model keeps, and for a covariance also the number of
+        users and the sums of the columns. X is as for :meth:`forget`."""
+        _ease.check_data(self._fitted(), self._read(X, how, READING_WHOLE)._handle)
 
     def leave_one_out(self, X: Any = None, *, metrics: Any = METRICS, share: float = 0.2,
                       seed: int = 98765, users: Optional[int] = None,
@@ -294,7 +303,7 @@ class Updatable(Recommender):
         with one item are left out. Items that no other user has are misses. Returns an
         :class:`ease.Report`, as :func:`ease.evaluate` does.
 
-        X is as for :meth:`update`, and may be left out if the model keeps the histories of
+        X is as for :meth:`forget`, and may be left out if the model keeps the histories of
         the table that it was fitted from. users: the size of a random sample of users; by
         default all are evaluated. It needs a model with ``updatable=True``, and refuses those
         that it cannot leave users out of, which it names.
@@ -326,10 +335,20 @@ class Updatable(Recommender):
         most = 2**31 - 1 if name == "threads" else 2**63 - 1
         return whole(getattr(self, name) or 0, 0, name, most)
 
-    def _data(self, X: Any, how: Dict[str, Any]) -> Interactions:
+    def _read_part(self, X: Any, how: Mapping[str, Any]) -> Interactions:
+        """A part of the model's data, whose newest row is not that of all."""
+        ages = self._read_how(X, how, READING_PART)
+        if ages.get("half_life") is not None and ages.get("until") is None:
+            raise ValueError("half_life needs the until of the fit: ages would count from the "
+                             "newest row of this part of the data; fit with until, or give "
+                             "ease.interactions(X, half_life=..., until=...)")
+        return by_id(X, self._plain, **ages)
+
+    def _data(self, X: Any, how: Mapping[str, Any],
+              keywords: Sequence[str] = READING_WHOLE) -> Interactions:
         """X, or the histories that the model keeps."""
         if X is not None:
-            return self._read(X, how)
+            return self._read(X, how, keywords)
         if self._seen is None:
             raise ValueError("X is required: the model keeps the histories of frames and "
                              "files it was fitted from, and of nothing else")

@@ -132,6 +132,78 @@ def test_the_keywords_of_the_fit_are_those_of_the_update():
     same_weights(in_order(model), closed_form(final, LAMBDA))
 
 
+def dated(users, seed, first="2024-01-01"):
+    """Rows with times in the 60 days after the first one."""
+    r = np.random.default_rng(seed)
+    rows = [(f"u{u}", f"i{i}", str(np.datetime64(first) + r.integers(60)))
+            for u in users for i in r.permutation(12)[:5]]
+    return dict(zip(("user", "item", "time"), map(list, zip(*rows))))
+
+
+def joined(*frames):
+    return {name: sum((f[name] for f in frames), []) for name in frames[0]}
+
+
+def without_histories(model):
+    """As a model is that was saved and loaded, except that it knows how it was fitted."""
+    return pickle.loads(pickle.dumps(model))
+
+
+def test_files_are_read_in_the_encoding_of_the_fit(tmp_path):
+    for name, user in ("old.csv", "ann"), ("more.csv", "bob"):
+        text = f"user,item\n{user},thé\n{user},café\n{user},rhum\n"
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+    model = ease.EASE(1.0, updatable=True).fit(tmp_path / "old.csv", encoding="latin-1")
+    model.check_data(str(tmp_path / "old.csv"))
+    report = model.update(now=tmp_path / "more.csv")
+    assert (report.came, report.new_items) == (1, 0)
+    assert model.update(was=[tmp_path / "more.csv"]).left == 1  # a list is several files
+    model.check_data([tmp_path / "old.csv"])
+
+
+def test_rows_have_the_ages_of_the_fit():
+    old, new = dated(range(40), 1), dated(range(40, 44), 2, "2024-03-01")
+    how = {"half_life": 20, "until": "2024-06-01", "since": "2024-01-05"}
+    model = ease.EASE(LAMBDA, updatable=True).fit(old, **how)
+    model.check_data(old)
+    assert model.leave_one_out(old, metrics="mrr@5").info["users"] == 40
+    model.update(now=new)
+    want = ease.EASE(LAMBDA, precision="f64").fit(joined(old, new), **how)
+    assert model.item_ids.tolist() == want.item_ids.tolist()
+    same_weights(model.B, np.array(want.B))
+    model.check_data(joined(old, new))
+    model = without_histories(model)
+    assert model.forget(joined(old, new), users=["u3"]).left == 1
+
+
+def test_ages_that_count_from_the_newest_row_cannot_be_updated():
+    old, new = dated(range(40), 1), dated(range(40, 44), 2, "2024-03-01")
+    model = ease.EASE(LAMBDA, updatable=True).fit(old, half_life=20)
+    model.check_data(old)
+    for how in {"now": new}, {"was": old}, {"now": new, "half_life": 30}:
+        with pytest.raises(ValueError, match="half_life needs the until of the fit"):
+            model.update(**how)
+    assert model.leave_one_out(old, metrics="mrr@5").info["users"] == 40
+    model = without_histories(model)
+    with pytest.raises(ValueError, match="half_life needs the until of the fit"):
+        model.forget(old, users=["u3"], unverified=True)
+    assert model.forget(old, users=["u3"]).left == 1
+    model.update(now=ease.interactions(new, half_life=20, until="2024-06-01"))  # as it says
+    model.update(now=dated([77], 3), half_life=None)
+
+
+def test_whole_data_are_filtered_as_in_the_fit():
+    frame = joined(dated(range(40), 1), {"user": ["rare", "u1"], "item": ["i1", "rare"],
+                                         "time": ["2024-01-01"] * 2})
+    model = ease.EASE(LAMBDA, updatable=True).fit(frame, min_user=2, min_item=2)
+    assert model.info["users"] == 40
+    model.check_data(frame)
+    assert model.leave_one_out(frame, metrics="mrr@5").info["users"] == 40
+    model = without_histories(model)
+    assert model.forget(frame, users=["u3"]).left == 1
+    assert model.update(now={"user": ["new"], "item": ["i1"]}).came == 1  # one row is enough
+
+
 def test_a_call_that_fails_leaves_the_model_as_it_was():
     class Enough(Exception):
         pass

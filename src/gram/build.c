@@ -48,6 +48,7 @@ void ease__by_user_free(ease__by_user *b)
     if (b) {
         ease__free(b->counts);
         ease__free(b->weighted_sums);
+        ease__proof_sums_free(&b->proof);
     }
     ease__free(b);
 }
@@ -79,7 +80,10 @@ ease__by_user *ease__by_user_copy(const ease__by_user *b, size_t n, size_t to)
         memcpy(copy->weighted_sums, b->weighted_sums, n * sizeof(*b->weighted_sums));
     copy->mass = b->mass;
     copy->mean_weight = b->mean_weight;
-    return copy;
+    if (ease__proof_sums_copy(&b->proof, n, to, &copy->proof))
+        return copy;
+    ease__by_user_free(copy);
+    return NULL;
 }
 
 void ease_gram_free(ease_gram *g)
@@ -440,6 +444,8 @@ static ease_status build_rows(const ease_interactions *x, double user_power,
             status = ease__fail(err, EASE_E_NOMEM, "weights of %lld users",
                                 (long long)x->users);
     }
+    if (!status && g->weighted)
+        status = ease__proof_sums_new(x, w, &g->by_user->proof, err);
     if (!status)
         status = fill_bands(&work, &c, g, bands, threads, scratch, err);
     ease__item_users_free(&c);

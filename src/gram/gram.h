@@ -3,15 +3,17 @@
 #define EASE_GRAM_GRAM_H
 
 #include "data/item_users.h"
+#include "gram/proof_sums.h"
 #include "matrix/tiled.h"
 
 /* What is known if X'X was built from the interactions. With the user power b > 0 the
  * matrix is X'WX, where W = diagMat(w) and w_u = (items of user u)^-b. */
 typedef struct ease__by_user {
-    double *counts;        /* the number of users of each item */
-    double *weighted_sums; /* of the columns of WX; NULL: b = 0, they are `sums` */
-    double mass;           /* sum of w; for b = 0 the number of users */
-    double mean_weight;    /* sum of w_u x_uj^2 over that of x_uj^2; 1 for b = 0 */
+    double *counts;         /* the number of users of each item */
+    double *weighted_sums;  /* of the columns of WX; NULL: b = 0, they are `sums` */
+    double mass;            /* sum of w; for b = 0 the number of users */
+    double mean_weight;     /* sum of w_u x_uj^2 over that of x_uj^2; 1 for b = 0 */
+    ease__proof_sums proof; /* {0}: the matrix has exact counts */
 } ease__by_user;
 
 /* The weight of a user with so many items: items^-power. A user without items has none,

@@ -253,11 +253,12 @@ static inline double *mutable(const double *array)
     return (double *)(uintptr_t)array;
 }
 
+/* NULL: zeros. */
 static double *extend(const double *from, int32_t n, int32_t to)
 {
     double *made = ease__alloc_zero((size_t)to, sizeof(*made));
 
-    if (made)
+    if (made && from)
         memcpy(made, from, (size_t)n * sizeof(*made));
     return made;
 }
@@ -274,12 +275,15 @@ static ease_status extend_arrays(ease__change *c, ease_error *err)
     c->living.counts = extend(l->counts, n, c->items);
     c->living.sums = extend(l->sums, n, c->items);
     c->living.product = extend(l->product, n, c->items);
+    c->living.weighted = l->weighted || c->added.weights || c->removed.weights;
+    c->living.error = c->living.weighted ? extend(l->error, n, c->items) : NULL;
     c->popularity = extend(m->popularity, n, c->items);
     c->lambda = ease__alloc_array(items, sizeof(*c->lambda));
     c->before = ease__alloc_array(items, sizeof(*c->before));
     c->after = ease__alloc_array(items, sizeof(*c->after));
     if (!c->living.diagonal || !c->living.counts || !c->living.sums ||
-        !c->living.product || !c->popularity || !c->lambda || !c->before || !c->after)
+        !c->living.product || (c->living.weighted && !c->living.error) ||
+        !c->popularity || !c->lambda || !c->before || !c->after)
         return no_memory(c, err);
     return EASE_OK;
 }
@@ -289,11 +293,17 @@ static void add_row(ease__change *c, const ease__change_vector *v, double sign)
 {
     ease__living *l = &c->living;
     double *diagonal = mutable(l->diagonal), *counts = mutable(l->counts),
-           *sums = mutable(l->sums), *product = mutable(l->product), dot = 0;
+           *sums = mutable(l->sums), *product = mutable(l->product),
+           *error = mutable(l->error), dot = 0, size = 0;
+    int64_t terms = v->row.count + 4;
 
-    for (int32_t k = 0; k < v->row.count; k++)
-        dot += (double)value_at(v->row, k) *
-               ease__proof_number(l->seed, v->row.items[k]);
+    for (int32_t k = 0; k < v->row.count; k++) {
+        double term = (double)value_at(v->row, k) *
+                      ease__proof_number(l->seed, v->row.items[k]);
+
+        dot += term;
+        size += fabs(term);
+    }
     for (int32_t k = 0; k < v->row.count; k++) {
         int32_t item = v->row.items[k];
         double value = (double)value_at(v->row, k), weighted = sign * v->weight * value;
@@ -302,6 +312,9 @@ static void add_row(ease__change *c, const ease__change_vector *v, double sign)
         counts[item] += sign;
         sums[item] += weighted;
         product[item] += weighted * dot;
+        if (error)
+            error[item] += ease__proof_error(terms, fabs(weighted) * size) +
+                           ease__proof_error(1, fabs(product[item]));
         c->popularity[item] += sign * value;
     }
     if (c->model->info.users >= 0)
@@ -366,6 +379,8 @@ static ease_status clear_lost_items(ease__change *c, ease_error *err)
         mutable(c->living.diagonal)[j] = 0;
         mutable(c->living.sums)[j] = 0;
         mutable(c->living.product)[j] = 0;
+        if (c->living.error)
+            mutable(c->living.error)[j] = 0;
         c->popularity[j] = 0;
     }
     return EASE_OK;
@@ -401,8 +416,6 @@ static ease_status change_sums(ease__change *c, ease_error *err)
         status = clear_lost_items(c, err);
     if (!status)
         status = count_users(c, err);
-    if (c->added.weights || c->removed.weights)
-        c->living.weighted = true;
     c->living.updates++;
     return status;
 }

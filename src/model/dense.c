@@ -77,6 +77,12 @@ void ease__dense_vectors_free(ease__dense_vectors *v)
     *v = (ease__dense_vectors){0};
 }
 
+/* What is known in float64 of X'WX with fractions; {0}: it has exact counts. */
+static ease__proof_sums proof_of(const ease_gram *g)
+{
+    return g->by_user ? g->by_user->proof : (ease__proof_sums){0};
+}
+
 /* The number of users of each item; NULL: unknown. */
 static const double *counts_of(const ease_gram *g, const ease__dense_vectors *v)
 {
@@ -168,7 +174,7 @@ void ease__dense_prepare(ease_gram *g, const ease__dense_order *d,
     assert(v->diagonal);
     for (int32_t i = g->g.first * g->g.edge; i < g->g.n && i < end; i++)
         v->diagonal[i] = ease__tiled_at(&g->g, i, i);
-    if (v->product)
+    if (v->product && !proof_of(g).product)
         ease__tiled_times(&g->g, v->random, v->product, d->o.threads);
     p.g = f->raw ? counts_of(g, v) : v->diagonal;
     if (v->tags.items)
@@ -254,6 +260,7 @@ ease__model_parts ease__dense_parts(ease_gram *g, const ease__dense_order *d,
 {
     int32_t n = v->items;
     bool scaled = ease__family_scales(&d->family);
+    ease__proof_sums p = proof_of(g);
     ease__model_parts r = {
         .method = d->method,
         .kind = d->o.kind,
@@ -275,10 +282,11 @@ ease__model_parts ease__dense_parts(ease_gram *g, const ease__dense_order *d,
 
     r.centre = ease__gram_centre(g, &r.mass);
     if (v->product)
-        r.living = (ease__living){.diagonal = v->diagonal,
+        r.living = (ease__living){.diagonal = p.product ? p.diagonal : v->diagonal,
                                   .counts = counts_of(g, v),
                                   .sums = r.centre ? r.centre : v->diagonal,
-                                  .product = v->product,
+                                  .product = p.product ? p.product : v->product,
+                                  .error = p.error,
                                   .seed = EASE__PROOF_SEED,
                                   .lambda = used_lambda(g, d),
                                   .mass = r.mass > 0 ? r.mass : 0,

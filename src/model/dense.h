@@ -37,7 +37,8 @@ typedef struct ease__dense_vectors {
     double *diagonal; /* of X'X, or of X'WX */
     double *factors;  /* s, then t of the family; NULL for EASE */
     double *pivots;   /* the diagonal of the inverse; NULL for EASE */
-    double *product;  /* X'WX v of the proof; NULL: the model is not updatable */
+    double *product;  /* X'WX v of the proof, unless the Gram matrix has it; NULL: the
+                         model is not updatable */
     double *random;   /* v, until the model is made */
     ease__scales scales;
     ease__tag_lists tags; /* to be added to the matrix; {0}: none */

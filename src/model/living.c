@@ -96,8 +96,6 @@ ease_status ease__living_required(const ease_model *m, ease_error *err)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-enum { ARRAYS = 4 };
-
 static const double *copy_array(const double *from, size_t n)
 {
     double *copy = ease__alloc_array(n, sizeof(*copy));
@@ -119,7 +117,9 @@ ease_status ease__living_copy(const ease__living *from, int32_t n, ease__living 
     out->counts = copy_array(from->counts, count);
     out->sums = copy_array(from->sums, count);
     out->product = copy_array(from->product, count);
-    if (!out->diagonal || !out->counts || !out->sums || !out->product)
+    out->error = from->error ? copy_array(from->error, count) : NULL;
+    if (!out->diagonal || !out->counts || !out->sums || !out->product ||
+        (from->error && !out->error))
         return ease__fail(err, EASE_E_NOMEM, "model of %d items", (int)n);
     return EASE_OK;
 }
@@ -130,12 +130,15 @@ void ease__living_free(ease__living *l)
     ease__free_const(l->counts);
     ease__free_const(l->sums);
     ease__free_const(l->product);
+    ease__free_const(l->error);
     *l = (ease__living){0};
 }
 
 size_t ease__living_held(const ease__living *l, int32_t n)
 {
-    return ease__is_living(l) ? ARRAYS * (size_t)n * sizeof(double) : 0;
+    size_t arrays = l->error ? 5 : 4;
+
+    return ease__is_living(l) ? arrays * (size_t)n * sizeof(double) : 0;
 }
 
 /* ---- files ----------------------------------------------------------------------- */
@@ -171,6 +174,8 @@ ease_status ease__living_save(const ease__saving *s, ease_error *err)
         status = ease__save_array(s, "column_sums", l->sums, sizeof(double), err);
     if (!status)
         status = ease__save_array(s, "proof", l->product, sizeof(double), err);
+    if (!status && l->error)
+        status = ease__save_array(s, "proof_error", l->error, sizeof(double), err);
     return status;
 }
 
@@ -184,6 +189,13 @@ static const double *take_numbers(const ease_model *m, const char *name, double 
         if (!isfinite(at[i]) || at[i] < least)
             return NULL;
     return at;
+}
+
+static bool has_section(const ease_model *m, const char *name)
+{
+    size_t bytes;
+
+    return ease__container_section(&m->file, name, &bytes) != NULL;
 }
 
 static bool header_valid(const living_header *h)
@@ -218,7 +230,9 @@ ease_status ease__living_open(ease_model *m, ease_error *err)
     l.counts = take_numbers(m, "counts", 0);
     l.sums = take_numbers(m, "column_sums", -INFINITY);
     l.product = take_numbers(m, "proof", -INFINITY);
-    if (!l.diagonal || !l.counts || !l.sums || !l.product)
+    l.error = take_numbers(m, "proof_error", 0);
+    if (!l.diagonal || !l.counts || !l.sums || !l.product ||
+        (has_section(m, "proof_error") && !l.error))
         return ease__model_damaged(m, "what updates need", err);
     if (m->info.kind != EASE_GRAM_COUNTS && !(l.mass > 0))
         return ease__model_damaged(m, "living", err);

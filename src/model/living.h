@@ -14,6 +14,7 @@ typedef struct ease__living {
     const double *counts;   /* the number of users of each item */
     const double *sums;     /* of the columns of WX */
     const double *product;  /* X'WX v, v_j = ease__proof_number(seed, j) */
+    const double *error;    /* bounds of the errors of `product`; NULL: 0, or unknown */
     uint64_t seed;
     double lambda;   /* as it is in Lambda: with a user power, that of the options times
                         the mean weight of the first training */
@@ -26,12 +27,6 @@ static inline bool ease__is_living(const ease__living *l)
 {
     return l->diagonal != NULL;
 }
-
-/* The seed of the proofs of new models. */
-enum { EASE__PROOF_SEED = 1 };
-
-/* Entry j of the random vector v of a proof: an integer, -32768 .. 32767. */
-double ease__proof_number(uint64_t seed, int32_t item);
 
 /* Fails with EASE_E_ARG unless models with these options can be updated. */
 ease_status ease__living_check(const ease__method *method, const ease__family *f,
@@ -58,8 +53,9 @@ size_t ease__living_held(const ease__living *l, int32_t n);
 /* The sections of updatable models in files of the form packed. */
 #define EASE__LIVING_SECTIONS                                                          \
     {"living", false}, {"diagonal", false}, {"counts", false}, {"column_sums", false}, \
+        {"proof", false},                                                              \
     {                                                                                  \
-        "proof", false                                                                 \
+        "proof_error", false                                                           \
     }
 ease_status ease__living_save(const ease__saving *s, ease_error *err);
 /* Sets m->living from the sections of m->file, if there are any, and checks them. */

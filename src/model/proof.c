@@ -5,17 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/random.h"
 #include "data/interactions.h"
 #include "model/change.h"
 #include "solve/solve.h"
-
-double ease__proof_number(uint64_t seed, int32_t item)
-{
-    uint64_t state = seed + (uint64_t)item * 0xd1342543de82ef95u;
-
-    return (double)(int16_t)(ease__splitmix(&state) >> 48);
-}
 
 /* ---- the residual ---------------------------------------------------------------- */
 
@@ -78,9 +70,13 @@ typedef struct wanted {
 /* Sums over data, an entry for each item. */
 typedef struct sums {
     double *counts;
-    double *product; /* X'W(Xv) */
-    double *size;    /* the same of absolute values */
+    double *product;      /* X'W(Xv) */
+    double *product_size; /* the same of absolute values */
+    double *columns;      /* of WX */
+    double *column_size;  /* the same of absolute values */
+    double mass;          /* of the weights of users */
 } sums;
+enum { SUMS = 5 };
 
 /* The number of each item of x, or -1 for unknown ones. */
 static int32_t *match_items(const ease_interactions *x, const ease__ids *ids)
@@ -117,8 +113,11 @@ static bool add_user(const ease_interactions *x, int64_t user, const int32_t *nu
 
         to->counts[item]++;
         to->product[item] += value * dot;
-        to->size[item] += fabs(value) * size;
+        to->product_size[item] += fabs(value) * size;
+        to->columns[item] += value;
+        to->column_size[item] += fabs(value);
     }
+    to->mass += weight;
     return true;
 }
 
@@ -130,16 +129,44 @@ static ease_status other_data(const wanted *as, const char *what, ease_error *er
                       path ? path : "", path ? ": " : "", as->whose, what);
 }
 
-/* Entries of X'WX in float32 are wrong by at most FLT_EPSILON / 2 of themselves, and
- * sums in float64 by far less. */
-static bool same_product(const wanted *as, const sums *s, int64_t item)
+/* Sums of counts are exact. Others are compared to the precision of float32, which is
+ * that of weights, and far coarser than sums in float64. */
+static bool same(const wanted *as, double found, double want, double size)
 {
-    double allowed = as->living->weighted ? (double)FLT_EPSILON * s->size[item] : 0;
+    double allowed = as->living->weighted ? (double)FLT_EPSILON * size : 0;
 
-    return fabs(s->product[item] - as->living->product[item]) <= allowed;
+    return fabs(found - want) <= allowed;
 }
 
-static ease_status compare(const wanted *as, const sums *s, ease_error *err)
+/* Fails unless the users have the weight that a covariance is divided by. Counts do not
+ * depend on users without items. */
+static ease_status compare_mass(const wanted *as, const ease_interactions *x,
+                                const sums *s, ease_error *err)
+{
+    double want = as->living->mass;
+    char text[100];
+
+    if (as->model->info.kind == EASE_GRAM_COUNTS || same(as, s->mass, want, want))
+        return EASE_OK;
+    if (as->power != 0)
+        return other_data(as, "the weights of their users have another sum", err);
+    snprintf(text, sizeof(text), "they have %lld users, not %.0f", (long long)x->users,
+             want);
+    return other_data(as, text, err);
+}
+
+/* X'WX does not tell rows from their negatives, whose means differ. */
+static bool same_item(const wanted *as, const sums *s, int64_t i)
+{
+    const ease__living *l = as->living;
+    double error = l->error ? l->error[i] / (double)FLT_EPSILON : 0;
+
+    return same(as, s->product[i], l->product[i], s->product_size[i] + error) &&
+           (as->model->info.kind == EASE_GRAM_COUNTS ||
+            same(as, s->columns[i], l->sums[i], s->column_size[i]));
+}
+
+static ease_status compare_items(const wanted *as, const sums *s, ease_error *err)
 {
     char text[360];
 
@@ -151,7 +178,7 @@ static ease_status compare(const wanted *as, const sums *s, ease_error *err)
                      s->counts[i], as->living->counts[i]);
             return other_data(as, text, err);
         }
-        if (!same_product(as, s, i)) {
+        if (!same_item(as, s, i)) {
             snprintf(text, sizeof(text),
                      "item \"%.200s\" has as many users, but others or other values",
                      id);
@@ -164,10 +191,13 @@ static ease_status compare(const wanted *as, const sums *s, ease_error *err)
 static ease_status check_sums(const wanted *as, const ease_interactions *x,
                               const int32_t *number, sums *s, ease_error *err)
 {
+    ease_status status;
+
     for (int64_t u = 0; u < x->users; u++)
         if (!add_user(x, u, number, as, s))
             return other_data(as, "they have items that the model does not know", err);
-    return compare(as, s, err);
+    status = compare_items(as, s, err);
+    return status ? status : compare_mass(as, x, s, err);
 }
 
 static ease_status check_data(const wanted *as, const ease_interactions *x,
@@ -175,12 +205,14 @@ static ease_status check_data(const wanted *as, const ease_interactions *x,
 {
     size_t n = (size_t)as->ids->count;
     int32_t *number = match_items(x, as->ids);
-    sums s = {.counts = ease__alloc_zero(3 * n, sizeof(double))};
+    sums s = {.counts = ease__alloc_zero(SUMS * n, sizeof(double))};
     ease_status status;
 
     if (number && s.counts) {
         s.product = s.counts + n;
-        s.size = s.product + n;
+        s.product_size = s.product + n;
+        s.columns = s.product_size + n;
+        s.column_size = s.columns + n;
         status = check_sums(as, x, number, &s, err);
     } else {
         status = ease__fail(err, EASE_E_NOMEM, "sums of %zu items", n);
