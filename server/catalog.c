@@ -231,7 +231,7 @@ static bool has_all_words(const query *q, int32_t item)
 static void find_words(query *q)
 {
     const catalog *c = q->catalog;
-    part longest = {.length = 0};
+    part longest = {.at = q->text};
 
     for (int i = 0; i < q->words; i++)
         if (q->word[i].length > longest.length)
