@@ -35,10 +35,6 @@ REASONS = {
         "popular packages need more than 3,000 neighbours (design/sparse.md)",
     "update by 100 users in memory: 1/50 of the solve":
         "100 users who come take 1/76 and 100 who leave 1/61; 100 who change are 200 rows",
-    "serve: 4 x FastAPI with two uvicorn workers on NumPy":
-        "connections that are opened at once may all be accepted by one of the two threads, which then "
-        "does all the work: a likely cause, as these runs used one processor, and those beside idle "
-        "connections, at 5.2 x, one and a half; it was not observed directly",
     "f16 model written: at the disk's speed (90 %)":
         "two processors transpose, scale and convert 1.5 GB/s, and the disk can write 2",
     "CSV to model, ML-20M shape: 6 x Algorithm 1, 1/10 of its memory":
